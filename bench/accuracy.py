@@ -29,7 +29,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 from accuracy_peers import NOT_PRIVATE, PEERS  # noqa: E402
 
 import dpforest  # noqa: E402
-from dpforest.evaluation.metrics import from_shares  # noqa: E402
+from dpforest.simulation.metrics import from_shares  # noqa: E402
 from dpforest.tables.datasets import catalog  # noqa: E402
 from dpforest.tables.domain import Domain  # noqa: E402
 

@@ -18,7 +18,7 @@ from accuracy import FORESTS, ROOT, Table, keep, tables_of
 from sklearn.model_selection import StratifiedKFold
 
 import dpforest
-from dpforest.evaluation.metrics import from_shares
+from dpforest.simulation.metrics import from_shares
 
 FOLDS = 5
 METRICS = ("accuracy", "auc", "log_loss", "calibration")

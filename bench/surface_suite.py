@@ -17,7 +17,7 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
     from sklearn.model_selection import train_test_split
 
     from dpforest import MajorityLabelForestClassifier, load_dataset
-    from dpforest.evaluation.sweep import surface
+    from dpforest.simulation.sweep import surface
 
     data, as_it_comes = load_dataset("adult"), MajorityLabelForestClassifier()
     shared = MajorityLabelForestClassifier(scale_share="public")  # the same trees at every ε

@@ -2,7 +2,7 @@
 
     python examples/dask_sweep.py
 
-`dpforest.evaluation.sweep` runs its tasks through joblib, so joblib's configuration says where. For Ray:
+`dpforest.simulation.sweep` runs its tasks through joblib, so joblib's configuration says where. For Ray:
 `pip install ray`, then `from ray.util.joblib import register_ray`, `register_ray()`, and "ray" for "dask" below.
 """
 
@@ -10,7 +10,7 @@ import joblib
 from distributed import Client, LocalCluster
 
 from dpforest import MajorityLabelForestClassifier, RandomDecisionForestClassifier, load_dataset
-from dpforest.evaluation.sweep import summary, surface
+from dpforest.simulation.sweep import summary, surface
 
 
 def main(name: str = "magic", repeats: int = 4) -> None:

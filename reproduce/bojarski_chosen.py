@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce.bojarski import PAPER, PUBLISHED, WHY
 from reproduce.bojarski_curves import AT_DEPTH, ETAS, FOLDS, REPEATS, TABLES, TREES, VOTING, forests
 from reproduce.cells import Cell
@@ -106,6 +106,7 @@ def _figure_2b(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
         "trees": TREES,
         "repeats": 1 if quick else REPEATS,
         "folds": FOLDS,
+        "plan_for": "split",
     }
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
     by_mode = {mode: surface({line: forests(mode)[line]}, data, **settings) for mode in modes}

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest import RandomDecisionForestClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce.bojarski import PAPER
 from reproduce.cells import Cell
 from reproduce.protocol import Record, at_hand, load, point
@@ -66,7 +66,7 @@ def _curves(name: str, which: int, repeats: int, folder: Path | None) -> Iterato
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
     eta = round(1000 / (len(data.y) * (1 - 1 / FOLDS)), 6)
     figure, axis, column, over = FIGURES[which]
-    settings: dict[str, Any] = {"epsilons": (eta,), "repeats": repeats, "folds": FOLDS, **over}
+    settings: dict[str, Any] = {"epsilons": (eta,), "repeats": repeats, "folds": FOLDS, "plan_for": "split", **over}
     by_mode = {mode: surface(forests(mode), data, **settings) for mode in modes}
     for line in VOTING:
         for at in settings[f"{column}s"] if column != "trees" else settings["trees"]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce import nock_henecka
 from reproduce.cells import Cell
 from reproduce.protocol import NOT_THERE, Record, at_hand, load, point
@@ -41,7 +41,13 @@ def down_to_nothing(name: str, repeats: int, folder: Path | None) -> Iterator[Re
     for mode in ("as_published",) if data.domain.leaks() else ("as_published", "certified"):
         named = nock_henecka.forests(mode)
         boosted = {key: named.pop(key) for key in nock_henecka.BEST}
-        common: dict[str, Any] = {"epsilons": DOWN, "depths": (DEPTH,), "repeats": repeats, "folds": FOLDS}
+        common: dict[str, Any] = {
+            "epsilons": DOWN,
+            "depths": (DEPTH,),
+            "repeats": repeats,
+            "folds": FOLDS,
+            "plan_for": "split",
+        }
         by_mode[mode] = pd.concat(
             [surface(boosted, table, trees=(TREES,), **common), surface(named, table, **common)], ignore_index=True
         )

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest import MajorityLabelForestClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
 from reproduce.cells import Cell
 from reproduce.fletcher_islam import PAPER
@@ -56,7 +56,7 @@ def measured(name: str, which: str, mode: str, draws: int) -> np.ndarray:
     for draw in range(draws):
         data = make_synthetic(name, seed=draw)
         model = forest(which, DEPTHS[name], data.domain.n_features, mode)
-        cells = surface({which: model}, data, epsilons=[1.0], repeats=1, seed=draw)
+        cells = surface({which: model}, data, epsilons=[1.0], repeats=1, seed=draw, plan_for="split")
         accuracy.append(100 * float(cells.accuracy[np.isfinite(cells.epsilon)].iloc[0]))
     return np.array(accuracy)
 

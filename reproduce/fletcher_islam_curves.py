@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest import MajorityLabelForestClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from dpforest.tables.datasets import make_synthetic
 from reproduce.cells import Cell
 from reproduce.comparators import BreimanForest
@@ -52,6 +52,7 @@ def over_rows(n_rows: int) -> Iterator[Record]:
                 trees=(100,),
                 repeats=1,
                 seed=draw,
+                plan_for="split",
             )
             for draw in range(DRAWS)
         )
@@ -64,7 +65,10 @@ def over_rows(n_rows: int) -> Iterator[Record]:
 
 def over_budgets() -> Iterator[Record]:
     """Their forest, and the same without privacy, in which every tree has all rows."""
-    data, common = load("adult", None), dict[str, Any](epsilons=ADULT, trees=(100,), repeats=FOLDS, folds=FOLDS)
+    data, common = (
+        load("adult", None),
+        dict[str, Any](epsilons=ADULT, trees=(100,), repeats=FOLDS, folds=FOLDS, plan_for="split"),
+    )
     by_mode = {mode: surface({"labels": forest(9, mode)}, data, **common) for mode in MODES}
     for epsilon in ADULT:
         ours, keeps = (_at(by_mode[mode], epsilon) for mode in MODES)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce.cells import Cell
 from reproduce.fletcher_islam import DEPTHS, PAPER, WHY, forests
 from reproduce.protocol import MATCHES, Record, at_hand, load, mean_of, verdict
@@ -71,7 +71,7 @@ def _cells(
 ) -> dict[str, pd.DataFrame]:
     """Cells of the forests that are wanted, by mode; certified only where the bounds are public."""
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
-    common: dict[str, Any] = {"epsilons": [1.0], "repeats": repeats, "folds": FOLDS}
+    common: dict[str, Any] = {"epsilons": [1.0], "repeats": repeats, "folds": FOLDS, "plan_for": "split"}
     by_mode = {}
     for mode in modes:
         every = forests(name, data.domain, mode)

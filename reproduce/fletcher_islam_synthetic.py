@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest import FriedmanSchusterClassifier, JagannathanForestClassifier, MajorityLabelForestClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
 from reproduce.cells import Cell
 from reproduce.fletcher_islam import FS, PAPER
@@ -82,8 +82,9 @@ def measured(table: str, mode: str, draws: int) -> pd.DataFrame:
     frames = []
     for draw in range(draws):
         data, named = make_synthetic(table, seed=draw), forests(DEPTHS[table], mode)
-        ours = surface({"theirs": named.pop("theirs")}, data, epsilons=FIGURE_7, trees=TREES, repeats=1, seed=draw)
-        others = surface(named, data, epsilons=[1.0], repeats=1, seed=draw)
+        common: dict[str, Any] = {"repeats": 1, "seed": draw, "plan_for": "split"}
+        ours = surface({"theirs": named.pop("theirs")}, data, epsilons=FIGURE_7, trees=TREES, **common)
+        others = surface(named, data, epsilons=[1.0], **common)
         frames += [ours, others]
     scores = pd.concat(frames, ignore_index=True)
     scores[["accuracy", "auc", "f1", "flips", "empty"]] *= 100

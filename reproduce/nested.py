@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.cells import cells_of
-from dpforest.evaluation.splits import Split
-from dpforest.evaluation.sweep import Task, run_task
+from dpforest.simulation.cells import cells_of
+from dpforest.simulation.splits import Split
+from dpforest.simulation.sweep import Task, run_task
 from reproduce.protocol import nested_folds
 
 
@@ -56,7 +56,11 @@ def chosen(
 
     def right(fit: np.ndarray, look: np.ndarray, seed: int) -> pd.Series:
         split = Split(codes[fit], y[fit], codes[look], y[look])
-        return run_task(forest, domain, split, Task("", 0, 0), grid, cells, seed, {}).set_index(key).accuracy
+        return (
+            run_task(forest, domain, split, Task("", 0, 0), grid, cells, seed, {}, n_rows=len(split.y_train))
+            .set_index(key)
+            .accuracy
+        )
 
     rows = []
     for seed, train, test, inner in nested_folds(data, 1, n_folds, n_inner):

@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.stats import ttest_ind
 
 from dpforest import BoostedForestClassifier, RandomForestExponentialClassifier, RandomForestLaplaceClassifier
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 from reproduce.cells import Cell, Row
 from reproduce.protocol import MATCHES, NOT_COMPARABLE, Record, at_hand, load, verdict
 
@@ -108,7 +108,13 @@ def measured(name: str, mode: str, quick: bool, folder: Path | None) -> pd.DataF
     depths, trees = DEPTHS[:1] if quick else DEPTHS, TREES
     data, named = two_classes(load(name, folder)), forests(mode)
     boosted = {key: named.pop(key) for key in BEST}
-    common: dict[str, Any] = {"epsilons": EPSILONS, "depths": depths, "repeats": 1 if quick else FOLDS, "folds": FOLDS}
+    common: dict[str, Any] = {
+        "epsilons": EPSILONS,
+        "depths": depths,
+        "repeats": 1 if quick else FOLDS,
+        "folds": FOLDS,
+        "plan_for": "split",
+    }
     frames = [surface(boosted, data, trees=trees, **common), surface(named, data, **common)]
     cells = pd.concat(frames, ignore_index=True)[COLUMNS]
     return cells.assign(accuracy=100 * cells.accuracy, table=name, mode=mode)

@@ -14,8 +14,8 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
-from dpforest.evaluation.sweep import surface
 from dpforest.risk import classroom
+from dpforest.simulation.sweep import surface
 
 PATH = Path(__file__).parents[1] / "data" / "lesson.json"
 TREES = [1, 3, 11, 31, 100, 300]
@@ -72,7 +72,7 @@ def mean(cells: pd.DataFrame, column: str, **where: float) -> float:
 
 def votes(trees: list[int] = TREES) -> dict:
     """Step 3: more trees, fewer rows each."""
-    cells = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20)
+    cells = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20, plan_for="split")
     at = {
         "accuracy": [mean(cells, "accuracy", epsilon=1.0, trees=t) for t in trees],
         "without_noise": [mean(cells, "accuracy", epsilon=np.inf, trees=t) for t in trees],
@@ -87,7 +87,7 @@ def plan(partition: str, epsilons: list[float]) -> dict:
     data = table("nursery")
     forest = labels(partition=partition, domain=data.domain, random_state=0).fit(data.X, data.y)
     (entry,) = forest.ledger_.entries
-    cells = surface([labels(partition=partition)], data, epsilons=epsilons, repeats=20)
+    cells = surface([labels(partition=partition)], data, epsilons=epsilons, repeats=20, plan_for="split")
     return {
         "times": entry.times,
         "each": str(entry.epsilon_each),
@@ -101,7 +101,7 @@ def plan(partition: str, epsilons: list[float]) -> dict:
 def depths(depth: list[int] = DEPTHS, epsilons: list[float] = EPSILONS, categorical: str = "multiway") -> dict:
     """Step 5: deeper trees, emptier leaves."""
     forest = labels(categorical=categorical)
-    cells = surface([forest], table("nursery"), epsilons=epsilons, depths=depth, repeats=20)
+    cells = surface([forest], table("nursery"), epsilons=epsilons, depths=depth, repeats=20, plan_for="split")
     return {
         "depth": depth,
         "accuracy": {f"{e:g}": [mean(cells, "accuracy", epsilon=e, depth=d) for d in depth] for e in epsilons},
@@ -118,7 +118,7 @@ def guessing(name: str) -> float:
 
 def tree_of(name: str, epsilons: list[float] = ALL_EPSILONS) -> dict:
     """Step 8: predictions of one tree that are wrong."""
-    cells = surface([greedy()], table(name), epsilons=epsilons, repeats=40)
+    cells = surface([greedy()], table(name), epsilons=epsilons, repeats=40, plan_for="split")
     spread = [round(float(cells[cells.epsilon == e].accuracy.std()), DIGITS) for e in epsilons]
     return {
         "data": name,
@@ -152,7 +152,7 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
 def in_explore() -> dict:
     """What Explore's trees get, which make two branches a question, at the settings that the lesson links to."""
     two = labels(categorical="ordered")
-    cells = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20)
+    cells = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20, plan_for="split")
     deep = depths([2, 6], [0.1], "ordered")["accuracy"]["0.1"]
     return {"31 trees": mean(cells, "accuracy", epsilon=1.0), "depth 2": deep[0], "depth 6": deep[1]}
 

@@ -11,19 +11,20 @@ from functools import singledispatch
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.evaluation.fitted_cells import without_noise
-from dpforest.evaluation.forest_view import ForestView
-from dpforest.evaluation.metrics import accuracies, flipped_share
 from dpforest.evaluation.repeats import NOISE_SEED, Curve, Repeats
 from dpforest.evaluation.simulation import Simulation
-from dpforest.evaluation.splits import Split
 from dpforest.explain import AddedScores
 from dpforest.models.base import ForestClassifier
 from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.trace import Trace
+from dpforest.simulation.fitted import without_noise
+from dpforest.simulation.metrics import accuracies, flipped_share
+from dpforest.simulation.splits import Split
+from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
+from dpforest.trees.leaves import ScoreLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
 
 
@@ -37,7 +38,7 @@ class GreedySimulation(Repeats):
     Examples
     --------
     >>> from dpforest import FriedmanSchusterClassifier, load_dataset
-    >>> from dpforest.evaluation.splits import split_table
+    >>> from dpforest.simulation.splits import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> simulation = GreedySimulation(FriedmanSchusterClassifier(), data.domain, split, epsilons=[0.01, 10])
@@ -102,15 +103,18 @@ class GreedySimulation(Repeats):
         trace = Trace()
         forest = self._fit(epsilon, self.seed, self.rows, trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
-        of_all = AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
+        leaves, of_all = forest.leaves, AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
+        values, classes = None, None
+        if isinstance(leaves, ScoreLeaves) and of_all is None:
+            values, classes = leaves.leaf_values, leaves.class_of_tree
         return ForestView(
             forest.trees,
             self.domain,
             trace.counts,
             trace.labels,
             trace.noise,
-            forest.leaf_values if of_all is None else None,
-            forest.class_of_tree,
+            values,
+            classes,
             tuple(trace.trees),
             forest.scale,
             of_all,

@@ -16,9 +16,10 @@ from typing import Final
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from dpforest.evaluation.splits import Split
-from dpforest.evaluation.sweep import Task, run_task
 from dpforest.models.base import ForestClassifier
+from dpforest.simulation.pieces import ONE_CELL
+from dpforest.simulation.splits import Split
+from dpforest.simulation.sweep import one_repeat
 from dpforest.tables.domain import Domain
 
 SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
@@ -105,6 +106,8 @@ def accuracy_on_parts(
 ) -> Iterator[np.ndarray]:
     """Simulate releases from nested random parts of the rows to learn from; the rows held out stay the same.
 
+    Rules plan each forest for the rows of its part, as a release of a table of that size would.
+
     Parameters
     ----------
     estimator : ForestClassifier
@@ -124,7 +127,7 @@ def accuracy_on_parts(
     Examples
     --------
     >>> from dpforest import MajorityLabelForestClassifier, load_dataset
-    >>> from dpforest.evaluation.splits import split_table
+    >>> from dpforest.simulation.splits import split_table
     >>> data = load_dataset("nursery")
     >>> split, forest = split_table(data.domain, data.X, data.y), MajorityLabelForestClassifier(n_estimators=10)
     >>> repeats = [list(accuracy_on_parts(forest, data.domain, split, [0.1, 1], repeat)) for repeat in range(2)]
@@ -136,10 +139,10 @@ def accuracy_on_parts(
     for size in part_sizes(split):
         part = np.sort(order[:size])
         kept = Split(split.X_train[part], split.y_train[part], split.X_test, split.y_test)
-        cells = run_task(
-            estimator, domain, kept, Task("", repeat, 0), list(epsilons), [(None, None)], seed + repeat, {}
-        )
-        yield cells.set_index("epsilon").accuracy[[*epsilons, np.inf]].to_numpy()
+        grid = [*epsilons, np.inf]
+        rows = one_repeat(estimator, domain, kept, grid, ONE_CELL, seed + repeat, n_rows=int(size))
+        accuracy = {row["epsilon"]: row["accuracy"] for row in rows}
+        yield np.array([accuracy[epsilon] for epsilon in grid])
 
 
 @dataclass(frozen=True)

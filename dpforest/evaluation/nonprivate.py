@@ -7,8 +7,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from dpforest.evaluation.metrics import from_shares
-from dpforest.evaluation.splits import Split
+from dpforest.simulation.metrics import from_shares
+from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
 
 # In one thread: scikit-learn's others reset Python's warnings, for all threads of the process.
@@ -39,7 +39,7 @@ class NonprivateModels:
     Examples
     --------
     >>> from dpforest import load_dataset
-    >>> from dpforest.evaluation.splits import split_table
+    >>> from dpforest.simulation.splits import split_table
     >>> data = load_dataset("zoo")
     >>> both = NonprivateModels(data.domain, split_table(data.domain, data.X, data.y))
     >>> while not both.done:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.evaluation.forest_view import ForestView
-from dpforest.evaluation.splits import Split
+from dpforest.simulation.splits import Split
+from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
 
 # Seeds of repeat r: structure r, assignment and noise this much further.

@@ -13,11 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dpforest import voting
-from dpforest.evaluation.forest_view import ForestView
-from dpforest.evaluation.metrics import accuracies, flipped_share
 from dpforest.evaluation.repeats import NOISE_SEED, Repeats
-from dpforest.evaluation.splits import Split
-from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
@@ -26,6 +22,10 @@ from dpforest.models.random.votes import Votes
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import as_typed
+from dpforest.simulation.metrics import accuracies, flipped_share
+from dpforest.simulation.splits import Split
+from dpforest.simulation.views import ForestView
+from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
@@ -53,7 +53,7 @@ class Simulation(Repeats):
     Examples
     --------
     >>> from dpforest import MajorityLabelForestClassifier, load_dataset
-    >>> from dpforest.evaluation.splits import split_table
+    >>> from dpforest.simulation.splits import split_table
     >>> data = load_dataset("nursery")
     >>> split = split_table(data.domain, data.X, data.y)
     >>> forest = MajorityLabelForestClassifier(n_estimators=10)

@@ -36,6 +36,9 @@ class EncodedRows:
         Names of the rows in the draws of a demonstration, so that leaving one out moves no other.
     n_given : int
         Number of rows that were handed over (`Rows`), the only one that may be public.
+    n_table : int
+        0, except where a simulation fits on a part of a table (`of_table`): then the number of rows of that table. A
+        question about the number of rows counts these, as in a release.
     memo : dict or None
         What simulated releases of one sweep have in common. Raw data: it goes when the sweep does, no forest keeps it.
         Rows that a release is fitted on have none.
@@ -49,6 +52,16 @@ class EncodedRows:
     n_given: int
     memo: dict[tuple, Any] | None = None
     scale: ReleasedScale | None = None
+    n_table: int = 0
+
+    @property
+    def n_asked(self) -> int:
+        """Number of rows that a question about it counts."""
+        return self.n_table or len(self.y)
+
+    def of_table(self, n_rows: int) -> Self:
+        """The same rows, as the part of a table of so many rows whose release is simulated."""
+        return replace(self, n_given=n_rows, n_table=n_rows)
 
     def on_scale(self, domain: Domain, scale: ReleasedScale) -> Self:
         """The same rows on a released scale; nothing that was computed on another scale comes along."""
@@ -94,6 +107,7 @@ class DataDependentClassifier(ForestClassifier):
         Returns
         -------
         EncodedRows or BinnedRows
+            The rows, in their order.
         """
         return EncodedRows(
             codes=encoded(domain, X), y=y, row_ids=row_ids, n_given=len(y) if n_given is None else n_given
@@ -116,6 +130,7 @@ class DataDependentClassifier(ForestClassifier):
         Returns
         -------
         Forest
+            A released forest if the fit is certified, else one for the curator only.
 
         Raises
         ------
@@ -138,7 +153,7 @@ class DataDependentClassifier(ForestClassifier):
             raise ValueError("these rows are on a scale that nobody paid for; encode them anew with encode")
         spec, scale = self._prepare(
             domain,
-            len(rows.y),
+            rows.n_asked,
             rows.n_given,
             lambda: rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)),
             ledger,

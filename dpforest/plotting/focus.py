@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dpforest.evaluation.forest_view import NodeTable
 from dpforest.plotting.class_mix import WIDTH, key_of_classes, mix_bar, shown_classes
 from dpforest.plotting.geometry import Drawn, focus_nodes
 from dpforest.plotting.overview import describe
@@ -24,6 +23,7 @@ from dpforest.plotting.style import (
     percent,
 )
 from dpforest.plotting.words import answer, explanation, question
+from dpforest.simulation.views import NodeTable
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 

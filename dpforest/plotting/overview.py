@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpforest.evaluation.forest_view import NodeTable
 from dpforest.plotting.geometry import Span, spans
 from dpforest.plotting.style import (
     EMPTY,
@@ -22,6 +21,7 @@ from dpforest.plotting.style import (
     percent,
 )
 from dpforest.plotting.words import answer, question
+from dpforest.simulation.views import NodeTable
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 

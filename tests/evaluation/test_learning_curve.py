@@ -20,8 +20,8 @@ from dpforest.evaluation.learning_curve import (
     off_by,
     rows_needed,
 )
-from dpforest.evaluation.splits import split_table
-from dpforest.evaluation.sweep import Task, run_task
+from dpforest.simulation.splits import split_table
+from dpforest.simulation.sweep import Task, run_task
 
 ROWS = np.array([500, 1_000, 2_000, 4_000, 8_000])
 EPSILONS = np.geomspace(0.1, 12.8, 29)
@@ -135,8 +135,11 @@ def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
     n = len(split.y_train)
     assert learned.rows.tolist() == sorted(round(s * n) for s in SHARES) and learned.epsilons.tolist() == [0.1, 1.0]
     assert learned.accuracy.shape == (2, 5, 2) and learned.ceiling.shape == (2, 5)
+    n = len(split.y_train)
     for repeat in range(2):
-        cells = run_task(forest, data.domain, split, Task("", repeat, 0), [0.1, 1.0], [(None, None)], 7 + repeat, {})
+        cells = run_task(
+            forest, data.domain, split, Task("", repeat, 0), [0.1, 1.0], [(None, None)], 7 + repeat, {}, n_rows=n
+        )
         np.testing.assert_allclose(
             [*learned.accuracy[repeat, -1], learned.ceiling[repeat, -1]], cells.sort_values("epsilon").accuracy
         )

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpforest import plotting
-from dpforest.evaluation.forest_view import NodeTable
 from dpforest.plotting import geometry, style, words
 from dpforest.plotting.class_mix import WIDTH, key_of_classes, mix_bar, shown_classes
 from dpforest.plotting.overview import MOST_COLUMNS
 from dpforest.privacy.ledger import Ledger
+from dpforest.simulation.views import NodeTable
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
 from dpforest.trees.random_trees import grow_random_trees

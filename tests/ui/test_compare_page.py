@@ -9,10 +9,10 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpforest import load_dataset
-from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
-from dpforest.evaluation.sweep import summary, surface
 from dpforest.plotting.compare import Scale
+from dpforest.simulation.metrics import METRICS
+from dpforest.simulation.sweep import summary, surface
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import CSV, button
 from ui.compare import alpha_tab

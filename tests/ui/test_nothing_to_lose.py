@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpforest.evaluation.metrics import METRICS
 from dpforest.evaluation.stakes import Stakes
-from dpforest.evaluation.sweep import summary
 from dpforest.plotting.compare import Scale
+from dpforest.simulation.metrics import METRICS
+from dpforest.simulation.sweep import summary
 from tests.ui.app_words import words
 from ui.choose import controls, parts
 from ui.compare.controls import Comparison

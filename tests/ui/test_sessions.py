@@ -17,8 +17,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import MajorityLabelForestClassifier, load_dataset
 from dpforest.evaluation.greedy_simulation import simulation_for
-from dpforest.evaluation.splits import split_table
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
+from dpforest.simulation.splits import split_table
 from tests.ui.app_words import words
 from ui.choose import controls
 from ui.jobs import simulate

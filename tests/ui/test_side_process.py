@@ -21,7 +21,7 @@ from dpforest import (
 )
 from dpforest.evaluation.greedy_simulation import one_repeat, simulation_for
 from dpforest.evaluation.nonprivate import NonprivateModels, metrics_of
-from dpforest.evaluation.splits import split_table
+from dpforest.simulation.splits import split_table
 from dpforest.trees.routing import pack
 from ui.jobs import job, simulate, sweep
 from ui.jobs.baselines import Baselines

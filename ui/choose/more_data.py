@@ -15,10 +15,10 @@ from dpforest.evaluation.learning_curve import (
     part_sizes,
     rows_needed,
 )
-from dpforest.evaluation.splits import Split
 from dpforest.models.base import ForestClassifier
 from dpforest.plotting.learning import learning_chart
 from dpforest.plotting.style import percent
+from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
 from ui.jobs.job import Job, run

@@ -40,7 +40,7 @@ def grid_as_code(lines: Sequence[Line], table: Table, releases: int, folds: int)
 def _bundled(names: list[str], dataset: str) -> list[str]:
     return [
         f"from dpforest import {', '.join([*names, 'load_dataset'])}",
-        "from dpforest.evaluation.sweep import summary, surface",
+        "from dpforest.simulation.sweep import summary, surface",
         "",
         f"data = load_dataset({dataset!r})",
     ]
@@ -53,7 +53,7 @@ def _own_file(names: list[str], label: str) -> list[str]:
         "from types import SimpleNamespace",
         "",
         f"from dpforest import {', '.join(['Domain', *names, 'read_csv'])}",
-        "from dpforest.evaluation.sweep import summary, surface",
+        "from dpforest.simulation.sweep import summary, surface",
         "",
         "# domain.json is a download of the Data tab of Explore",
         'domain = Domain.from_dict(json.loads(Path("domain.json").read_text()))',

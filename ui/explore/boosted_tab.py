@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent
+from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from ui.shared.boost_controls import what_measurements_say
 from ui.shared.page import chart, titled

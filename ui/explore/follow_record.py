@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import value_text
+from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
 from ui import state

@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import path_text
+from dpforest.simulation.views import ForestView
 from ui import state
 from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree

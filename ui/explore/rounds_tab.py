@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from dpforest.evaluation.forest_view import ForestView
 from dpforest.explain import AddedScores
 from dpforest.plotting import rounds as pictures
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import value_text
+from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
 from ui.shared.attribute_effects import attributes, chance_of_a_turn, noise_alone

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpforest.evaluation.forest_view import ForestView
 from dpforest.plotting.scale import scale_picture
+from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.released_scale import CELLS, TOP, scale_histograms
 from ui import state

@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.evaluation.forest_view import ForestView, NodeTable
 from dpforest.limits import LEAF_CAP
 from dpforest.models.base import AUTO
 from dpforest.plotting.focus import LEVEL, MOST_LEVELS
 from dpforest.plotting.words import ancestors, answer, question
+from dpforest.simulation.views import ForestView, NodeTable
 from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
 from ui import state

@@ -15,9 +15,9 @@ import numpy as np
 
 from dpforest.evaluation.nonprivate import NonprivateModels, guessing, metrics_of
 from dpforest.evaluation.repeats import Curve
-from dpforest.evaluation.splits import Split, split_labels
 from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
 from dpforest.plotting.curve import series
+from dpforest.simulation.splits import Split, split_labels
 from dpforest.tables.domain import Domain
 from ui.jobs.job import Job
 from ui.jobs.sweep import splits_of

@@ -7,14 +7,14 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 
-from dpforest.evaluation.forest_view import ForestView
 from dpforest.evaluation.greedy_simulation import GreedySimulation, one_repeat, simulation_for
 from dpforest.evaluation.repeats import Curve
-from dpforest.evaluation.splits import Split
 from dpforest.models.base import ForestClassifier
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.simulation.splits import Split
+from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
 from ui.jobs.priority import SCHEDULER, Scheduler, held
 from ui.jobs.workers import BACKGROUND, INTERACTIVE, N_CORES, load

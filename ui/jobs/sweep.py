@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pandas as pd
 import streamlit as st
 
-from dpforest.evaluation import sweep
-from dpforest.evaluation.cells import cells_of, promises_of
-from dpforest.evaluation.splits import Split
-from dpforest.evaluation.sweep import Task, run_task
+from dpforest.simulation import sweep
+from dpforest.simulation.cells import cells_of, promises_of
+from dpforest.simulation.splits import Split
+from dpforest.simulation.sweep import Task, run_task
 from ui.jobs.job import Job, run
 from ui.jobs.simulate import SOME_ROWS
 from ui.shared import cache, tables

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest.evaluation.stakes import Stakes, stakes
-from dpforest.evaluation.sweep import summary
+from dpforest.simulation.sweep import summary
 from dpforest.tables.features import plural
 from ui.jobs import baselines
 from ui.jobs.baselines import Baselines

@@ -10,7 +10,7 @@ import streamlit as st
 
 import dpforest
 from dpforest.evaluation.greedy_simulation import simulation_for
-from dpforest.evaluation.splits import split_table
+from dpforest.simulation.splits import split_table
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
 from ui.server.streamlit_patches.process import freeze_what_stays

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpforest.evaluation.splits import Split
+from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import read_rows

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import pandas as pd
 import streamlit as st
 
-from dpforest.evaluation.splits import TEST_SHARE, Split, split_table
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES
+from dpforest.simulation.splits import TEST_SHARE, Split, split_table
 from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import text

@@ -26,9 +26,9 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import LIMIT, as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
+from dpforest.trees.leaves import ScoreLeaves
 from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.released_scale import LEVELS
-from dpforest.voting import CLIPPED_LOGISTIC
 
 
 class RandomTreeBoosterClassifier(DataDependentClassifier):
@@ -191,6 +191,8 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger()
         spec, rows = self._prepared(domain, rows, ledger, source)
+        if rows.n_table:  # sums are divided by the number of those rows that are in them
+            spec = replace(spec, n_rows=max(round(spec.n_rows * len(rows.y) / rows.n_table), 1))
         trees = grow_random_trees(
             domain,
             n_trees=spec.n_trees,
@@ -210,11 +212,10 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         return assemble(
             trees,
             domain,
+            ScoreLeaves(values),
             certificate=certificate,
             ledger=ledger,
             about=about,
-            leaf_values=values,
-            voting=CLIPPED_LOGISTIC,
             scale=rows.scale,
         )
 
@@ -226,6 +227,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
 
         Yields
         ------

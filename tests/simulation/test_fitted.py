@@ -13,13 +13,15 @@ from dpforest import (
     MultinomialForestClassifier,
     load_dataset,
 )
-from dpforest.evaluation.greedy_simulation import GreedySimulation, simulation_for
 from dpforest.evaluation.nonprivate import REFERENCES, NonprivateModels
-from dpforest.evaluation.repeats import NOISE_SEED
-from dpforest.evaluation.simulation import Simulation
-from dpforest.evaluation.splits import split_table
 from dpforest.models.greedy.greedy import bin_rows
 from dpforest.models.trace import Trace
+from dpforest.simulation.fitted import FittedSimulation
+from dpforest.simulation.pieces import NOISE_SEED
+from dpforest.simulation.random import RandomSimulation
+from dpforest.simulation.splits import split_table
+from dpforest.simulation.sweep import simulation_for
+from tests.simulation.curves import figures
 
 FORESTS = [
     BoostedForestClassifier(n_bound=20_000, n_estimators=3, max_depth=3),
@@ -41,9 +43,7 @@ def votes():
 def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
     """The same accuracy as an estimator fitted the ordinary way on the rows fitted on, at each budget."""
     domain, split = votes
-    simulation = GreedySimulation(forest, domain, split, epsilons=[0.5, 5.0], n_jobs=2)
-    simulation.add_repeat()
-    simulation.add_repeat()
+    curve = figures(forest, domain, split, [0.5, 5.0], repeats=2, n_jobs=2)
     labels = np.asarray(domain.classes)
     raw = load_dataset("congressional_voting")
     codes = domain.encode(raw.X)
@@ -56,7 +56,7 @@ def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
         ordinary = type(forest)(**{**forest.get_params(), "epsilon": epsilon, "domain": domain, **seeds})
         ordinary.fit(train, labels[split.y_train])
         accuracy = (ordinary.predict(test) == labels[split.y_test]).mean()
-        assert simulation.curve().accuracy[1, e] == pytest.approx(accuracy, abs=1e-12)
+        assert curve.accuracy[1, e] == pytest.approx(accuracy, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -68,22 +68,18 @@ def test_on_a_released_scale_nothing_is_shared_that_is_of_another_one(forest):
     """Fits of a sweep share what they compute on the rows; each budget has bins of its own."""
     data = load_dataset("adult")
     split = split_table(data.domain, data.X[:4_000], data.y[:4_000])
-    simulation = GreedySimulation(forest, data.domain, split, epsilons=[0.5, 3.0, 30.0])
-    simulation.add_repeat()
+    curve = figures(forest, data.domain, split, [0.5, 3.0, 30.0])
     rows = bin_rows(data.domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
     for e, epsilon in enumerate((0.5, 3.0, 30.0)):
         model = clone(forest).set_params(epsilon=epsilon, random_state=NOISE_SEED)
         alone = model.fit_encoded(data.domain, rows)
         accuracy = (alone.predict_codes(split.X_test) == split.y_test).mean()
-        assert alone.scale is not None and simulation.curve().accuracy[0, e] == pytest.approx(accuracy, abs=1e-12)
+        assert alone.scale is not None and curve.accuracy[0, e] == pytest.approx(accuracy, abs=1e-12)
 
 
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
 def test_repeats_differ_and_more_budget_does_not_hurt_much(votes, forest):
-    simulation = GreedySimulation(forest, *votes, epsilons=[0.01, 1.0, 100.0])
-    for _ in range(6):
-        simulation.add_repeat()
-    curve = simulation.curve()
+    curve = figures(forest, *votes, [0.01, 1.0, 100.0], repeats=6)
     assert curve.accuracy.shape == (6, 3)
     assert np.ptp(curve.accuracy[:, 0]) > 0
     if forest.mode == "certified":  # as published an exact coefficient helps at any budget
@@ -95,8 +91,7 @@ def test_repeats_differ_and_more_budget_does_not_hurt_much(votes, forest):
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
 def test_the_view_is_one_forest_leaf_by_leaf(votes, forest):
     domain, split = votes
-    simulation = GreedySimulation(forest, domain, split, epsilons=[1.0])
-    view = simulation.view(1.0)
+    view = FittedSimulation(forest, domain, split).view(1.0)
     view.trees.check(np.array([f.n_codes for f in domain.features]))
     per_tree = np.add.reduceat(view.n_rows, view.trees.leaf_start[:-1])
     if isinstance(forest, MultinomialForestClassifier):  # estimation rows of one tree, or of each
@@ -118,7 +113,7 @@ def test_the_view_is_one_forest_leaf_by_leaf(votes, forest):
 def test_closed_form_flips_agree_with_redraws(votes):
     """200 redraws of each leaf: within 6 binomial standard deviations and 3/200, a false alarm in 1e-8 a leaf."""
     for forest in FORESTS:
-        view = GreedySimulation(forest, *votes, epsilons=[1.0]).view(1.0)
+        view = FittedSimulation(forest, *votes).view(1.0)
         leaves = np.flatnonzero(view.n_rows)[:16]
         p, found = view.flip[leaves], view.simulated_flip(leaves, 200)
         assert np.all(np.abs(found - p) <= 6 * np.sqrt(p * (1 - p) / 200) + 0.015)
@@ -128,7 +123,7 @@ def test_a_tree_of_one_class_against_the_rest_knows_two_classes():
     data = load_dataset("zoo")
     split = split_table(data.domain, data.X, data.y)
     forest = BoostedForestClassifier(n_bound=1_000, n_estimators=2, max_depth=2)
-    view = GreedySimulation(forest, data.domain, split, epsilons=[1.0]).view(1.0)
+    view = FittedSimulation(forest, data.domain, split).view(1.0)
     assert view.trees.n_trees == 2 * data.domain.n_classes
     assert view.domain_of(3).classes == (f"not {data.domain.classes[1]}", str(data.domain.classes[1]))
     assert set(view.labels) <= {0, 1}
@@ -139,17 +134,15 @@ def test_a_tree_of_one_class_against_the_rest_knows_two_classes():
 
 
 def test_trees_that_vote_have_no_boosters(votes):
-    view = GreedySimulation(FriedmanSchusterClassifier(max_depth=2), *votes, epsilons=[1.0]).view(1.0)
+    view = FittedSimulation(FriedmanSchusterClassifier(max_depth=2), *votes).view(1.0)
     with pytest.raises(ValueError, match="these trees vote"):
         _ = view.boosters
     assert all(trace.weight_spread == 0 for trace in view.traces)
 
 
 def test_each_estimator_gets_the_simulation_that_suits_it(votes):
-    greedy = simulation_for(FriedmanSchusterClassifier(), *votes, epsilons=[1.0])
-    counted_once = simulation_for(MajorityLabelForestClassifier(n_estimators=2), *votes, epsilons=[1.0])
-    assert isinstance(greedy, GreedySimulation)
-    assert type(counted_once) is Simulation
+    assert isinstance(simulation_for(FriedmanSchusterClassifier(), *votes), FittedSimulation)
+    assert isinstance(simulation_for(MajorityLabelForestClassifier(n_estimators=2), *votes), RandomSimulation)
 
 
 def test_references_are_scikit_learns_own(votes):
@@ -177,14 +170,11 @@ def test_a_forest_grown_step_by_step_is_the_one_grown_at_once(votes):
 
 def test_parameters_are_checked_before_anything_is_grown(votes):
     with pytest.raises(ValueError, match="n_bound=10"):
-        GreedySimulation(BoostedForestClassifier(n_bound=10), *votes, epsilons=[1.0])
+        FittedSimulation(BoostedForestClassifier(n_bound=10), *votes).check([1.0])
+    data = load_dataset("adult")
+    adult = data.domain, split_table(data.domain, data.X[:400], data.y[:400])
     with pytest.raises(ValueError, match="more than a gigabyte"):
-        GreedySimulation(
-            FriedmanSchusterClassifier(max_depth=15, n_bins=1_000),
-            load_dataset("adult").domain,
-            votes[1],
-            epsilons=[1.0],
-        )
+        FittedSimulation(FriedmanSchusterClassifier(max_depth=15, n_bins=1_000), *adult).check([1.0])
 
 
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
@@ -208,9 +198,7 @@ def parts(forest, trace):
         trees.threshold,
         trees.first_child,
         trees.tree_start,
-        forest.labels,
-        forest.noisy_counts,
-        forest.leaf_values,
+        *forest.leaves.arrays.values(),
         trace.counts,
         trace.labels,
         None if noise is None else noise.flip(),
@@ -265,9 +253,6 @@ def test_a_release_shares_its_rows_with_nobody(votes):
 def test_the_ceiling_is_fitted_anew_only_where_something_besides_noise_is_random(votes):
     curves = {}
     for forest in (FriedmanSchusterClassifier(max_depth=3), MultinomialForestClassifier(n_estimators=3, max_depth=3)):
-        simulation = GreedySimulation(forest, *votes, epsilons=[1.0])
-        for _ in range(8):
-            simulation.add_repeat()
-        curves[type(forest)] = simulation.curve().ceiling
+        curves[type(forest)] = figures(forest, *votes, [1.0], repeats=8).ceiling
     assert np.ptp(curves[FriedmanSchusterClassifier]) == 0
     assert np.ptp(curves[MultinomialForestClassifier]) > 0

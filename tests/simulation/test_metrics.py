@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as reference
 
-from dpforest.evaluation.metrics import METRICS, auc, flipped_share, from_shares, from_votes
+from dpforest.simulation.metrics import METRICS, auc, flipped_share, from_shares, from_votes
 
 
 def votes_and_rows(n_trees: int, n: int, seed: int):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
-from dpforest.evaluation.sweep import surface
+from dpforest.simulation.sweep import surface
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster' (docs/CONTRIBUTING.md)")
 

@@ -1,5 +1,6 @@
 """Surfaces: every cell is what a separate fit gives; sweeps can be watched, stopped and resumed."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,21 +20,20 @@ from dpforest import (
     RandomForestLaplaceClassifier,
     load_dataset,
 )
-from dpforest.evaluation.cells import cells_of
-from dpforest.evaluation.fitted_cells import fitted_cells
-from dpforest.evaluation.metrics import METRICS, from_shares
-from dpforest.evaluation.repeats import NOISE_SEED
-from dpforest.evaluation.simulation import Simulation
-from dpforest.evaluation.splits import Split, split_table
-from dpforest.evaluation.sweep import KEYS, curve, splits, summary, surface
-from dpforest.evaluation.without_noise import exact_scale
 from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.randomness import DemoSource
+from dpforest.simulation.cells import cells_of
+from dpforest.simulation.metrics import METRICS, from_shares
+from dpforest.simulation.pieces import NOISE_SEED
+from dpforest.simulation.splits import Split, split_table
+from dpforest.simulation.sweep import KEYS, curve, one_repeat, splits, summary, surface
+from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.tables.rows import Rows
 from dpforest.trees.released_scale import scale_histograms
 from tests.conftest import some
+from tests.simulation.curves import figures
 
 FORESTS = {
     "labels": MajorityLabelForestClassifier(),
@@ -114,14 +114,11 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
     data, epsilons, estimator = small(load_dataset("adult"), 1_500), [0.05, 0.5, 5.0], FORESTS[name]
     certified = estimator.mode == "certified"
     repeats = 2 if certified else 1
-    table = surface({name: estimator}, data, epsilons=epsilons, repeats=repeats, seed=3)
+    table = surface({name: estimator}, data, epsilons=epsilons, repeats=repeats, seed=3, plan_for="split")
     split = split_table(data.domain, data.X, data.y, seed=3)
     domain = estimator.reading_domain(data.domain)
     own = split if domain is data.domain else split_table(domain, data.X, data.y, seed=3)
-    simulation = Simulation(estimator, domain, own, epsilons=epsilons, seed=3)
-    for _ in range(repeats):
-        simulation.add_repeat()
-    curve, shapes, scaled = simulation.curve(), set(), set()
+    curve, shapes, scaled = figures(estimator, domain, own, epsilons, repeats=repeats, seed=3), set(), set()
     assert len(table) == 4 * repeats
     for cell in table.itertuples():
         private = np.isfinite(cell.epsilon)
@@ -165,8 +162,7 @@ def test_cells_are_the_same_alone_and_in_another_order(name):
     table = surface({name: FORESTS[name]}, data, epsilons=epsilons, depths=depths, trees=trees, repeats=1, seed=3)
     split, forest = split_table(data.domain, data.X, data.y, seed=3), FORESTS[name]
     cells = cells_of(forest, depths, trees)
-    positive = int(np.bincount(split.y_train).argmin())
-    backwards = fitted_cells(forest, data.domain, split, epsilons[::-1], cells[::-1], 3, positive)
+    backwards = one_repeat(forest, data.domain, split, [math.inf, *epsilons[::-1]], cells[::-1], 3)
     rest = [c for c in table if c in backwards[0]]
     swept = table.sort_values(["epsilon", "depth", "trees"])[rest].reset_index(drop=True)
     back = pd.DataFrame(backwards).sort_values(["epsilon", "depth", "trees"])[rest].reset_index(drop=True)

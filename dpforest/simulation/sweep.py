@@ -12,17 +12,18 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from dpforest.evaluation.cells import cells_of, promises_of
-from dpforest.evaluation.count_once import counted_cells
-from dpforest.evaluation.fitted_cells import fitted_cells
-from dpforest.evaluation.metrics import METRICS
-from dpforest.evaluation.splits import Split, split_table
+from dpforest.checks import check_choice
 from dpforest.models.base import ForestClassifier
 from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.simulation.cells import cells_of, promises_of
+from dpforest.simulation.fitted import FittedSimulation
+from dpforest.simulation.metrics import METRICS
+from dpforest.simulation.pieces import Cell, Row, Simulation
+from dpforest.simulation.random import RandomSimulation
+from dpforest.simulation.splits import Split, split_table
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import read_rows
 
@@ -50,14 +51,15 @@ def surface(
     folds: int = 1,
     seed: int = 0,
     n_jobs: int | None = None,
+    plan_for: str = "table",
     done: pd.DataFrame | None = None,
     on_progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Simulated releases at every ε, depth and number of trees, and the same trees without privacy (ε = ∞).
 
     A repeat draws structure, assignment and noise anew; within it, cells share what separate fits with its seeds would
-    share (structure_seed = seed + repeat, random_state = that + `repeats.NOISE_SEED`), so each cell is what such a
-    fit gives. Forests with random structure are routed once a repeat; the others are fitted for every cell, on rows
+    share (structure_seed = seed + repeat, random_state = that + `pieces.NOISE_SEED`), so each cell is what such a
+    fit gives. Forests with random structure are counted once a repeat; the others are fitted for every cell, on rows
     that are binned once.
 
     Parameters
@@ -67,15 +69,21 @@ def surface(
     data : object with X, y and domain
         As `load_dataset` returns.
     epsilons : iterable of float
+        Budgets to simulate, each above 0.
     depths, trees : iterable of int, optional
         The estimators' own where not given. Left out for forests that do not have the parameter.
     repeats : int
+        Simulated releases of each cell on each fold.
     folds : int
         1: one split, three tenths of the rows held out. More: cross-validation.
     seed : int
         Of the splits and of the first repeat.
     n_jobs : int, optional
         As in joblib. None takes what ``joblib.parallel_config`` says, so that a sweep can go to a cluster.
+    plan_for : {"table", "split"}
+        The number of rows from which rules plan depth, number of trees, and what they spend before trees grow. "table":
+        all rows of the data, as in a release, which holds none out; what is simulated is the forest that would be
+        released, from fewer rows. "split": the rows fitted on, as in a fit on these alone.
     done : DataFrame, optional
         What an earlier call returned: repeats that are in it are taken from it.
     on_progress : function, optional
@@ -111,6 +119,7 @@ def surface(
     named = dict(forests) if isinstance(forests, dict) else {type(f).__name__: f for f in forests}
     if len(named) < len(forests):
         raise ValueError("two forests have the same name; give a dict with a name for each")
+    check_choice("plan_for", plan_for, ("table", "split"))
     grid = sorted({float(e) for e in epsilons})
     reading = {name: forest.reading_domain(data.domain) for name, forest in named.items()}
     parts = {domain: splits(data, folds, seed, domain) for domain in set(reading.values())}
@@ -118,8 +127,8 @@ def surface(
     kept = _kept(done, set(tasks))
     open_tasks = [task for task in tasks if task not in kept]
     cells = {name: cells_of(forest, depths, trees) for name, forest in named.items()}
-    n_rows = max((len(own[0].y_train) for own in parts.values()), default=0)
-    promises = {n: promises_of(f, data.domain, grid, cells[n], n_rows) for n, f in named.items() if open_tasks}
+    rows_of = {name: [_planned_rows(split, plan_for) for split in parts[reading[name]]] for name in named}
+    promises = {n: promises_of(f, data.domain, grid, cells[n], rows_of[n][0]) for n, f in named.items() if open_tasks}
     work = (
         delayed(run_task)(
             named[t.forest],
@@ -130,6 +139,7 @@ def surface(
             cells[t.forest],
             seed + t.repeat,
             promises[t.forest],
+            n_rows=rows_of[t.forest][t.fold],
         )
         for t in open_tasks
     )
@@ -151,8 +161,11 @@ def curve(forests, data: Any, *, epsilons: Iterable[float], **settings) -> pd.Da
     Parameters
     ----------
     forests : dict of str to estimator, or sequence of estimators
+        As of `surface`.
     data : object with X, y and domain
+        As of `surface`.
     epsilons : iterable of float
+        As of `surface`.
     **settings
         What else `surface` takes.
 
@@ -213,70 +226,86 @@ def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
 # ---------------------------------------------------------------- one task
 
 
+@singledispatch
+def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **settings) -> Simulation:
+    """The simulation that suits a forest; parameters as for `Simulation`."""
+    raise TypeError(f"{type(forest).__name__} cannot be simulated")
+
+
+@simulation_for.register
+def _(forest: DataDependentClassifier, domain: Domain, split: Split, **settings) -> Simulation:
+    return FittedSimulation(forest, domain, split, **settings)
+
+
+@simulation_for.register
+def _(forest: RandomStructureClassifier, domain: Domain, split: Split, **settings) -> Simulation:
+    return RandomSimulation(forest, domain, split, **settings)
+
+
+def one_repeat(
+    forest: ForestClassifier,
+    domain: Domain,
+    split: Split,
+    epsilons: Sequence[float],
+    cells: Sequence[Cell],
+    seed: int,
+    n_rows: int | None = None,
+) -> list[Row]:
+    """All rows of `Simulation.pieces`, also in another process. Parameters as there and of `Simulation`."""
+    simulation = simulation_for(forest, domain, split, n_rows=n_rows)
+    return [row for piece in simulation.pieces(epsilons, cells, seed) for row in piece]
+
+
 def run_task(
     forest: ForestClassifier,
     domain: Domain,
     split: Split,
     task: Task,
     epsilons: list[float],
-    cells: list[tuple[int | None, int | None]],
+    cells: list[Cell],
     seed: int,
     promises: dict[tuple, tuple[bool, float]],
+    *,
+    n_rows: int | None = None,
 ) -> pd.DataFrame:
     """All cells of one repeat on one fold.
 
     Parameters
     ----------
     forest : ForestClassifier
-        A clone of it is used.
     domain : Domain
+        Public schema that the rows of `split` are encoded by.
     split : Split
         The fold's rows.
     task : Task
+        Which forest, repeat and fold this is, for the rows of the result.
     epsilons : list of float
+        Budgets to simulate; ∞ stands for the same trees without noise.
     cells : list of (int or None, int or None)
         As of `cells_of`.
     seed : int
         Structure seed of the repeat.
     promises : dict
         As of `promises_of`.
+    n_rows : int, optional
+        As of `Simulation`.
 
     Returns
     -------
     DataFrame
         One row a cell, as `surface` describes.
     """
-    forest = clone(forest).set_params(domain=domain)
-    positive = int(np.bincount(split.y_train, minlength=domain.n_classes).argmin())
-    found = _figures(forest, domain, split, epsilons, cells, seed, positive)
-    rows = []
-    for cell, own in zip(cells, np.split(np.array(found, object), len(cells)), strict=True):
-        for row in own:
-            certified, loss = promises.get((row["epsilon"], *cell), (False, math.inf))
-            rows.append({**row, "certified": certified, "true_epsilon": loss})
-    frame = pd.DataFrame(rows)
+    found = one_repeat(forest, domain, split, [*epsilons, math.inf], cells, seed, n_rows)
+    frame = pd.DataFrame(sorted(found, key=lambda row: (row["cell"], row["epsilon"])))
+    promised = [
+        promises.get((epsilon, *cells[cell]), (False, math.inf))
+        for epsilon, cell in zip(frame["epsilon"], frame.pop("cell"), strict=True)
+    ]
+    frame["certified"], frame["true_epsilon"] = zip(*promised, strict=True)
     frame["forest"], frame["repeat"], frame["fold"] = task.forest, task.repeat, task.fold
     frame["n_train"], frame["n_test"] = len(split.y_train), len(split.y_test)
     rest = [c for c in frame if c not in KEYS]
     return frame[[*KEYS, *rest]]
-
-
-@singledispatch
-def _figures(
-    forest: ForestClassifier,
-    domain: Domain,
-    split: Split,
-    epsilons: list[float],
-    cells: list[tuple[int | None, int | None]],
-    seed: int,
-    positive: int,
-) -> list[dict[str, Any]]:
-    """Metrics of every cell at every ε, and at ε = infinity."""
-    raise TypeError(f"{type(forest).__name__} cannot be simulated")
-
-
-_figures.register(RandomStructureClassifier, counted_cells)
-_figures.register(DataDependentClassifier, fitted_cells)
 
 
 # ---------------------------------------------------------------- splits, and what is done already
@@ -290,6 +319,7 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
     Parameters
     ----------
     data : object with X, y and domain
+        As `load_dataset` returns.
     folds : int
         1 for one split.
     seed : int
@@ -300,6 +330,7 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
     Returns
     -------
     list of Split
+        Encoded rows to learn from and to test on, one for each fold.
     """
     domain = data.domain if domain is None else domain
     if folds == 1:
@@ -310,6 +341,10 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
     kind = StratifiedKFold if counts[counts > 0].min() >= folds else KFold
     parts = kind(folds, shuffle=True, random_state=seed).split(codes, labels)
     return [Split(codes[a], labels[a], codes[b], labels[b]) for a, b in parts]
+
+
+def _planned_rows(split: Split, plan_for: str) -> int:
+    return len(split.y_train) + (len(split.y_test) if plan_for == "table" else 0)
 
 
 def _task_of(row: Any) -> Task:

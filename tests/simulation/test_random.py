@@ -17,14 +17,17 @@ from dpforest import (
     RandomForestExponentialClassifier,
     load_dataset,
 )
-from dpforest.evaluation.simulation import Simulation, Structures
-from dpforest.evaluation.splits import Split, split_table
+from dpforest.evaluation.nonprivate import guessing
+from dpforest.simulation.random import RandomSimulation, Structures
+from dpforest.simulation.splits import Split, split_table
+from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import DomainError
 from dpforest.tables.out_of_domain import OutOfDomainCells, OutOfDomainWarning
 from dpforest.tables.rows import read_rows
 from dpforest.trees import naive, routing
 from dpforest.trees.layout import LEAF
 from tests.conftest import public_domain
+from tests.simulation.curves import Figures, figures
 
 FALSE_ALARM = 1e-6
 Z = stats.norm.isf(FALSE_ALARM / 2)
@@ -44,12 +47,14 @@ def nursery():
     return data.domain, X, y, split
 
 
-def simulated(estimator, nursery, epsilons, *, repeats=1, seed=0, n_jobs=1) -> Simulation:
+def simulated(estimator, nursery, epsilons, **settings) -> Figures:
     domain, _, _, split = nursery
-    simulation = Simulation(estimator, domain, split, epsilons=epsilons, seed=seed, n_jobs=n_jobs)
-    for _ in range(repeats):
-        simulation.add_repeat()
-    return simulation
+    return figures(estimator, domain, split, epsilons, **settings)
+
+
+def viewed(estimator, nursery, epsilon, *, seed=0) -> ForestView:
+    domain, _, _, split = nursery
+    return RandomSimulation(estimator, domain, split, n_rows=N_TRAIN).view(epsilon, seed)
 
 
 # ---------------------------------------------------------------- repeats are releases
@@ -83,7 +88,7 @@ def score(estimator, X, y, **seeds) -> float:
 def test_mean_and_spread_of_the_repeats_are_those_of_200_separate_fits(nursery, name):
     estimator, epsilon = SPREADS[name]
     domain, X, y, _ = nursery
-    repeats = simulated(estimator, nursery, [epsilon], repeats=200).curve().accuracy[:, 0]
+    repeats = simulated(estimator, nursery, [epsilon], repeats=200).accuracy[:, 0]
     estimator = clone(estimator).set_params(domain=domain, epsilon=epsilon)
     fits = np.array([score(estimator, X, y, structure_seed=5_000 + i, random_state=9_000_000 + i) for i in range(200)])
     assert repeats.std() > 0.01
@@ -94,7 +99,7 @@ def test_mean_and_spread_of_the_repeats_are_those_of_200_separate_fits(nursery, 
 def test_the_comparison_would_notice_a_structure_that_is_not_redrawn(nursery):
     estimator, epsilon = SPREADS["counts"]
     domain, X, y, _ = nursery
-    repeats = simulated(estimator, nursery, [epsilon], repeats=200).curve().accuracy[:, 0]
+    repeats = simulated(estimator, nursery, [epsilon], repeats=200).accuracy[:, 0]
     estimator = clone(estimator).set_params(domain=domain, epsilon=epsilon)
     fits = np.array([score(estimator, X, y, structure_seed=5_000, random_state=9_000_000 + i) for i in range(200)])
     assert differs(repeats, fits)
@@ -114,10 +119,7 @@ def test_noise_is_redrawn_in_each_repeat(one_structure):
     """With one structure and every row in every tree, there is nothing but noise left to differ."""
     domain, split = one_structure
     estimator = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, partition="shared", categorical="multiway")
-    simulation = Simulation(estimator, domain, split, epsilons=[0.5])
-    for _ in range(30):
-        simulation.add_repeat()
-    curve = simulation.curve()
+    curve = figures(estimator, domain, split, [0.5], repeats=30)
     assert len(set(curve.ceiling)) == 1
     assert len(set(curve.accuracy[:, 0])) > 5
     assert len(set(curve.flips[:, 0])) > 5
@@ -129,31 +131,26 @@ def test_assignment_is_redrawn_in_each_repeat(one_structure):
     estimator = RandomDecisionForestClassifier(
         n_estimators=5, max_depth=1, partition="independent", categorical="multiway", voting="threshold"
     )
-    simulation = Simulation(estimator, domain, split, epsilons=[10_000])
-    for _ in range(30):
-        simulation.add_repeat()
-    curve = simulation.curve()
+    curve = figures(estimator, domain, split, [10_000], repeats=30)
     assert (curve.flips == 0).all()
     assert len(set(curve.accuracy[:, 0])) > 3
-    counts = [Simulation(estimator, domain, split, epsilons=[1], seed=s) for s in (0, 1)]
-    for simulation in counts:
-        simulation.add_repeat()
-    one, two = (simulation.view(1.0).counts for simulation in counts)
+    simulation = RandomSimulation(estimator, domain, split)
+    one, two = (simulation.view(1.0, seed).counts for seed in (0, 1))
     assert not np.array_equal(one, two)
     assert one.sum() == two.sum() == 40
 
 
 def test_structure_is_redrawn_in_each_repeat(nursery):
     """The ceiling has neither noise nor assignment in it."""
-    curve = simulated(SPREADS["counts"][0], nursery, [1.0], repeats=8).curve()
+    curve = simulated(SPREADS["counts"][0], nursery, [1.0], repeats=8)
     assert len(set(curve.ceiling)) > 4
 
 
 def test_repeats_are_numbered_by_their_seeds(nursery):
     """Repeat 3 of seed 0 is repeat 0 of seed 3; threads and further budgets change nothing."""
     estimator = SPREADS["labels"][0]
-    four = simulated(estimator, nursery, [0.3, 3.0], repeats=4).curve()
-    one = simulated(estimator, nursery, [3.0], repeats=1, seed=3, n_jobs=2).curve()
+    four = simulated(estimator, nursery, [0.3, 3.0], repeats=4)
+    one = simulated(estimator, nursery, [3.0], repeats=1, seed=3, n_jobs=2)
     assert four.accuracy.shape == four.balanced.shape == four.flips.shape == (4, 2)
     assert four.ceiling.shape == (4,)
     for figure in ("accuracy", "balanced", "flips"):
@@ -174,7 +171,7 @@ def test_repeats_are_numbered_by_their_seeds(nursery):
 )
 def test_the_ceiling_is_the_score_of_the_nonprivate_model(nursery, estimator):
     domain, X, y, _ = nursery
-    curve = simulated(estimator, nursery, [1.0], repeats=3, seed=20).curve()
+    curve = simulated(estimator, nursery, [1.0], repeats=3, seed=20)
     for repeat in range(3):
         nonprivate = clone(estimator).set_params(epsilon=None, domain=domain, structure_seed=20 + repeat)
         nonprivate.fit(X[:N_TRAIN], y[:N_TRAIN])
@@ -193,19 +190,10 @@ def test_a_huge_epsilon_reaches_the_ceiling_and_flips_nothing(nursery):
         clone(SPREADS["counts"][0]).set_params(voting="threshold"),
         RandomDecisionForestClassifier(n_estimators=3, max_depth=8, voting="majority"),
     ):
-        curve = simulated(estimator, nursery, [10_000], repeats=3).curve()
+        curve = simulated(estimator, nursery, [10_000], repeats=3)
         assert np.array_equal(curve.accuracy[:, 0], curve.ceiling)
         assert np.array_equal(curve.balanced[:, 0], curve.ceiling_balanced)
         assert (curve.flips == 0).all()
-
-
-def test_the_floor_is_the_most_frequent_class_among_the_rows_fitted_on(nursery):
-    _, _, _, split = nursery
-    curve = simulated(SPREADS["labels"][0], nursery, [1.0]).curve()
-    assert curve.floor_class == np.bincount(split.y_train).argmax()
-    assert curve.floor == (split.y_test == curve.floor_class).mean()
-    assert curve.floor_balanced == 1 / len(np.unique(split.y_test))
-    assert (curve.n_train, curve.n_test) == (N_TRAIN, 150)
 
 
 @pytest.mark.parametrize(
@@ -218,11 +206,13 @@ def test_the_floor_is_the_most_frequent_class_among_the_rows_fitted_on(nursery):
     ],
 )
 def test_curves_rise_with_epsilon_and_flips_fall(nursery, estimator):
-    curve = simulated(estimator, nursery, [0.01, 1, 10], repeats=20).curve()
+    curve = simulated(estimator, nursery, [0.01, 1, 10], repeats=20)
     assert (np.diff(curve.accuracy.mean(axis=0)) > 0).all()
     assert (np.diff(curve.flips.mean(axis=0)) < 0).all()
-    assert curve.accuracy[:, -1].mean() > curve.floor
-    assert curve.accuracy[:, 0].mean() < curve.floor
+    _, _, _, split = nursery
+    floor = guessing(split.y_train, split.y_test, 5)["accuracy"]
+    assert curve.accuracy[:, -1].mean() > floor
+    assert curve.accuracy[:, 0].mean() < floor
 
 
 @too_slow_without_jit
@@ -230,14 +220,11 @@ def test_the_published_mechanism_is_worse_than_the_certified_one_at_a_small_epsi
     """Fletcher and Islam's smooth sensitivity against permute-and-flip on all of nursery, five releases each."""
     data = load_dataset("nursery")
     split = split_table(data.domain, data.X, data.y)
-    figures = {}
+    by_mode = {}
     for mode in ("certified", "as_published"):
         estimator = MajorityLabelForestClassifier(n_estimators=30, max_depth=3, mode=mode, categorical="multiway")
-        simulation = Simulation(estimator, data.domain, split, epsilons=[0.1, 3])
-        for _ in range(5):
-            simulation.add_repeat()
-        figures[mode] = simulation.curve()
-    certified, published = figures["certified"], figures["as_published"]
+        by_mode[mode] = figures(estimator, data.domain, split, [0.1, 3], repeats=5)
+    certified, published = by_mode["certified"], by_mode["as_published"]
     assert certified.accuracy[:, 0].min() > published.accuracy[:, 0].max() + 0.1
     assert certified.flips[:, 0].max() < published.flips[:, 0].min()
     assert abs(certified.accuracy[:, 1].mean() - published.accuracy[:, 1].mean()) < 0.05  # at ε = 3 as good
@@ -265,11 +252,10 @@ def test_flips_match_their_closed_form_in_expectation(nursery, name):
     estimator, epsilon = VIEWED[name]
     observed, expected, variance = 0.0, 0.0, 0.0
     for seed in range(10 if numba.config.DISABLE_JIT else 60):
-        simulation = simulated(estimator, nursery, [epsilon], seed=seed)
-        view = simulation.view(epsilon)
+        view = viewed(estimator, nursery, epsilon, seed=seed)
         weight = view.n_rows / view.n_rows.sum()
         p = np.nan_to_num(view.flip)
-        observed += simulation.curve().flips[0, 0]
+        observed += simulated(estimator, nursery, [epsilon], seed=seed).flips[0, 0]
         expected += weight @ p
         variance += weight**2 @ (p * (1 - p))
     assert variance > 0
@@ -280,7 +266,7 @@ def test_flips_match_their_closed_form_in_expectation(nursery, name):
 def test_simulated_flips_of_each_leaf_match_their_closed_form(nursery, name):
     """Exact binomial tests, one a leaf, with the false alarm shared out among the leaves."""
     estimator, epsilon = VIEWED[name]
-    view = simulated(estimator, nursery, [epsilon]).view(epsilon)
+    view = viewed(estimator, nursery, epsilon)
     leaves = np.flatnonzero(view.n_rows)[:60]
     n = 400
     flips = np.rint(view.simulated_flip(leaves, n_draws=n) * n).astype(int)
@@ -297,15 +283,13 @@ def test_flips_of_continuous_noise_match_their_closed_form():
     estimator = RandomDecisionForestClassifier(
         n_estimators=1, max_depth=1, categorical="multiway", negative_rule="clamp", mode="as_published"
     )
-    simulation = Simulation(estimator, domain, Split(codes, labels, codes, labels), epsilons=[1.0])
-    simulation.add_repeat()
-    view = simulation.view(1.0)
+    view = RandomSimulation(estimator, domain, Split(codes, labels, codes, labels)).view(1.0)
     observed, expected, n = view.simulated_flip(np.arange(8), n_draws=1000), view.flip, 8000
     assert abs(observed.mean() - expected.mean()) < Z * np.sqrt(expected.mean() * (1 - expected.mean()) / n)
 
 
 def test_an_empty_leaf_has_no_flip_rate_and_a_tie_flips_to_third_classes_only(nursery):
-    view = simulated(VIEWED["permute-and-flip"][0], nursery, [1.0]).view(1.0)
+    view = viewed(VIEWED["permute-and-flip"][0], nursery, 1.0)
     assert np.isnan(view.flip[view.n_rows == 0]).all()
     assert (view.n_rows == 0).any()
     assert ((view.flip[view.n_rows > 0] >= 0) & (view.flip[view.n_rows > 0] < 1)).all()
@@ -318,7 +302,7 @@ def test_an_empty_leaf_has_no_flip_rate_and_a_tie_flips_to_third_classes_only(nu
 
 def test_noise_drawn_again_flips_as_many_leaves_as_their_rates_say(nursery):
     """False alarm with probability 1e-6 at most, as Z says."""
-    view = simulated(VIEWED["permute-and-flip"][0], nursery, [1.0]).view(1.0)
+    view = viewed(VIEWED["permute-and-flip"][0], nursery, 1.0)
     full, n_draws = view.nodes(0).flip[view.nodes(0).trees.leaf_nodes], 400
     rates = full[np.isfinite(full)]
     turned = [view.nodes(0, view.redraw(0, seed)).turned for seed in range(1, n_draws + 1)]
@@ -332,7 +316,7 @@ def test_noise_drawn_again_flips_as_many_leaves_as_their_rates_say(nursery):
 def test_nodes_sum_their_leaves(nursery, name):
     estimator, epsilon = VIEWED[name]
     _, _, _, split = nursery
-    view = simulated(estimator, nursery, [epsilon]).view(epsilon)
+    view = viewed(estimator, nursery, epsilon)
     in_trees = 0
     for tree in range(view.trees.n_trees):
         table = view.nodes(tree)
@@ -367,7 +351,7 @@ def test_nodes_sum_their_leaves(nursery, name):
 
 def test_the_views_counts_are_those_of_the_routed_rows(nursery):
     domain, _, _, split = nursery
-    view = simulated(VIEWED["clamped counts"][0], nursery, [1.0]).view(1.0)
+    view = viewed(VIEWED["clamped counts"][0], nursery, 1.0)
     counts = routing.count_rows(view.trees, domain, split.X_train, split.y_train, n_classes=5)
     assert np.array_equal(view.counts, counts)
 
@@ -397,9 +381,7 @@ def test_a_table_too_small_to_stratify_is_split_all_the_same(labels):
     split = split_table(domain, X, labels)
     assert len(split.y_train) + len(split.y_test) == len(labels)
     assert min(len(split.y_train), len(split.y_test)) >= 1
-    simulation = Simulation(MajorityLabelForestClassifier(n_estimators=2), domain, split, epsilons=[1.0])
-    simulation.add_repeat()
-    curve = simulation.curve()
+    curve = figures(MajorityLabelForestClassifier(n_estimators=2), domain, split, [1.0])
     for figure in (curve.accuracy, curve.balanced, curve.flips, curve.ceiling):
         assert ((figure >= 0) & (figure <= 1)).all()
 
@@ -440,10 +422,9 @@ def test_what_is_found_out_at_one_budget_stays_when_another_is_asked_meanwhile()
                 self.prepare(10.0, 3)
             return super()._cells
 
-    interrupted = Meanwhile(MajorityLabelForestClassifier(), data.domain, split)
+    given = MajorityLabelForestClassifier(), data.domain, split, len(data.y)
+    interrupted = Meanwhile(*given)
     interrupted.asked = False
-    (spec, scale), (wanted, other) = (
-        own.prepare(1.0, 3) for own in (interrupted, Structures(MajorityLabelForestClassifier(), data.domain, split))
-    )
+    (spec, scale), (wanted, other) = (own.prepare(1.0, 3) for own in (interrupted, Structures(*given)))
     assert interrupted.asked and spec == wanted
     assert np.array_equal(scale.cumulative, other.cumulative)

@@ -8,7 +8,6 @@ import math
 from typing import Final
 
 import numpy as np
-from scipy.stats import rankdata
 
 METRICS: Final = ("accuracy", "balanced_accuracy", "auc", "f1", "log_loss", "calibration")
 _BINS: Final = 10  # of the calibration error
@@ -113,11 +112,11 @@ def from_shares(
 
 def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
     """Probability that a row of the class has a higher score than another, ties counting half; NaN without either."""
-    n_positive = int(is_positive.sum())
-    n_other = len(score) - n_positive
-    if n_positive == 0 or n_other == 0:
+    own, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
+    if not len(own) or not len(others):
         return float("nan")
-    return float((rankdata(score)[is_positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_other))
+    twice = np.searchsorted(others, own, "left").sum() + np.searchsorted(others, own, "right").sum()
+    return float(twice / 2 / (len(own) * len(others)))
 
 
 def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:

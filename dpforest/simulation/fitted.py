@@ -1,0 +1,149 @@
+"""Simulated releases of forests that are another forest at every ε: each is fitted anew, on rows that are encoded once.
+
+Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dpforest.explain import AddedScores
+from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
+from dpforest.models.trace import Trace
+from dpforest.simulation.cells import at_cell
+from dpforest.simulation.metrics import flipped_share, from_shares
+from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads
+from dpforest.simulation.splits import Split
+from dpforest.simulation.views import ForestView
+from dpforest.simulation.without_noise import exact_scale
+from dpforest.tables.domain import Domain
+from dpforest.trees.forest import Forest
+from dpforest.trees.leaves import LabelLeaves, ScoreLeaves
+from dpforest.trees.released_scale import scale_histograms
+from dpforest.voting import CLIPPED_LOGISTIC
+
+
+class FittedSimulation(Simulation):
+    """Simulated releases of one forest that is fitted anew at every ε.
+
+    Each is what a separate fit with the same seeds gives. What the fits of a repeat have in common is computed once
+    (`EncodedRows.once`).
+
+    Parameters as for `Simulation`.
+
+    Examples
+    --------
+    >>> from dpforest import FriedmanSchusterClassifier, load_dataset
+    >>> from dpforest.simulation.splits import split_table
+    >>> data = load_dataset("nursery")
+    >>> split = split_table(data.domain, data.X, data.y)
+    >>> simulation = FittedSimulation(FriedmanSchusterClassifier(), data.domain, split)
+    >>> low, high = (row["accuracy"] for piece in simulation.pieces([0.01, 10]) for row in piece)
+    >>> low < high
+    True
+    """
+
+    forest: DataDependentClassifier
+
+    def __init__(
+        self,
+        forest: DataDependentClassifier,
+        domain: Domain,
+        split: Split,
+        *,
+        n_rows: int | None = None,
+        n_jobs: int = 1,
+    ):
+        super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
+        self._has_structure_seed = "structure_seed" in forest.get_params()
+        self._without_noise = dict[Cell, Row]()  # where nothing but noise is random, the same in every repeat
+        self._checked = set[tuple[float, Cell]]()  # places where settings were found to go together
+        self._rows = forest.encode(domain, split.X_train, split.y_train, np.arange(len(split.y_train)))
+
+    def check(self, epsilons: Sequence[float]) -> None:
+        """Raise ValueError for what cannot be planned, before anything is simulated."""
+        self.forest.check(self.domain, self.n_rows)
+
+    def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
+        """See `Simulation.pieces`; a step is one fit."""
+        rows = replace(self._rows, memo={})
+
+        def fit(place: tuple[float, int]) -> list[Row]:
+            return [self._row(*place, cells[place[1]], seed, rows)]
+
+        places = [(epsilon, cell) for epsilon in epsilons for cell in range(len(cells))]
+        for found in in_threads(fit, places, self.n_jobs):
+            yield found or []
+
+    def view(self, epsilon: float, seed: int = 0) -> ForestView:
+        """One simulated release, leaf by leaf."""
+        trace = Trace()
+        model, rows = self._model(epsilon, (None, None), seed), self._rows
+        forest = model.fit_encoded(self.domain, self._as_released(model, rows), trace=trace)
+        assert trace.counts is not None and trace.labels is not None and trace.noise is not None
+        leaves, of_all = forest.leaves, AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
+        values, classes = None, None
+        if isinstance(leaves, ScoreLeaves) and of_all is None:
+            values, classes = leaves.leaf_values, leaves.class_of_tree
+        return ForestView(
+            forest.trees,
+            self.domain,
+            trace.counts,
+            trace.labels,
+            trace.noise,
+            values,
+            classes,
+            tuple(trace.trees),
+            forest.scale,
+            of_all,
+        )
+
+    def _model(self, epsilon: float, cell: Cell, seed: int) -> DataDependentClassifier:
+        """The forest at a place of the grid, with the seeds of a repeat."""
+        model = at_cell(self.forest, *cell)
+        model.set_params(epsilon=None if math.isinf(epsilon) else epsilon, random_state=seed + NOISE_SEED)
+        return model.set_params(structure_seed=seed) if self._has_structure_seed else model
+
+    def _as_released(self, model: DataDependentClassifier, rows: EncodedRows) -> EncodedRows:
+        """Rows that know how many a release would be fitted on, where a rule asks for that."""
+        by_rule = model.epsilon is not None and model.mode == "certified"
+        return rows.of_table(self.n_rows) if by_rule and self.n_rows != len(rows.y) else rows
+
+    def _row(self, epsilon: float, place: int, cell: Cell, seed: int, rows: EncodedRows) -> Row:
+        """Figures of one fit."""
+        if math.isinf(epsilon):
+            if cell not in self._without_noise or self._has_structure_seed:
+                model = self._model(epsilon, cell, seed)
+                self._without_noise[cell] = self._figures(model, without_noise(model, self.domain, rows), epsilon)
+            return {**self._without_noise[cell], "cell": place}
+        model = self._model(epsilon, cell, seed)
+        if (epsilon, cell) not in self._checked:
+            model.check(self.domain, self.n_rows)
+            self._checked.add((epsilon, cell))
+        return {**self._figures(model, self._as_released(model, rows), epsilon), "cell": place}
+
+    def _figures(self, model: DataDependentClassifier, rows: EncodedRows, epsilon: float) -> Row:
+        split, trace = self.split, Trace(draws=False)
+        fitted: Forest = model.fit_encoded(self.domain, rows, trace=trace)
+        assert trace.counts is not None and trace.labels is not None
+        flips, n_rows = 0.0, trace.counts.sum(axis=1)
+        if trace.noise is not None and math.isfinite(epsilon):
+            flips = float(flipped_share(trace.noise.evidence, trace.labels, n_rows))
+        shares, predicted = fitted.shares_and_index(split.X_test)
+        step = 0.5 / fitted.trees.n_trees if isinstance(fitted.leaves, LabelLeaves) else 1e-6
+        return {
+            "epsilon": epsilon,
+            "depth": model.max_depth if isinstance(model.max_depth, int) else fitted.trees.depth,
+            "trees": fitted.trees.n_trees // model.scores_of(self.domain),
+            **from_shares(shares, split.y_test, predicted, positive=self.positive, step=step),
+            "flips": flips,
+            "empty": float((n_rows == 0).mean()),
+        }
+
+
+def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
+    """The rows on their exact scale, where a release asks for a scale."""
+    scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)))
+    return rows if scale is None else rows.on_scale(domain, scale)

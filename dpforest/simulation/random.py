@@ -1,0 +1,281 @@
+"""Count once, release many: forests whose structure does not look at data, at all depths, sizes and budgets of a grid.
+
+Two ways of counting stand behind one generator. For one cell, rows are counted as they stream through its trees. For
+many, every row is routed through every tree of the largest, deepest forest once, and everything else follows by adding
+up (`leaf_counts`). Noise is drawn anew at every ε. Draws are keyed by (seed, leaf), leaves numbered as the smaller
+forest would number them: each cell is exactly what a separate fit with the same seeds gives.
+
+Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from sklearn.base import clone
+
+from dpforest import voting
+from dpforest.models.leaf_noise import CountNoise
+from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
+from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.models.random.spec import ForestSpec, true_labels
+from dpforest.models.random.votes import Votes
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.randomness import DemoSource
+from dpforest.privacy.rationals import as_typed
+from dpforest.simulation.cells import at_cell
+from dpforest.simulation.leaf_counts import LeafCounts, Level, RoutedRows
+from dpforest.simulation.metrics import flipped_share, from_shares, from_votes
+from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads
+from dpforest.simulation.splits import Split
+from dpforest.simulation.views import ForestView
+from dpforest.simulation.without_noise import exact_scale
+from dpforest.tables.domain import Domain
+from dpforest.trees import routing
+from dpforest.trees.layout import Trees
+from dpforest.trees.released_scale import ReleasedScale, scale_histograms
+
+Plan = tuple[ForestSpec, ReleasedScale | None]
+
+
+class RandomSimulation(Simulation):
+    """Simulated releases of one forest with random structure.
+
+    Each repeat redraws structure, assignment and noise; rows are counted once a repeat for all budgets at which trees
+    are the same. Within a repeat the noise at different budgets comes from the same draws, so that a curve is smooth.
+
+    Parameters as for `Simulation`.
+
+    Examples
+    --------
+    >>> from dpforest import MajorityLabelForestClassifier, load_dataset
+    >>> from dpforest.simulation.splits import split_table
+    >>> data = load_dataset("nursery")
+    >>> split = split_table(data.domain, data.X, data.y)
+    >>> simulation = RandomSimulation(MajorityLabelForestClassifier(n_estimators=10), data.domain, split)
+    >>> low, high = (row["accuracy"] for piece in simulation.pieces([0.1, 10]) for row in piece)
+    >>> low < high
+    True
+    """
+
+    forest: RandomStructureClassifier
+
+    def __init__(
+        self,
+        forest: RandomStructureClassifier,
+        domain: Domain,
+        split: Split,
+        *,
+        n_rows: int | None = None,
+        n_jobs: int = 1,
+    ):
+        super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
+        self.structures = Structures(forest, domain, split, self.n_rows)
+        self._seen: tuple[tuple, Trees, np.ndarray] | None = None
+
+    def check(self, epsilons: Sequence[float]) -> None:
+        """Raise ValueError for what cannot be planned, before anything is simulated."""
+        for epsilon in epsilons:
+            self.structures.at(epsilon).spec(self.domain, self.n_rows)
+
+    def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
+        """See `Simulation.pieces`; a step is the counts of one plan with their releases, or some of these."""
+        return self._streamed(epsilons, seed) if tuple(cells) == ONE_CELL else self._routed(epsilons, cells, seed)
+
+    def view(self, epsilon: float, seed: int = 0) -> ForestView:
+        """One simulated release, leaf by leaf."""
+        spec, scale = self.structures.prepare(epsilon, seed)
+        key = (seed, *_counted_by(spec, scale))
+        if self._seen is None or self._seen[0] != key:
+            self._seen = (key, *self._grow_and_count(spec, scale, seed, self.n_jobs))
+        _, trees, counts = self._seen
+        values = simulate_values(spec, counts, as_typed(epsilon), seed + NOISE_SEED)
+        labels = Votes(spec, values, as_typed(epsilon), seed).labels
+        rule = "clamp" if spec.voting == "log-odds" else spec.negative_rule
+        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(as_typed(epsilon)), rule)
+        return ForestView(trees, self.domain, counts, labels, noise, scale=scale)
+
+    @property
+    def n_bytes(self) -> int:
+        """Of the trees and counts that were looked at last."""
+        _, trees, counts = self._seen or ((), None, None)
+        arrays = [counts, *(vars(trees).values() if trees else ())]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+    def forget(self) -> None:
+        """Drop the trees and counts that were looked at last."""
+        self._seen = None
+
+    # ------------------------------------------------------------ one cell: rows are counted as they stream
+
+    def _streamed(self, epsilons: Sequence[float], seed: int) -> Iterator[list[Row]]:
+        plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in epsilons}
+        groups: dict[tuple, list[float]] = {}  # budgets at which trees and counts are the same
+        for epsilon, plan in plans.items():
+            groups.setdefault(_counted_by(*plan), []).append(epsilon)
+        yield []
+        if len(groups) > 1:  # threads within threads mostly wait for Python's lock
+
+            def work(alike: list[float]) -> list[Row]:
+                counted = self._counted(*plans[alike[0]], seed, 1)
+                return self._released([plans[epsilon][0] for epsilon in alike], counted, alike, seed)
+
+            for found in in_threads(work, list(groups.values()), self.n_jobs):
+                yield found or []
+            return
+        counted = self._counted(*plans[epsilons[0]], seed, self.n_jobs)
+        yield []
+        size = -(-len(epsilons) // self.n_jobs)
+        parts = [epsilons[i : i + size] for i in range(0, len(epsilons), size)]
+        for found in in_threads(
+            lambda part: self._released([plans[e][0] for e in part], counted, part, seed), parts, self.n_jobs
+        ):
+            yield found or []
+
+    def _counted(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int) -> LeafCounts:
+        trees, counts = self._grow_and_count(spec, scale, seed, n_jobs)
+        leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=n_jobs)
+
+        # Only leaves that hold somebody or are asked for make a difference to the figures.
+        held = np.array(counts.any(axis=1))
+        used = held.copy()
+        used[leaves] = True
+        used |= spec.voting == "log-odds"  # whose prior is of all leaves
+        place = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
+        return LeafCounts(np.flatnonzero(used), counts[used], 1 - np.count_nonzero(held) / len(held), place)
+
+    def _grow_and_count(
+        self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int
+    ) -> tuple[Trees, np.ndarray]:
+        trees = spec.grow(self.domain, seed, scale)
+        X, y = self.split.X_train, self.split.y_train
+        tree_of_row = rows_to_trees(spec, np.arange(len(y)), DemoSource(seed + NOISE_SEED))
+        return trees, count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=n_jobs)
+
+    # ------------------------------------------------------------ many cells: rows are routed once
+
+    def _routed(self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int) -> Iterator[list[Row]]:
+        specs, scales, together = self._plans(epsilons, cells, seed)
+        for key, budgets in together.items():
+            yield []
+            planned = {(cell, epsilon): specs[cell, epsilon] for cell in range(len(cells)) for epsilon in budgets}
+            depths, n_trees = {p.depth for p in planned.values()}, max(p.n_trees for p in planned.values())
+            largest = replace(specs[0, budgets[0]], depth=max(depths), n_trees=n_trees)
+            rows = RoutedRows(largest.grow(self.domain, seed, scales[key]), self.domain, self.split)
+            levels, deeper = dict[int, Level](), None
+            for depth in sorted(depths, reverse=True):
+                levels[depth] = deeper = Level(rows, depth, deeper)
+            alike: dict[tuple, list[tuple[int, float]]] = {}  # releases with the same rows in the same leaves
+            for place, p in planned.items():
+                alike.setdefault((p.depth, p.n_trees, p.partition), []).append(place)
+            for (depth, *_), places in alike.items():
+                plans = [planned[place] for place in places]
+                counted = levels[depth].count(plans[0], seed)
+                found = self._released(plans, counted, [epsilon for _, epsilon in places], seed)
+                yield [{**row, "cell": cell} for row, (cell, _) in zip(found, places, strict=True)]
+
+    def _plans(
+        self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int
+    ) -> tuple[dict[tuple[int, float], ForestSpec], dict[bytes, ReleasedScale | None], dict[bytes, list[float]]]:
+        """Specs by cell and ε, and by scale: the scale itself, and the budgets at which trees grow on it."""
+        structures = [Structures(at_cell(self.forest, *cell), self.domain, self.split, self.n_rows) for cell in cells]
+        specs = dict[tuple[int, float], ForestSpec]()
+        scales, together = dict[bytes, ReleasedScale | None](), dict[bytes, list[float]]()
+        for epsilon in epsilons:
+            plan = None
+            for cell, of_cell in enumerate(structures):
+                plan = of_cell.prepare(epsilon, seed, plan)
+                specs[cell, epsilon], scale = plan
+            key = b"" if scale is None else scale.cumulative.tobytes()
+            scales[key] = scale
+            together.setdefault(key, []).append(epsilon)
+        if len({(s.categorical, s.thresholds, s.n_quantiles, s.max_leaves) for s in specs.values()}) > 1:
+            raise ValueError("Cells differ in more than depth and number of trees, so they cannot be counted once.")
+        return specs, scales, together
+
+    # ------------------------------------------------------------ releases from counts
+
+    def _released(
+        self, specs: Sequence[ForestSpec], counted: LeafCounts, epsilons: Sequence[float], seed: int
+    ) -> list[Row]:
+        """Figures at each budget; the specs differ in what is left of it for the leaves."""
+        spec, private = specs[0], np.isfinite(epsilons)
+        exact = [as_typed(e) if math.isfinite(e) else None for e in epsilons]
+        votes = []
+        for own, epsilon in zip(specs, exact, strict=True):
+            if epsilon is not None:
+                values = simulate_values(own, counted.counts, epsilon, seed + NOISE_SEED, leaves=counted.leaves)
+            elif own.releases_counts:
+                values = counted.counts
+            else:
+                values = true_labels(counted.counts, seed, leaves=counted.leaves)
+            votes.append(Votes(own, values, epsilon, seed, counted.leaves))
+        labels = np.stack([one.labels for one in votes], axis=1)
+        held = np.flatnonzero(counted.counts.any(axis=1))
+        flips = np.where(private, flipped_share(counted.counts[held], labels[held]), 0.0)
+        shape = {"cell": 0, "depth": spec.depth, "trees": spec.n_trees, "empty": float(counted.empty)}
+        return [
+            {"epsilon": e, **shape, **metrics, "flips": float(flip)}
+            for e, metrics, flip in zip(epsilons, self._metrics(spec, counted, votes, labels, seed), flips, strict=True)
+        ]
+
+    def _metrics(
+        self, spec: ForestSpec, counted: LeafCounts, votes: list[Votes], labels: np.ndarray, seed: int
+    ) -> list[dict[str, float]]:
+        """For each of several releases, whose labels are the columns of `labels`."""
+        k, y = self.domain.n_classes, self.split.y_test
+        if spec.voting == "majority" and k == 2:
+            found = from_votes(counted.tally(spec.n_trees, labels, y), self.positive)
+            return [{name: float(v[e]) for name, v in found.items()} for e in range(len(votes))]
+        at = counted.at(spec.n_trees)
+        coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
+        out, step = [], 0.5 / spec.n_trees if spec.voting == "majority" else 1e-6
+        for one in votes:
+            shares = one.shares(at, k)
+            predicted = voting.decide(shares, spec.voting, coin)
+            out.append(from_shares(shares, y, predicted, positive=self.positive, step=step))
+        return out
+
+
+class Structures:
+    """What a fit of one forest would plan on one split, at each ε and seed."""
+
+    def __init__(self, forest: RandomStructureClassifier, domain: Domain, split: Split, n_rows: int):
+        self._own, self._domain, self._split, self._n_rows = (
+            clone(forest).set_params(domain=None),
+            domain,
+            split,
+            n_rows,
+        )
+
+    def at(self, epsilon: float) -> RandomStructureClassifier:
+        """The forest at this ε."""
+        return clone(self._own).set_params(epsilon=epsilon)
+
+    @cached_property
+    def _cells(self) -> np.ndarray:
+        return scale_histograms(self._domain, self._split.X_train)
+
+    def prepare(self, epsilon: float, seed: int, like: Plan | None = None) -> Plan:
+        """What a fit with these seeds would find out before it grows trees; at ε = infinity, what there is to find out.
+
+        `like` is what one of another shape finds out with the same ε and seeds: the same, where it is asked the same.
+        """
+        own = copy(self._own)  # one for each call: threads ask at the same time
+        own.epsilon = None if math.isinf(epsilon) else epsilon  # as `at` does, without a clone for each of many
+        if like is not None and like[0].preparation.size:
+            spec = own.spec(self._domain, like[0].preparation.n_rows)
+            if spec.preparation == like[0].preparation:
+                return spec, like[1]
+        ledger = Ledger(None if own.epsilon is None else as_typed(epsilon), own.neighbors)
+        n, source = self._n_rows, DemoSource(seed + NOISE_SEED)
+        spec, scale = own.prepare(self._domain, n, n, lambda: self._cells, ledger, source)
+        return spec, exact_scale(own, self._cells) if own.epsilon is None else scale
+
+
+def _counted_by(spec: ForestSpec, scale: ReleasedScale | None) -> tuple:
+    """What trees and the rows in their leaves follow from, within a repeat."""
+    return spec.n_trees, spec.depth, spec.partition, b"" if scale is None else scale.cumulative.tobytes()
