@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.app_words import words
-from ui.choose import controls
+from ui.choose import wish_controls
 from ui.jobs import simulate
 
 HOME = Path(__file__).parents[2]
@@ -39,8 +39,8 @@ _CHECKED = re.compile(r"""\b(?:stored|memory|count|is_on|known|all_known|within|
 @pytest.fixture(autouse=True)
 def few_repeats(monkeypatch):
     monkeypatch.setattr(simulate, "LAST", 2)
-    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
-    monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+    monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
+    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
 
 
 def opened(page: str, **state: object) -> AppTest:
