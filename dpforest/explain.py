@@ -22,6 +22,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import MULTIWAY, NO_THRESHOLD, NUMERIC, Trees
 from dpforest.trees.released_scale import TOP, ReleasedScale
+from dpforest.voting import CLIPPED_LOGISTIC
 
 _AT_ONCE: Final = 2**21  # weights of an effect that are kept at a time
 _MOST_NOISE: Final = 1e9  # scores are below it
@@ -68,6 +69,7 @@ class AddedScores:
         Parameters
         ----------
         forest : Forest
+            Its voting must be "clipped-logistic".
 
         Returns
         -------
@@ -87,7 +89,7 @@ class AddedScores:
         >>> data.domain.features[int(shares.argmax())].name
         'health'
         """
-        if forest.leaf_values is None or forest.class_of_tree is not None:
+        if forest.voting != CLIPPED_LOGISTIC:
             raise ValueError("only a random-tree booster has scores that add up over attributes")
         return cls(forest.trees, forest.domain, forest.leaf_shares(), _noise_in(forest), forest.scale)
 
@@ -164,11 +166,14 @@ class AddedScores:
         Parameters
         ----------
         feature : int
+            Place of the attribute in the domain.
         codes : int array of shape (n,)
+            Values of the attribute, as the domain encodes them.
 
         Returns
         -------
         scores : float array of shape (n, n_classes)
+            Weighted mean of the score of each class at each code.
         noise : float array of shape (n,)
             Standard deviation of the noise on them, of independent rounds; NaN where it is not known.
         """
@@ -214,10 +219,12 @@ class AddedScores:
         Parameters
         ----------
         codes : int array of shape (n_features,)
+            The row, as the domain encodes it.
 
         Returns
         -------
         float array of shape (n_features, n_classes)
+            Part of the score of each class that is due to each attribute.
         """
         trees, parts = self.trees, np.zeros((self.domain.n_features, self.leaf_scores.shape[1]))
         nodes = trees.tree_start[:-1]

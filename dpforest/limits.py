@@ -24,7 +24,7 @@ DELTA_MIN: Final = 1e-15
 DELTA_MAX: Final = 0.1
 
 # Of a whole forest: what may be fitted is what may be read from a file, so that no release is lost.
-MAX_FOREST_TREES: Final = MAX_TREES * MAX_CLASSES  # boosted ones have trees of their own for each class
+MAX_FOREST_TREES: Final = MAX_TREES * MAX_CLASSES  # a boosted forest has separate trees for each class
 MAX_FOREST_LEAVES: Final = 6_000_000
 MAX_FOREST_NODES: Final = 2 * MAX_FOREST_LEAVES  # every test has two answers at least
 MAX_LEAF_NUMBERS: Final = 2**25  # leaves times classes

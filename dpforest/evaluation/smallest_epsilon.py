@@ -150,6 +150,7 @@ def releases_needed(share: float, n_tried: int) -> int:
     Returns
     -------
     int
+        At least 1.
 
     Examples
     --------

@@ -137,12 +137,14 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         y : array of shape (n,)
             Labels of any kind; 2 to 50 classes.
 
         Returns
         -------
         self
+            This estimator, with `forest_`, `certificate_` and `ledger_`.
 
         Raises
         ------
@@ -201,6 +203,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         domain : Domain
+            Public schema that the rows are encoded by.
         n_rows : int
             Number of rows that a fit would be given.
 
@@ -249,6 +252,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
 
         Returns
         -------
@@ -263,12 +267,16 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         y : array of shape (n,)
+            True labels. A label that is not one of the classes counts as misclassified.
         sample_weight : array of shape (n,), optional
+            Weight of each row in the mean; all rows weigh the same by default.
 
         Returns
         -------
         float
+            Weighted share of rows whose predicted label is the true one, from 0 to 1.
 
         Raises
         ------
@@ -288,6 +296,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
 
         Returns
         -------
@@ -302,10 +311,12 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
 
         Returns
         -------
         int32 array of shape (n, number of trees)
+            Index into the arrays of leaves of `forest_`.
         """
         return self._forest().apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
 
@@ -315,6 +326,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         domain : Domain
+            Public schema with classes.
         n_rows : int
             Used where it is public (replace-one), where a paper uses it (as published), and in place of the number of
             rows with noise that a fit asks for (`scale_share`, and shapes that are "auto").
@@ -322,7 +334,9 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         certificate : Certificate
+            With the reasons for which it does not certify, if there are any.
         ledger : Ledger
+            All charges of a fit, for the number of rows that is given.
 
         Raises
         ------
@@ -354,6 +368,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         domain : Domain
+            Public schema; the number and kind of its attributes shape the trees.
         n_rows : int
             As in `preview`, and to refuse a table that breaks a public bound on it.
 

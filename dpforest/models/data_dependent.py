@@ -107,6 +107,7 @@ class DataDependentClassifier(ForestClassifier):
         Returns
         -------
         EncodedRows or BinnedRows
+            The rows, in their order.
         """
         return EncodedRows(
             codes=encoded(domain, X), y=y, row_ids=row_ids, n_given=len(y) if n_given is None else n_given
@@ -129,6 +130,7 @@ class DataDependentClassifier(ForestClassifier):
         Returns
         -------
         Forest
+            A released forest if the fit is certified, else one for the curator only.
 
         Raises
         ------

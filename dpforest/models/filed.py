@@ -9,9 +9,10 @@ from dpforest.models.base import bound_sentence
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.boosting.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
 from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation
-from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Entry, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, LedgerEntry
 from dpforest.privacy.rationals import as_typed
 from dpforest.trees.forest import ReleasedForest
+from dpforest.trees.leaves import ScoreLeaves
 
 
 class FiledError(ValueError):
@@ -29,7 +30,7 @@ class Filed:
         Trees for each score, and the number of rows in the file (0 if the file does not give it).
     preparation : Preparation
         What the fit spent before trees grew.
-    entries : tuple of Entry
+    entries : tuple of LedgerEntry
         The ledger's entries after the preparation.
     """
 
@@ -37,7 +38,7 @@ class Filed:
     n_trees: int
     n_rows: int
     preparation: Preparation
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
 
     @classmethod
     def of(cls, forest: ReleasedForest) -> "Filed":
@@ -56,8 +57,8 @@ class Filed:
         share = _whole(ledger, entries[asked]) if scaled else Fraction(0)
         if not 0 <= share < 1 - size:
             raise FiledError(f"its ledger gives the scale a share of {float(share):.4g} of the budget")
-        boosted = forest.class_of_tree is not None and forest.domain.n_classes > 2
-        n_scores = forest.domain.n_classes if boosted else 1
+        boosted = isinstance(forest.leaves, ScoreLeaves) and forest.leaves.class_of_tree is not None
+        n_scores = forest.domain.n_classes if boosted and forest.domain.n_classes > 2 else 1
         preparation = Preparation(n_rows, size, share)
         return cls(forest, forest.trees.n_trees // n_scores, n_rows, preparation, entries[asked + scaled :])
 
@@ -97,7 +98,7 @@ class Filed:
         return [*stated, None]
 
 
-def _whole(ledger: Ledger, entry: Entry) -> Fraction:
+def _whole(ledger: Ledger, entry: LedgerEntry) -> Fraction:
     """Share of the budget that an entry for all rows takes."""
     if ledger.budget is None or entry.each is None:
         return Fraction(0)

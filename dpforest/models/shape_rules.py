@@ -34,10 +34,12 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     signal : float
         Rows times what is left of ε (`signal_of`).
     n_classes, n_features : int
+        Of the public domain.
 
     Returns
     -------
     Shape
+        Number of trees and their depth.
 
     Examples
     --------
@@ -66,10 +68,12 @@ def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shap
     signal : float
         Rows times what is left of ε (`signal_of`).
     n_classes, n_features : int
+        Of the public domain.
 
     Returns
     -------
     Shape
+        Number of trees and their depth.
 
     Examples
     --------

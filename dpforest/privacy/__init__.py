@@ -7,7 +7,7 @@ noise, ``simulators`` quickly in floats. ``published`` and ``true_loss`` hold wh
 """
 
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, REPLACE_ONE, BudgetError, Entry, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, REPLACE_ONE, BudgetError, Ledger, LedgerEntry
 from dpforest.privacy.loss import MixedLossesError, PrivacyLoss, mu_for
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, flip_probability, pmf, privacy_loss
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
@@ -21,7 +21,7 @@ __all__ = [
     "BudgetError",
     "Certificate",
     "DemoSource",
-    "Entry",
+    "LedgerEntry",
     "Ledger",
     "MixedLossesError",
     "PrivacyLoss",

@@ -34,7 +34,7 @@ from dpforest.privacy.ledger_entry import (
     REPLACE_ONE,
     STRUCTURE,
     BudgetError,
-    Entry,
+    LedgerEntry,
     QueryBudget,
     rows_changed,
 )
@@ -53,7 +53,7 @@ __all__ = [
     "SCALE_OF_ATTRIBUTES",
     "STRUCTURE",
     "BudgetError",
-    "Entry",
+    "LedgerEntry",
     "Ledger",
     "QueryBudget",
     "rows_changed",
@@ -97,7 +97,7 @@ class Ledger:
         self._budget = None if epsilon is None else _positive(epsilon)
         if self._budget is not None and not _is_short(self._budget):
             raise ValueError(f"epsilon has more than {MOST_DIGITS} digits, which no file holds; choose a rounder one.")
-        self._entries: tuple[Entry, ...] = ()
+        self._entries: tuple[LedgerEntry, ...] = ()
         self._closed = False
 
     @property
@@ -131,7 +131,7 @@ class Ledger:
         return self._rows
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """All that was charged so far, in order."""
         return self._entries
 
@@ -197,7 +197,7 @@ class Ledger:
         if cost is not None and cost.kind != self.kind:
             raise BudgetError(f"This ledger is of kind {self.kind!r}; {what} is charged at {cost}, which is another.")
         most = positive_fraction(sensitivity, "sensitivity")
-        entry = Entry(what, mechanism, most, cost, int(times), composition, self._rows, part)
+        entry = LedgerEntry(what, mechanism, most, cost, int(times), composition, self._rows, part)
         total = _total((*self._entries, entry), self.kind)
         if self._budget is not None:
             if entry.loss is None:
@@ -316,7 +316,7 @@ def _is_short(loss: PrivacyLoss) -> bool:
     return max(loss.amount.numerator, loss.amount.denominator) < 10**MOST_DIGITS
 
 
-def _total(entries: tuple[Entry, ...], kind: str) -> PrivacyLoss:
+def _total(entries: tuple[LedgerEntry, ...], kind: str) -> PrivacyLoss:
     """What entries cost together: those on all rows add up, of those on disjoint parts the dearest part counts."""
     cost: dict[str, list[PrivacyLoss]] = {"": []}
     for entry in entries:

@@ -28,7 +28,7 @@ def rows_changed(neighbors: str) -> int:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One kind of question asked of private rows.
 
     Attributes

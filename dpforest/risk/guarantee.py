@@ -64,8 +64,10 @@ class Guarantee:
         Parameters
         ----------
         loss : PrivacyLoss
+            Total of a ledger: an ε, or the μ of a Gaussian mechanism.
         neighbors : {"add-remove", "replace-one"}
         delta : float
+            Above 0 and below 1 for a Gaussian loss; 0 for a pure one.
 
         Returns
         -------
@@ -102,6 +104,7 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     Parameters
     ----------
     certificate : Certificate
+        Of a forest, or of the preview of one.
 
     Returns
     -------

@@ -144,6 +144,7 @@ class DistinguishingGame:
         Returns
         -------
         float array of the shape of false_alarms
+            Largest true positive rate at each rate of false alarms, from 0 to 1.
 
         Raises
         ------
@@ -202,6 +203,7 @@ class DistinguishingGame:
         Returns
         -------
         float from 0.5 to 1
+            Largest probability that the attacker's answer is right.
 
         Raises
         ------

@@ -69,9 +69,11 @@ def surface(
     data : object with X, y and domain
         As `load_dataset` returns.
     epsilons : iterable of float
+        Budgets to simulate, each above 0.
     depths, trees : iterable of int, optional
         The estimators' own where not given. Left out for forests that do not have the parameter.
     repeats : int
+        Simulated releases of each cell on each fold.
     folds : int
         1: one split, three tenths of the rows held out. More: cross-validation.
     seed : int
@@ -159,8 +161,11 @@ def curve(forests, data: Any, *, epsilons: Iterable[float], **settings) -> pd.Da
     Parameters
     ----------
     forests : dict of str to estimator, or sequence of estimators
+        As of `surface`.
     data : object with X, y and domain
+        As of `surface`.
     epsilons : iterable of float
+        As of `surface`.
     **settings
         What else `surface` takes.
 
@@ -269,10 +274,13 @@ def run_task(
     ----------
     forest : ForestClassifier
     domain : Domain
+        Public schema that the rows of `split` are encoded by.
     split : Split
         The fold's rows.
     task : Task
+        Which forest, repeat and fold this is, for the rows of the result.
     epsilons : list of float
+        Budgets to simulate; ∞ stands for the same trees without noise.
     cells : list of (int or None, int or None)
         As of `cells_of`.
     seed : int
@@ -311,6 +319,7 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
     Parameters
     ----------
     data : object with X, y and domain
+        As `load_dataset` returns.
     folds : int
         1 for one split.
     seed : int
@@ -321,6 +330,7 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
     Returns
     -------
     list of Split
+        Encoded rows to learn from and to test on, one for each fold.
     """
     domain = data.domain if domain is None else domain
     if folds == 1:

@@ -1,1 +1,1 @@
-"""The public schema and the way in: from files and frames to codes, every cell by itself."""
+"""The public schema, and the readers of files and frames: every cell becomes a code by itself."""

@@ -1,8 +1,8 @@
-"""What single cells say: numbers, and the keys by which values meet categories and classes.
+"""The meaning of a single cell: its number, and the key by which it matches a category or a class.
 
-The same cell says the same in whatever type its column came: one row more can turn a column of whole numbers into one
-of texts (pandas and numpy find a common type), and must not change what the others say. So 1, 1.0, "1", "01" and True
-are one key, and a text that is a number is that number.
+A cell means the same whatever the type of its column. One more row can turn a column of whole numbers into one of texts
+(pandas and numpy find a common type), and must not change the meaning of the other cells. So 1, 1.0, "1", "01" and True
+have one key, and a text that is a number is that number.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _EQUAL_IS_SAME = {str, int, float, type(None)}  # objects that have one text whe
 
 
 def number(cell: Any) -> float | None:
-    """One cell as a float, None if it is not a number. Truth is 1 or 0, as in a column of nothing else.
+    """Return one cell as a float, or None if it is not a number. True is 1 and False is 0.
 
     >>> number(" 1.50 "), number("1,5"), number("TRUE"), number("-inf"), number(2 + 0j), number("(2+0j)"), number(2j)
     (1.5, None, 1.0, -inf, 2.0, 2.0, None)
@@ -59,17 +59,17 @@ def _real(cell: Any) -> Any:
 
 
 def _words(cell: str | bytes) -> str:
-    """A text as numpy would hold it beside others: bytes beside texts are texts, and zeros at the end are none."""
+    """Return a text as an array of texts holds it: bytes are decoded, null characters at the end are removed."""
     return (cell if isinstance(cell, str) else cell.decode("utf-8", "replace")).rstrip("\0")
 
 
-def said(cell: Any) -> str:
-    """The text of a cell."""
+def cell_text(cell: Any) -> str:
+    """Return the text of a cell, the same whatever the type of its column."""
     return text(_words(cell) if isinstance(cell, (str, bytes)) else _real(cell))
 
 
 def key(cell: Any) -> str:
-    """What a cell says, whatever the type of its column.
+    """Return the key of a cell: the text of its number, or its text. The type of its column does not matter.
 
     >>> key(1), key("01"), key(True), key(" 1.0"), key(1 + 0j), key(2**60 + 1) == key(2.0**60), key("a ")
     ('1', '1', '1', '1', '1', True, 'a ')
@@ -77,30 +77,30 @@ def key(cell: Any) -> str:
     cell = _real(cell)
     # A float32 of 0.1 is 0.1, as it is where a column of texts takes it up.
     short = isinstance(cell, np.floating) and not isinstance(cell, float)
-    found = number(str(cell)) if short else number(cell)
-    return said(cell) if found is None or math.isnan(found) else text(found)
+    value = number(str(cell)) if short else number(cell)
+    return cell_text(cell) if value is None or math.isnan(value) else text(value)
 
 
 class Keys:
-    """Finds the place of a cell among listed values: by its text, else by its key, the first of several."""
+    """Index of listed values, which finds a cell by its text, or else by its key; of equal keys the first counts."""
 
     def __init__(self, listed: Iterable[Any]) -> None:
         self._text: dict[str, int] = {}
         self._key: dict[str, int] = {}
         for place, value in enumerate(listed):
-            self._text.setdefault(said(value), place)
+            self._text.setdefault(cell_text(value), place)
             self._key.setdefault(key(value), place)
 
     def find(self, cell: Any, otherwise: int = -1) -> int:
-        """The place, `otherwise` where the value is not listed."""
-        place = self._text.get(said(cell))
+        """Return the place of a cell in the list, or `otherwise` if its value is not listed."""
+        place = self._text.get(cell_text(cell))
         return self._key.get(key(cell), otherwise) if place is None else place
 
 
-def told_apart_as_texts(listed: Iterable[Any]) -> tuple[str, str] | None:
-    """Two listed values that are one key, so that only texts tell them apart; None if there are none.
+def values_with_one_key(listed: Iterable[Any]) -> tuple[str, str] | None:
+    """Return the first two listed values that share a key, so that only their texts differ; None if no two do.
 
-    Words that numpy writes for a missing cell in an array of texts are as good as missing.
+    The words that numpy writes for a missing cell in an array of texts count as the value "missing".
     """
     seen = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
     for value in listed:
@@ -111,7 +111,7 @@ def told_apart_as_texts(listed: Iterable[Any]) -> tuple[str, str] | None:
 
 
 def refuse_masked(cells: Any) -> None:
-    """Raise ValueError for a masked array: what lies under its mask would be read as if it were not hidden."""
+    """Raise ValueError for a masked array, because its hidden values would be read as if they were not hidden."""
     if isinstance(cells, np.ma.MaskedArray):
         raise ValueError(
             "This is a masked array, and what lies under a mask cannot be told from a value; fill it first, with "
@@ -120,7 +120,7 @@ def refuse_masked(cells: Any) -> None:
 
 
 def as_array(cells: Any) -> np.ndarray:
-    """An array as it is. Lists become arrays of objects, for a common type would change what single cells say."""
+    """Return an array unchanged, and a list as an array of objects, as a common type could change a cell."""
     refuse_masked(cells)
     has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
     array = np.asarray(cells) if has_type else np.array(cells, dtype=object)
@@ -129,11 +129,11 @@ def as_array(cells: Any) -> np.ndarray:
 
 
 def column_of_list(cells: Sequence[Any]) -> np.ndarray:
-    """A list of labels as an array of objects (n,), label by label; one in a list of its own is that label."""
+    """Return a list of labels as an array of objects (n,). A list of one label counts as that label."""
     column = np.full(len(cells), None, dtype=object)
     for i, cell in enumerate(cells):
-        own = cell.tolist() if isinstance(cell, np.ndarray) and cell.ndim else cell
-        column[i] = (own[0] if len(own) == 1 else None) if isinstance(own, (list, tuple)) else own
+        label = cell.tolist() if isinstance(cell, np.ndarray) and cell.ndim else cell
+        column[i] = (label[0] if len(label) == 1 else None) if isinstance(label, (list, tuple)) else label
     return column
 
 
@@ -156,7 +156,7 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
 def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
     """A column as floats, missing as NaN.
 
-    What is not a number is refused with a DomainError, or counts as missing where `out_of_domain` are noted.
+    A cell that is not a number raises a DomainError. With `out_of_domain` it is counted there and is missing.
     """
     if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
         return _numbers_of_objects(feature, np.asarray(column), out_of_domain)
@@ -187,16 +187,16 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, out_of_domain: OutO
     read = np.full(len(cells), np.nan)
     bad = []
     for i in np.flatnonzero(~is_missing(cells)):
-        found = number(cells[i])
-        if found is None:
+        value = number(cells[i])
+        if value is None:
             bad.append(i)
         else:
-            read[i] = found
+            read[i] = value
     if bad and out_of_domain is None:
         raise DomainError(
             f"{feature.name!r} is numeric, but has {plural(len(bad), 'cell')} without a number, the first with "
-            f"{said(cells[bad[0]])!r}; make it categorical, empty these cells, or read the file with read_table, which "
-            "knows decimal commas."
+            f"{cell_text(cells[bad[0]])!r}; make it categorical, empty these cells, or read the file with read_table, "
+            "which knows decimal commas."
         )
     if bad and out_of_domain is not None:
         out_of_domain.add(feature.name, OutOfDomain.NO_NUMBER, len(bad))
@@ -204,7 +204,7 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, out_of_domain: OutO
 
 
 def is_missing(cells: np.ndarray) -> np.ndarray:
-    """Which cells of an array hold nothing; a cell that is itself a list or an array holds something."""
+    """Return which cells of an array are missing, bool; a cell that is itself a list or an array is not missing."""
     try:
         missing = pd.isna(cells)
         if missing.shape == cells.shape:
@@ -229,9 +229,9 @@ def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy(), list(series.cat.categories)
     codes, values = pd.factorize(series)
-    own = getattr(series.dtype, "numpy_dtype", series.dtype)
-    if isinstance(own, np.dtype) and own.kind == "f" and own.itemsize < 8:
-        values = [own.type(value) for value in values]  # pandas makes longer floats of them, with longer texts
+    numpy_dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
+    if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind == "f" and numpy_dtype.itemsize < 8:
+        values = [numpy_dtype.type(value) for value in values]  # pandas makes longer floats of them, with longer texts
     return codes, list(values)
 
 
@@ -242,12 +242,12 @@ def _factorize_objects(cells: np.ndarray) -> tuple[np.ndarray, list[Any]]:
         return codes, list(values)
     codes = np.full(len(cells), -1, dtype=np.int64)
     index: dict[str, int] = {}
-    found: list[Any] = []
+    distinct: list[Any] = []
     for i in np.flatnonzero(~is_missing(cells)):
         code = codes[i] = index.setdefault(text(cells[i]), len(index))
-        if code == len(found):
-            found.append(cells[i])
-    return codes, found
+        if code == len(distinct):
+            distinct.append(cells[i])
+    return codes, distinct
 
 
 def _is_utf8(cells: np.ndarray) -> bool:

@@ -30,7 +30,7 @@ def csv_parts(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
     written = domain.csv_format
     with _text(path, written) as file:
         start = file.read(_HEADER_CHARACTERS)
-    words = csv_text.without_told_delimiter(start)[1]
+    words = csv_text.without_stated_delimiter(start)[1]
     if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
     names, _ = csv_text.header(words, written.delimiter)
@@ -39,14 +39,14 @@ def csv_parts(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
 
 
 def _parts(
-    path: Path, domain: Domain, rows: int, written: CsvFormat, names: list[str], told: int
+    path: Path, domain: Domain, rows: int, written: CsvFormat, names: list[str], n_skipped: int
 ) -> Iterator[pd.DataFrame]:
     with _text(path, written) as file:
-        file.read(told)
+        file.read(n_skipped)
         _check_quotes(file, written.delimiter)
     wanted = [*domain.names, domain.label]
     with _text(path, written) as file:
-        file.read(told)
+        file.read(n_skipped)
         stream = pa.PythonFile(_Utf8(file), mode="r")
         places = [str(names.index(name)) for name in wanted]
         records = Records(stream, written.delimiter, len(names), places, block_size=_BLOCK_BYTES)

@@ -147,8 +147,8 @@ def _utf8(cells: pa.Array) -> pa.Array:
         cells.validate(full=True)
         return cells
     except pa.ArrowInvalid:
-        found = cells.cast(pa.large_binary()).to_pylist()
-        return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in found], pa.string())
+        raw = cells.cast(pa.large_binary()).to_pylist()
+        return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in raw], pa.string())
 
 
 _KNOWN: Final = (

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dpforest.limits import MAX_CATEGORIES, MAX_NOTE
-from dpforest.tables.csv_text import DELIMITERS, TableError, decode, records, without_told_delimiter
+from dpforest.tables.csv_text import DELIMITERS, TableError, decode, records, without_stated_delimiter
 from dpforest.tables.csv_values import parsed, written
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import KINDS, Feature, plural, text
@@ -45,12 +45,12 @@ _RULES: Final = {
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # as `ui.shared.downloads` writes what a spreadsheet would compute
+_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # a writer puts an apostrophe before what a spreadsheet would compute
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What a file says of one attribute, or of the label; None and parts without a source are what it does not say.
+class CodebookEntry:
+    """One line of a codebook: what it states about an attribute or the label. None stands for an empty cell.
 
     Parameters
     ----------
@@ -78,16 +78,16 @@ class Entry:
 class Codebook:
     """Entries, a sentence on each mistake, which names the line and the column, and columns that are not read."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CodebookEntry, ...]
     mistakes: tuple[str, ...]
     unread: tuple[str, ...]
 
 
 def read_codebook(data: bytes) -> Codebook:
-    """Read a codebook: columns `COLUMNS` in any order, of which only the name must be there; empty cells say nothing.
+    """Read a codebook: columns `COLUMNS` in any order, of which only the name is required; a cell may be empty.
 
-    Words in the column source assert the whole attribute, in these words: what the line does not say of it, too, by a
-    public rule (`ui.explore.loaded.merged`).
+    Words in the column source assert the whole attribute. Whoever merges the entry into a domain fills what the line
+    leaves open by a public rule.
 
     Raises
     ------
@@ -100,9 +100,9 @@ def read_codebook(data: bytes) -> Codebook:
     >>> book.mistakes
     ("Line 2, column 'high': '12O' is not a number; write one such as 1.5.",)
     """
-    _, words = without_told_delimiter(decode(data)[0])
+    _, words = without_stated_delimiter(decode(data)[0])
     mark, header, unread = _header(words)
-    entries: list[Entry] = []
+    entries: list[CodebookEntry] = []
     mistakes: list[str] = []
     seen: dict[str, str] = {}
     try:
@@ -155,42 +155,42 @@ def _names(line: str, mark: str) -> list[str]:
     return [" ".join(cell.replace("_", " ").split()).casefold() for cell in cells]
 
 
-def _entry(where: str, row: dict[str, str], mark: str) -> tuple[Entry, list[str]]:
-    """(what a line says, a sentence on each of its mistakes)."""
+def _entry(where: str, row: dict[str, str], mark: str) -> tuple[CodebookEntry, list[str]]:
+    """Return the entry of a line, and a sentence about each of its mistakes."""
     wrong: list[str] = []
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for column, read in _READ.items():
         if cell := row.get(column, ""):
             try:
-                found[column] = read(cell, mark)
+                fields[column] = read(cell, mark)
             except ValueError as problem:
                 wrong.append(f"{where}, column {column!r}: {problem}")
-    name = found.get("name", "")
+    name = fields.get("name", "")
     if not name and "name" not in "".join(wrong):
         wrong.append(f"{where}, column 'name': it is empty; name the attribute.")
-    kind = found.get("kind")
+    kind = fields.get("kind")
     numbers = [column for column in ("low", "high", "whole") if row.get(column)]
     if numbers and kind != "numeric" and (kind == "categorical" or row.get("categories")):
         wrong.append(f"{where}, column {numbers[0]!r}: categories have no such cell; empty it, or the categories.")
     if kind == "numeric" and row.get("categories"):
         wrong.append(f"{where}, column 'categories': numbers have none; empty the cell, or write categorical.")
-    if {"low", "high"} <= set(found) and not found["low"] < found["high"]:
+    if {"low", "high"} <= set(fields) and not fields["low"] < fields["high"]:
         wrong.append(f"{where}, column 'low': {row['low']!r} is not below {row['high']!r}, the highest number.")
-    missing, value = found.get("missing", (None, None))
+    missing, value = fields.get("missing", (None, None))
     try:
         of_parts = _sources(row)
     except ValueError as problem:
         wrong.append(f"{where}, column 'source': {problem}")
         of_parts = {}
     return (
-        Entry(
+        CodebookEntry(
             where,
             name,
             kind,
-            found.get("low"),
-            found.get("high"),
-            found.get("whole"),
-            found.get("categories", ()),
+            fields.get("low"),
+            fields.get("high"),
+            fields.get("whole"),
+            fields.get("categories", ()),
             missing,
             value,
             of_parts,
@@ -201,13 +201,13 @@ def _entry(where: str, row: dict[str, str], mark: str) -> tuple[Entry, list[str]
 
 def _sources(row: dict[str, str]) -> dict[str, Source]:
     """The parts whose source a line states: its words are about all of them."""
-    found: dict[str, Source] = {}
-    if own := _whole_text(row.get("source", "")):
-        found = dict.fromkeys((VALUES, TYPE, MISSING), _source(own))
+    stated: dict[str, Source] = {}
+    if note := _whole_text(row.get("source", "")):
+        stated = dict.fromkeys((VALUES, TYPE, MISSING), _source(note))
     for part, column in ((TYPE, "source of type"), (MISSING, "source of missing")):
         if words := _whole_text(row.get(column, "")):
-            found[part] = _source(words)
-    return found
+            stated[part] = _source(words)
+    return stated
 
 
 def _source(words: str) -> Source:
@@ -242,15 +242,15 @@ def _is_yes(cell: str, mark: str) -> bool:
 
 
 def _values(cell: str, mark: str) -> tuple[str, ...]:
-    found = parsed(cell)
-    if not found:
+    values = parsed(cell)
+    if not values:
         raise ValueError("it lists no values; separate them by ;.")
-    if len(set(found)) < len(found):
-        twice, _ = Counter(found).most_common(1)[0]
+    if len(set(values)) < len(values):
+        twice, _ = Counter(values).most_common(1)[0]
         raise ValueError(f"{twice!r} is listed twice; remove one.")
-    if len(found) > MAX_CATEGORIES:
-        raise ValueError(f"it lists {len(found):,} values; {MAX_CATEGORIES:,} are the most.")
-    return found
+    if len(values) > MAX_CATEGORIES:
+        raise ValueError(f"it lists {len(values):,} values; {MAX_CATEGORIES:,} are the most.")
+    return values
 
 
 def _rule(cell: str, mark: str) -> tuple[str, str | None]:
@@ -291,7 +291,7 @@ def _unmarked(cell: str) -> str:
 
 
 def codebook(domain: Domain) -> pd.DataFrame:
-    """The codebook of a domain, all cells texts; as CSV it is to be written with marks before formulas.
+    """Return the codebook of a domain, every cell a text that no spreadsheet takes for a formula.
 
     The label is its last line. How the file is written and who chose the columns is not in it.
 
@@ -307,22 +307,22 @@ def codebook(domain: Domain) -> pd.DataFrame:
 
 
 def _row(feature: Feature) -> list[str]:
-    own, of_type, of_missing = sources(feature).values()
-    said: dict[str, str] = {"source": _words(own)}
+    of_values, of_type, of_missing = sources(feature).values()
+    fields: dict[str, str] = {"source": _words(of_values)}
     for column, part in (("source of type", of_type), ("source of missing", of_missing)):
-        if part != own:
-            said[column] = _words(part) or NO_SOURCE
+        if part != of_values:
+            fields[column] = _words(part) or NO_SOURCE
     if feature.kind == "numeric":
-        said |= {"low": text(feature.low), "high": text(feature.high), "whole": "yes" if feature.integer else "no"}
+        fields |= {"low": text(feature.low), "high": text(feature.high), "whole": "yes" if feature.integer else "no"}
     else:
-        said["categories"] = written(feature.categories)
+        fields["categories"] = written(feature.categories)
     rules = {"category": "own value", "refuse": "none expected"}
-    said["missing"] = rules.get(feature.missing) or f"as {written([text(feature.missing_value)])}"
-    return _cells(feature.name, feature.kind, **said)
+    fields["missing"] = rules.get(feature.missing) or f"as {written([text(feature.missing_value)])}"
+    return _cells(feature.name, feature.kind, **fields)
 
 
-def _cells(name: str, kind: str, **said: str) -> list[str]:
-    row = {"name": _one_cell(name), "kind": kind, **said}
+def _cells(name: str, kind: str, **fields: str) -> list[str]:
+    row = {"name": _one_cell(name), "kind": kind, **fields}
     return [_marked(row.get(column, "")) for column in COLUMNS]
 
 

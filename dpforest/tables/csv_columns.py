@@ -1,4 +1,4 @@
-"""One column of a CSV file, as text, to numbers or categories, with a suggestion of what it is."""
+"""Read one column of a CSV file, given as texts, as numbers or categories, and suggest its kind."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ID_CAMEL = re.compile(r"[a-z](Id|ID|Key|Index|Uuid)$")
 
 @dataclass(frozen=True)
 class Column:
-    """What a column seems to be.
+    """The suggested kind of a column, and why.
 
     Attributes
     ----------
@@ -56,6 +56,7 @@ class Column:
     reason : str
         One sentence.
     n_missing, n_distinct : int
+        Number of missing cells, and of different values among the others.
     """
 
     name: str
@@ -71,8 +72,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cells:
-    """A column as read: its cells, and what had to be understood to read them."""
+class ParsedColumn:
+    """The cells of a column as numbers or texts, and the rules by which they were read."""
 
     values: pd.Series
     missing: tuple[str, ...]
@@ -82,8 +83,8 @@ class Cells:
     has_points: bool = False  # numbers, with points or grouping commas in some, so that commas are not their decimals
 
 
-def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> Cells:
-    """Text cells as int64 or float64 if every one that is not missing is a number, else as text.
+def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
+    """Return text cells as int64 or float64 if each of them is a number or missing, else as texts.
 
     Numbers with leading zeros or more than 15 digits stay text: they are codes, and would not survive.
     `comma_decimals` says how to read 1,234 where it could be either.
@@ -91,15 +92,15 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> Cells:
     trimmed = pc.utf8_trim_whitespace(raw)
     was_trimmed = not trimmed.equals(raw)
     cells, missing = _without(trimmed, MISSING_TEXTS)
-    found = _numbers(cells, comma_decimals)
-    if found is None:
+    as_numbers = _numbers(cells, comma_decimals)
+    if as_numbers is None:
         fewer, more = _without(cells, MISSING_NUMBERS)
         if more and fewer.null_count < len(fewer):
-            found = _numbers(fewer, comma_decimals)
-            missing = missing + more if found else missing
-    numbers, decimal_comma, grouped = found or (cells, False, False)
-    has_points = found is not None and not decimal_comma and _any(trimmed, r"[.,]\d")
-    return Cells(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed, has_points)
+            as_numbers = _numbers(fewer, comma_decimals)
+            missing = missing + more if as_numbers else missing
+    numbers, decimal_comma, grouped = as_numbers or (cells, False, False)
+    has_points = as_numbers is not None and not decimal_comma and _any(trimmed, r"[.,]\d")
+    return ParsedColumn(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed, has_points)
 
 
 def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, list[str]]:
@@ -138,11 +139,11 @@ def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray 
 
 def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
     """(cells with the tokens made null, the tokens that occurred)."""
-    found = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
-    if not pc.any(found).as_py():
+    is_token = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
+    if not pc.any(is_token).as_py():
         return cells, ()
-    seen = pc.unique(cells.filter(found)).to_pylist()
-    return pc.if_else(found, pa.scalar(None, cells.type), cells), tuple(token for token in tokens if token in seen)
+    seen = pc.unique(cells.filter(is_token)).to_pylist()
+    return pc.if_else(is_token, pa.scalar(None, cells.type), cells), tuple(token for token in tokens if token in seen)
 
 
 def _numbers(cells: pa.ChunkedArray, comma_decimals: bool) -> tuple[pa.ChunkedArray, bool, bool] | None:
@@ -198,7 +199,7 @@ def _any(cells: pa.ChunkedArray, pattern: str) -> bool:
 
 
 def suggest(name: str, values: pd.Series) -> Column:
-    """What a column seems to be, and why."""
+    """Suggest the kind of a column, with the reason."""
     known = values.dropna()
     n_missing, n_known = len(values) - len(known), len(known)
     if not n_known:
@@ -232,7 +233,7 @@ def suggest(name: str, values: pd.Series) -> Column:
 
 
 def is_whole(values: pd.Series) -> bool:
-    """Whether every number is a whole one."""
+    """Return whether all numbers are whole."""
     x = values.to_numpy()
     return x.dtype.kind == "i" or bool((x == np.floor(x)).all())
 

@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpforest.tables.csv_columns import MISSING_NUMBERS, MISSING_TEXTS, Cells
+from dpforest.tables.csv_columns import MISSING_NUMBERS, MISSING_TEXTS, ParsedColumn
 
 MOST: Final = 0.9  # of the different cells of a column of texts: so many are numbers but for a sign
 SIGNS: Final = "%$€£¥₹"
@@ -24,8 +24,8 @@ _SHORT: Final = r"^[+-]?\d{1,3}$"
 _DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # a mark that can only be a decimal one
 
 
-def doubts(raw: pa.Table, read: Mapping[str, Cells]) -> list[str]:
-    """A sentence for each column that may be meant otherwise, and what to do then. Curator only.
+def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
+    """Return a sentence for each column that can be read in another way, with what to do in that case. Curator only.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def doubts(raw: pa.Table, read: Mapping[str, Cells]) -> list[str]:
     return texts + _thousands(columns, read)
 
 
-def _text_doubt(name: str, cells: Cells, texts: pa.ChunkedArray) -> str:
+def _text_doubt(name: str, cells: ParsedColumn, texts: pa.ChunkedArray) -> str:
     """Why numbers are no numbers here: a sign in them, or decimal points in some and commas in others."""
     if cells.values.dtype.kind in "if":
         return ""
@@ -61,18 +61,18 @@ def _text_doubt(name: str, cells: Cells, texts: pa.ChunkedArray) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    """Whether a cell is a number once its sign is taken away; a sign alone is none."""
+    """Return whether a cell is a number without its sign; a sign alone is not a number."""
     return bool(_NUMBER.fullmatch(_SIGN.sub("", cell, count=1).strip()))
 
 
-def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, Cells]) -> list[str]:
+def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, ParsedColumn]) -> list[str]:
     """Columns in which the mark of every cell that has one is followed by three digits, so that it may be either.
 
-    Nothing is said where the file settles it: a number in the column or a mark in another one that can be one thing
-    only. The examples are no cells of the file.
+    No message is given where the file settles the question, by a number in the column or a mark in another column that
+    can mean one thing only. The examples in the messages are not cells of the file.
     """
     numbers = [name for name, cells in read.items() if cells.values.dtype.kind in "if"]
-    found: dict[tuple[str, str], list[str]] = {}
+    by_marks: dict[tuple[str, str], list[str]] = {}
     for name in numbers:
         cells = read[name]
         mark = "," if cells.decimal_comma or cells.grouped else "."
@@ -80,11 +80,11 @@ def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, Cells]
         if not (cells.grouped or cells.values.dtype.kind == "f") or not _may_be_either(columns[name], mark):
             continue
         if not any(_surely_decimal(columns[other], decimal) for other in numbers if other != name):
-            found.setdefault((mark, decimal), []).append(name)
-    return [_SAID[marks].format(some(names)) for marks, names in found.items()]
+            by_marks.setdefault((mark, decimal), []).append(name)
+    return [_MESSAGES[marks].format(some(names)) for marks, names in by_marks.items()]
 
 
-_SAID: Final = {  # by the mark in the cells, and the decimal one by which they were read
+_MESSAGES: Final = {  # by the mark in the cells, and the decimal one by which they were read
     (",", "."): "In {} a cell such as 1,234 is read as 1234, with a comma between thousands. If 1.234 is meant, write "
     "decimal points in the file.",
     (
@@ -111,8 +111,8 @@ def _may_be_either(texts: pa.ChunkedArray, mark: str) -> bool:
 
 
 def _surely_decimal(texts: pa.ChunkedArray, mark: str) -> bool:
-    found = pc.match_substring_regex(texts, _DECIMALS.format(mark=re.escape(mark)))
-    return bool(pc.any(found).as_py())
+    matches = pc.match_substring_regex(texts, _DECIMALS.format(mark=re.escape(mark)))
+    return bool(pc.any(matches).as_py())
 
 
 def _all(texts: pa.ChunkedArray, pattern: str) -> bool:

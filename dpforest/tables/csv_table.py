@@ -1,4 +1,4 @@
-"""Read the CSV files people really have, say what was understood, and suggest a label and a schema."""
+"""Read a CSV file of unknown format, report how it was read, and suggest a label and a schema."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CsvTable:
 
 
 def read_csv(source: Any, *, name: str = "") -> CsvTable:
-    """Read a CSV file: delimiter, encoding, decimal commas, missing cells and kinds of columns are found out.
+    """Read a CSV file: delimiter, encoding, decimal commas, missing cells and kinds of columns are detected.
 
     All of this is for suggesting a domain, and depends on all rows. Once there is one, fit on `read_table`, or on
     ``read_csv(...).read_with(domain)``.
@@ -108,12 +108,14 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     Parameters
     ----------
     source : bytes, path or binary file
+        The file, its path, or what it holds; UTF-8, UTF-16, UTF-32 or Latin-1 text.
     name : str, optional
         What to call the table; by default the file's name.
 
     Returns
     -------
     CsvTable
+        The cells as text, with the format and the kinds of columns that were detected.
 
     Raises
     ------
@@ -126,7 +128,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     >>> csv.table["size"].tolist(), csv.notes[0]
     ([1.5, 2.5], 'Semicolons between columns, UTF-8, 2 rows and 3 columns.')
     """
-    data, found_name = bytes_of(source)
+    data, file_name = bytes_of(source)
     words, encoding = csv_text.decode(data)
     if not words.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
@@ -148,7 +150,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
         f"{len(table):,} rows and {len(names):,} columns."
     )
     return CsvTable(
-        name or found_name,
+        name or file_name,
         table,
         len(table),
         mark,
@@ -201,16 +203,16 @@ def _notes(read: dict[str, Any]) -> list[str]:
         ("Commas between thousands", "grouped"),
         ("Spaces around cells removed", "trimmed"),
     ):
-        found = [column for column, cells in read.items() if getattr(cells, attribute)]
-        if found:
-            notes.append(f"{what} in {some(found)}.")
+        columns = [column for column, cells in read.items() if getattr(cells, attribute)]
+        if columns:
+            notes.append(f"{what} in {some(columns)}.")
     tokens: dict[str, list[str]] = {}
     for column, cells in read.items():
         for token in cells.missing:
             tokens.setdefault(token, []).append(column)
-    for token, found in tokens.items():
+    for token, columns in tokens.items():
         shown = f"{token!r} is" if token else "Empty cells are"
-        notes.append(f"{shown} read as missing in {some(found)}.")
+        notes.append(f"{shown} read as missing in {some(columns)}.")
     return notes
 
 
@@ -239,31 +241,31 @@ def label_candidates(csv: CsvTable) -> list[str]:
 
 
 def passed_over(csv: CsvTable) -> list[str]:
-    """A sentence for each column that looks like the label but cannot be: the last one, or one of a telling name.
+    """Return a sentence for each column that looks like the label but cannot be it, by its place or its name.
 
     >>> passed_over(read_csv(b"size,price\\n" + b"".join(b"%d,%d\\n" % (i % 9, i * i) for i in range(60))))
     ["'price' has 60 different values, and a label has at most 50; put them into classes in the file to predict it."]
     """
     offered = label_candidates(csv)
     likely = [c for c in csv.columns if c.name not in offered and (c is csv.columns[-1] or _LABEL_NAME.match(c.name))]
-    said = []
+    sentences = []
     for column in likely:
         if column.kind in ("date", "empty", "constant"):
             what = {"date": "dates or times", "empty": "no values", "constant": "one value only"}[column.kind]
-            said.append(f"{column.name!r} has {what}, so it cannot be the label.")
+            sentences.append(f"{column.name!r} has {what}, so it cannot be the label.")
         elif column.n_distinct > MAX_CLASSES:
-            said.append(
+            sentences.append(
                 f"{column.name!r} has {column.n_distinct:,} different values, and a label has at most {MAX_CLASSES}; "
                 "put them into classes in the file to predict it."
             )
         elif column.n_distinct >= MIN_CLASSES:
-            said.append(
+            sentences.append(
                 f"{column.name!r} has numbers that are not whole; write its classes as texts or whole numbers to "
                 "predict it."
             )
         else:
-            said.append(f"{column.name!r} has one value only, so it cannot be the label.")
-    return said
+            sentences.append(f"{column.name!r} has one value only, so it cannot be the label.")
+    return sentences
 
 
 def suggest_label(csv: CsvTable) -> str | None:
@@ -290,8 +292,8 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     """
     chosen = csv.column(label)
     if not MIN_CLASSES <= chosen.n_distinct <= MAX_CLASSES:
-        found = "only one class" if chosen.n_distinct == 1 else f"{chosen.n_distinct:,} different values"
-        raise TableError(f"The label {label!r} has {found}; choose one with {MIN_CLASSES} to {MAX_CLASSES} classes.")
+        amount = "only one class" if chosen.n_distinct == 1 else f"{chosen.n_distinct:,} different values"
+        raise TableError(f"The label {label!r} has {amount}; choose one with {MIN_CLASSES} to {MAX_CLASSES} classes.")
     chosen_here = features is None
     if features is None:
         features = [column.name for column in csv.columns if column.use and column.name != label]

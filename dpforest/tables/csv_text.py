@@ -43,7 +43,7 @@ _LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range
 
 
 class TableError(ValueError):
-    """A file or a choice of columns that cannot be used; the message says what is wrong and what to do."""
+    """Raised for a file or a choice of columns that cannot be used; the message states what is wrong and what to do."""
 
 
 def decode(data: bytes) -> tuple[str, str]:
@@ -96,10 +96,10 @@ def _decode(data: bytes, codec: str) -> str:
         raise TableError(f"The file says it is {codec[:6].upper()} but cannot be read so; save it as UTF-8.") from None
 
 
-def without_told_delimiter(text: str) -> tuple[str, str]:
-    """(delimiter that a first line ``sep=;`` tells, or "", text below it)."""
-    told = re.match(r'"?sep=(.)"?\r?\n', text)
-    return (told[1], text[told.end() :]) if told else ("", text)
+def without_stated_delimiter(text: str) -> tuple[str, str]:
+    """Return the delimiter that a first line ``sep=;`` states, or "", and the text below that line."""
+    match = re.match(r'"?sep=(.)"?\r?\n', text)
+    return (match[1], text[match.end() :]) if match else ("", text)
 
 
 def delimiter(text: str) -> tuple[str, str]:
@@ -107,14 +107,14 @@ def delimiter(text: str) -> tuple[str, str]:
 
     The delimiter is the one by which most rows have as many cells as the header, and among those the most cells.
     """
-    told, text = without_told_delimiter(text)
-    if told and (not told.isascii() or told.isalnum() or told == '"'):
+    stated, text = without_stated_delimiter(text)
+    if stated and (not stated.isascii() or stated.isalnum() or stated == '"'):
         raise TableError(
-            f"The first line says that {told!r} stands between columns, which cannot be; put the mark that does there, "
-            "one of , ; | or a tab, or take the line away."
+            f"The first line says that {stated!r} stands between columns, which cannot be; put the mark that does "
+            "there, one of , ; | or a tab, or take the line away."
         )
-    if told:
-        return told, text
+    if stated:
+        return stated, text
     scores = {mark: _score(text, mark) for mark in DELIMITERS}
     best = max(DELIMITERS, key=lambda mark: scores[mark])
     if scores[best] == (0.0, 0):
@@ -180,7 +180,7 @@ def _is_number(name: str) -> bool:
 
 
 def explain(text: str, mark: str, n_columns: int) -> TableError:
-    """Why a file cannot be split into rows of `n_columns` cells: the line, and what is wrong there."""
+    """Return the error for a file that cannot be split into rows of `n_columns` cells, with the line that is wrong."""
     try:
         for line, cells in records(text, mark):
             if len(cells) != n_columns:
@@ -196,7 +196,7 @@ def explain(text: str, mark: str, n_columns: int) -> TableError:
 def check_quotes(lines: Iterable[str], mark: str) -> None:
     """Raise if a quoted cell is never closed: it would silently swallow the rows below it.
 
-    One line more is put behind the last one. If it does not come out as a record of its own, a quote was open.
+    One more line is added after the last one. If it is not read as a separate record, a quote was still open.
     """
     end = "the end"
     last, line, closed = 0, 0, False

@@ -32,17 +32,17 @@ def parsed(text: str) -> tuple[str, ...]:
     >>> parsed(' Bonn;Ulm ; "a;b";; "open')
     ('Bonn', 'Ulm', 'a;b', '"open')
     """
-    found = []
+    values = []
     for quoted, plain in _ITEM.findall(text):
         if quoted:
-            found.append(_unquoted(quoted))
+            values.append(_unquoted(quoted))
         elif plain.strip():
-            found.append(plain.strip())
-    return tuple(found)
+            values.append(plain.strip())
+    return tuple(values)
 
 
 def _unquoted(quoted: str) -> str:
-    """A JSON string; what is none is taken as it stands."""
+    """Return the text of a JSON string, or the argument itself if it is not one."""
     try:
         return str(json.loads(quoted))
     except ValueError:

@@ -114,14 +114,15 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
     name : str
         One of `list_datasets`, or "SynthA" to "SynthG".
     incomplete : {"category", "drop"}
-        Missing cells are a value of their own, or rows that have any are left out. The latter is for reproducing papers
-        only: whether a row is left out depends on the row, and someone who is left out gets no say.
+        "category": a missing cell counts as one more value of its attribute. "drop": rows with a missing cell are left
+        out. That is for reproducing papers only, as whether a row is left out depends on the row.
     folder : path
         With a ``catalog.json`` of the form of ``data/catalog.json``, and the files that it names.
 
     Returns
     -------
     Dataset
+        Table, label and public domain.
 
     Raises
     ------
@@ -191,6 +192,7 @@ def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     Returns
     -------
     Dataset
+        Table, label and public domain.
 
     Raises
     ------

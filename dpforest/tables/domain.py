@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpforest.limits import MAX_CLASSES, MAX_FEATURES, MIN_CLASSES
 from dpforest.tables import encoding
-from dpforest.tables.cells import told_apart_as_texts
+from dpforest.tables.cells import values_with_one_key
 from dpforest.tables.csv_format import CsvFormat, as_format, format_in_old_words
 from dpforest.tables.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
 from dpforest.tables.inference import infer_classes, infer_features
@@ -35,11 +35,12 @@ HANDED_OVER: Final = (
 
 @dataclass(frozen=True)
 class Domain:
-    """What everybody may know of a table before seeing a row of it.
+    """The public schema of a table: what is known without looking at any row.
 
     Parameters
     ----------
     features : tuple of Feature
+        The attributes, in the order of the columns of an encoded table.
     classes : tuple
         The labels as the user writes them (text or numbers), matched by their text. Empty for a table without labels.
     label : str
@@ -116,7 +117,7 @@ class Domain:
         _ = self._grid  # now and not when rows are read: a pickle must not tell whether there were any
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
-        """Itself, as nothing in it can change: estimators are cloned by the thousand."""
+        """Return the domain itself, which is immutable, as estimators are cloned by the thousand."""
         return self
 
     def _check_classes(self) -> None:
@@ -173,21 +174,22 @@ class Domain:
     def encode(self, X: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
         """Read a table, or a block of its rows, as codes.
 
-        The code of a cell depends on what that cell says and on this domain, never on other cells, nor on the type that
-        they give its column: 1, 1.0, "1" and "01" say the same. So the codes of a block are the block of the codes, and
-        a row more changes no other row's codes.
+        The code of a cell depends on that cell and on this domain, never on other cells, nor on the type that they give
+        its column: 1, 1.0, "1" and "01" have one code. So a block of rows has the same codes alone as in its table, and
+        one more row changes no other row's codes.
 
         Parameters
         ----------
         X : DataFrame, array or list of shape (n, m)
             A DataFrame is read by column name (further columns are ignored), an array by position.
         out_of_domain : OutOfDomainCells, optional
-            Read every cell by the public rule and note here how many did not fit, as a fit does
+            Read every cell by the public rule, as a fit does, and count here those outside of the domain
             (`dpforest.tables.rows`).
 
         Returns
         -------
         ndarray of uint16, shape (n, m), C order
+            Column j holds the codes of ``features[j]``.
 
         Raises
         ------
@@ -203,10 +205,12 @@ class Domain:
         Parameters
         ----------
         y : array of shape (n,)
+            Labels, which are matched by their text.
 
         Returns
         -------
         int32 array of shape (n,)
+            Numbers from 0 to ``n_classes - 1``.
 
         Raises
         ------
@@ -216,29 +220,29 @@ class Domain:
         return encoding.encode_labels(self.classes, y, self.label)
 
     def listed_labels(self, y: Any) -> np.ndarray:
-        """As `encode_labels`, negative where a label is missing or not one of the classes."""
+        """Like `encode_labels`, but negative where a label is missing or not one of the classes."""
         return encoding.listed_labels(self.classes, y, self.label)
 
     def report(self, X: Any) -> pd.DataFrame:
-        """How well a table fits: cells that are clipped, unlisted or missing, a row for each feature. Curator only."""
+        """Return the number of clipped, unlisted and missing cells of each feature, one row a feature. Curator only."""
         return encoding.report(self.features, X)
 
     def leaks(self) -> list[str]:
         """A sentence for each part of the schema that was read from the data; empty if all of it is public."""
-        found = [sentence for feature in self.features for sentence in feature.leaks()]
+        sentences = [sentence for feature in self.features for sentence in feature.leaks()]
         if self.classes and self.classes_source == "data":
             name = f" of {self.label!r}" if self.label else ""
-            found.append(f"The classes{name} were read from the data{because(self.classes_note)}.")
+            sentences.append(f"The classes{name} were read from the data{because(self.classes_note)}.")
         if self.reading and self.reading_source in ("", "data"):
-            found.append(
+            sentences.append(
                 f"How the rows are written was found out from them{because(self.reading_note)}: {self.reading}."
             )
         if self.columns_source == "data":
-            found.append(f"Which columns are used was decided by what is in them{because(self.columns_note)}.")
-        return found
+            sentences.append(f"Which columns are used was decided by what is in them{because(self.columns_note)}.")
+        return sentences
 
     def assumptions(self) -> list[str]:
-        """A sentence for each source that the public schema rests on, and what every fit reads by."""
+        """Return a sentence for each source of the public schema, and the rules by which every fit reads."""
         groups: dict[tuple[str, str], list[str]] = {}
         for feature in self.features:
             groups.setdefault((feature.source, feature.source_note), []).append(repr(feature.name))
@@ -253,17 +257,17 @@ class Domain:
         for part, what in (("type", "type"), ("missing", "rule for missing cells")):
             groups = {}
             for feature in self.features:
-                own = getattr(feature, f"{part}_source"), getattr(feature, f"{part}_note")
-                if own[0] not in ("", "data"):
-                    groups.setdefault(own, []).append(repr(feature.name))
-            sentences += [f"The {what} of {_some(names)} is {_origin(*own)}." for own, names in groups.items()]
+                origin = getattr(feature, f"{part}_source"), getattr(feature, f"{part}_note")
+                if origin[0] not in ("", "data"):
+                    groups.setdefault(origin, []).append(repr(feature.name))
+            sentences += [f"The {what} of {_some(names)} is {_origin(*origin)}." for origin, names in groups.items()]
         if self.reading and self.reading_source not in ("", "data"):
             sentences.append(f"That {self.reading} is {_origin(self.reading_source, self.reading_note)}.")
         if self.columns_source not in ("", "data"):
             sentences.append(f"The choice of columns is {_origin(self.columns_source, self.columns_note)}.")
         listed = {repr(feature.name): feature.categories for feature in self.features} | {"the label": self.classes}
         for name, values in listed.items():
-            if two := told_apart_as_texts(values):
+            if two := values_with_one_key(values):
                 sentences.append(
                     f"The values of {name} were handed over as texts: {two[0]!r} and {two[1]!r} may be the same else."
                 )
@@ -291,6 +295,7 @@ class Domain:
         Parameters
         ----------
         entry : dict
+            With the keys that `to_dict` writes.
 
         Returns
         -------
@@ -328,11 +333,12 @@ class Domain:
     def infer(cls, X: Any, y: Any = None, label: str = "") -> Domain:
         """Read bounds, categories and classes from the data: every part of the schema is marked as a leak.
 
-        Missing cells that are seen get a code of their own; a column that is constant gets a range around its value.
+        An attribute with missing cells gets a separate code for them; a constant column gets a range around its value.
 
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            The table that bounds and categories are read from.
         y : array of shape (n,), optional
             Labels, for the classes.
         label : str

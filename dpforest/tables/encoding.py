@@ -1,8 +1,8 @@
 """Cells to codes: a table is read against its public domain, every cell as an unsigned 16-bit integer.
 
-The code of a cell depends on what that cell says (`cells`) and on the domain, never on another cell: a row more or less
-must not change how the others are read. So nothing here lets numpy or pandas find a common type for cells; where they
-have found one before, `cells` reads the same of it as far as it can be read (docs/PRIVACY.md).
+The code of a cell depends on that cell (`cells`) and on the domain, never on another cell: one row more or less must
+not change how the others are read. So nothing here lets numpy or pandas find a common type for cells. Where they have
+already done so, `cells` reads the same values from it as far as they survived (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def encode(
 ) -> np.ndarray:
     """Codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
-    Cells that do not fit are refused, or read by the public rule where `out_of_domain` are noted.
+    A cell outside of the domain raises a DomainError. With `out_of_domain` the public rule reads it, and it is counted.
     """
     columns: Sequence[int] = range(len(features))
     if isinstance(X, pd.DataFrame):
@@ -103,9 +103,11 @@ def encode(
     for j, feature in enumerate(features):
         column = X.iloc[:, columns[j]] if isinstance(X, pd.DataFrame) else X[:, j]
         if feature.kind == "numeric":
-            own = None if out_of_domain is None else OutOfDomainCells()
-            read = numbers(feature, column, own)
-            _encode_block(features, grid, read[:, None], j, out, out_of_domain, _no_number(feature, own, out_of_domain))
+            column_cells = None if out_of_domain is None else OutOfDomainCells()
+            read = numbers(feature, column, column_cells)
+            _encode_block(
+                features, grid, read[:, None], j, out, out_of_domain, _no_number(feature, column_cells, out_of_domain)
+            )
         else:
             out[:, j] = _category_codes(feature, column, out_of_domain)
     return out
@@ -120,7 +122,7 @@ def _encode_block(
     out_of_domain: OutOfDomainCells | None,
     n_strange: int = 0,
 ) -> None:
-    """Codes of numbers, of which `n_strange` are only NaN because they were none."""
+    """Write the codes of numbers; `n_strange` NaNs stand for cells that are not numbers."""
     if X.dtype not in (np.float64, np.float32):
         with np.errstate(over="ignore"):  # a long double beyond all doubles becomes infinite, and the warning says so
             X = X.astype(np.float64)
@@ -143,11 +145,11 @@ def _encode_block(
                 raise DomainError(_refused(feature, missing))
 
 
-def _no_number(feature: Feature, own: OutOfDomainCells | None, out_of_domain: OutOfDomainCells | None) -> int:
-    """How many cells of a column were no numbers; noted with the others."""
-    if own is None or out_of_domain is None:
+def _no_number(feature: Feature, column_cells: OutOfDomainCells | None, out_of_domain: OutOfDomainCells | None) -> int:
+    """Return how many cells of a column were not numbers, and add them to the counts of the table."""
+    if column_cells is None or out_of_domain is None:
         return 0
-    n = own.count(feature.name, OutOfDomain.NO_NUMBER)
+    n = column_cells.count(feature.name, OutOfDomain.NO_NUMBER)
     out_of_domain.add(feature.name, OutOfDomain.NO_NUMBER, n)
     return n
 
@@ -265,8 +267,8 @@ def _labels(classes: Sequence[Any], y: Any, name: str) -> np.ndarray:
 
 def _whole(label: Any) -> int | None:
     """The whole number that a label is."""
-    said = number(label)
-    return int(said) if said is not None and math.isfinite(said) and said.is_integer() else None
+    value = number(label)
+    return int(value) if value is not None and math.isfinite(value) and value.is_integer() else None
 
 
 def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:

@@ -38,9 +38,9 @@ def infer_classes(y: Any, label: str = "") -> tuple[Any, ...]:
     seen = [value for value, used in zip(values, used_often, strict=True) if used]
     if not MIN_CLASSES <= len(seen) <= MAX_CLASSES:
         name = f"the label {label!r}" if label else "the label"
-        found = "one class" if len(seen) == 1 else f"{len(seen):,} classes"
+        amount = "one class" if len(seen) == 1 else f"{len(seen):,} classes"
         raise DomainError(
-            f"There is {found} in {name}, but a classifier needs between {MIN_CLASSES} and {MAX_CLASSES}; "
+            f"There is {amount} in {name}, but a classifier needs between {MIN_CLASSES} and {MAX_CLASSES}; "
             "choose another label."
         )
     return tuple(sorted(seen, key=lambda value: (isinstance(value, str), value)))

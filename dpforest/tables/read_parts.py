@@ -26,13 +26,13 @@ class Part:
         One of `OF_ATTRIBUTES` or `OF_TABLES`.
     name : str
         Of the attribute; empty for the table as a whole.
-    said : str
+    value : str
         What was read, in full: nobody can assert what they do not see.
     """
 
     what: str
     name: str
-    said: str
+    value: str
 
 
 def sources(feature: Feature) -> dict[str, Source]:
@@ -41,25 +41,26 @@ def sources(feature: Feature) -> dict[str, Source]:
     >>> sources(Feature("age", "numeric", 0, 90, missing_source="documented", missing_note="a duty"))
     {'bounds': ('data', ''), 'type': ('data', ''), 'missing': ('documented', 'a duty')}
     """
-    own = feature.source, feature.source_note
+    domain_source = feature.source, feature.source_note
     return {
-        _domain_of(feature): own,
-        TYPE: (feature.type_source, feature.type_note) if feature.type_source else own,
-        MISSING: (feature.missing_source, feature.missing_note) if feature.missing_source else own,
+        _domain_of(feature): domain_source,
+        TYPE: (feature.type_source, feature.type_note) if feature.type_source else domain_source,
+        MISSING: (feature.missing_source, feature.missing_note) if feature.missing_source else domain_source,
     }
 
 
 def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
     """The same attribute, some of its parts from elsewhere; all others keep the source that they have."""
-    found = sources(feature) | changed
-    own = found[_domain_of(feature)]
+    by_part = sources(feature) | changed
+    domain_source = by_part[_domain_of(feature)]
     of_type, of_missing = (
-        ("", "") if part == own and own[0] != "data" else part for part in (found[TYPE], found[MISSING])
+        ("", "") if part == domain_source and domain_source[0] != "data" else part
+        for part in (by_part[TYPE], by_part[MISSING])
     )
     return replace(
         feature,
-        source=own[0],
-        source_note=own[1],
+        source=domain_source[0],
+        source_note=domain_source[1],
         type_source=of_type[0],
         type_note=of_type[1],
         missing_source=of_missing[0],
@@ -71,11 +72,11 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
     """Everything that was read from rows; empty just where `Domain.leaks` is.
 
     >>> age = Feature("age", "numeric", 18, 94, integer=True)
-    >>> [(part.what, part.said) for part in read_parts(Domain((age,)))]
+    >>> [(part.what, part.value) for part in read_parts(Domain((age,)))]
     [('bounds', '18 to 94'), ('type', 'whole numbers'), ('missing', 'none expected')]
     """
     parts = [
-        Part(what, feature.name, _said(feature, what))
+        Part(what, feature.name, _value(feature, what))
         for feature in domain.features
         for what, (source, _) in sources(feature).items()
         if source == "data"
@@ -115,7 +116,7 @@ def _domain_of(feature: Feature) -> str:
     return BOUNDS if feature.kind == "numeric" else CATEGORIES
 
 
-def _said(feature: Feature, what: str) -> str:
+def _value(feature: Feature, what: str) -> str:
     if what == BOUNDS:
         return f"{text(feature.low)} to {text(feature.high)}"
     if what == CATEGORIES:

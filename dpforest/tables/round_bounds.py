@@ -34,8 +34,8 @@ _AGE = re.compile(r"(^|[^a-z])(age|alter|edad|âge)([^a-z]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class RowsOwn:
-    """An attribute with a bound that is exactly a lowest or highest value of the rows.
+class ExactBounds:
+    """An attribute whose lower or upper bound is exactly the lowest or highest value of the rows.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class RowsOwn:
     low, high : float
         Its bounds.
     at_low, at_high : bool
-        Whether they are the rows' own.
+        Whether that bound is a value of the rows.
     rounder : tuple of float
-        Bounds to think of instead.
+        Proposed bounds, lower and upper.
     """
 
     name: str
@@ -56,13 +56,13 @@ class RowsOwn:
     rounder: tuple[float, float]
 
 
-def rows_own(domain: Domain, table: Mapping[str, Any]) -> list[RowsOwn]:
-    """Attributes whose bounds, not documented ones, are the rows' own. Curator only.
+def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
+    """Return attributes with undocumented bounds that are exactly the lowest or highest value. Curator only.
 
-    Not told are bounds that everybody would write down: 0 below, the ends of a range from 0 to 1, and those of what is
+    Bounds that everybody would write down are left out: 0 below, the ends of a range from 0 to 1, and those of what is
     named a percentage, from 0 to 100.
     """
-    found = []
+    exact = []
     for feature in domain.features:
         if feature.kind != "numeric" or feature.source == "documented":
             continue
@@ -76,8 +76,8 @@ def rows_own(domain: Domain, table: Mapping[str, Any]) -> list[RowsOwn]:
         at_high = bool(known.max() == feature.high != high)
         if at_low or at_high:
             rounder = low if at_low else feature.low, high if at_high else feature.high
-            found.append(RowsOwn(feature.name, feature.low, feature.high, at_low, at_high, rounder))
-    return found
+            exact.append(ExactBounds(feature.name, feature.low, feature.high, at_low, at_high, rounder))
+    return exact
 
 
 def with_rounder(feature: Feature, rounder: tuple[float, float]) -> Feature:
@@ -125,12 +125,12 @@ def round_bounds(low: float, high: float, *, whole: bool = False, name: str = ""
 
 def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
     """The next round number beyond one end of a range, a tenth of the range away at least, or 0."""
-    own = Decimal(repr(end))  # as it is written: 0.1 is a tenth
-    width = abs(own - Decimal(repr(other))) or max(abs(own), Decimal(1))
+    bound = Decimal(repr(end))  # as it is written: 0.1 is a tenth
+    width = abs(bound - Decimal(repr(other))) or max(abs(bound), Decimal(1))
     down = rounding == ROUND_FLOOR
-    if (0 <= own <= width / 2 and down) or (own and -width / 2 <= own <= 0 and not down):
+    if (0 <= bound <= width / 2 and down) or (bound and -width / 2 <= bound <= 0 and not down):
         return 0.0
-    aim = own - HEADROOM * width if down else own + HEADROOM * width
+    aim = bound - HEADROOM * width if down else bound + HEADROOM * width
     step = _step(GRAIN * width)
     step = max(step, Decimal(1)) if whole else step
     while True:

@@ -1,7 +1,8 @@
-"""The one way from a table to what a forest reads of it: codes and class indices, every cell and label by itself.
+"""Encode a table for a forest: every cell becomes a code and every label a class index, each by itself.
 
-A fit that refused a table for one cell, or read other cells in another way because of it, would tell on that cell. So
-everything that rows decide is read by a public rule (`domain.READ_BY_RULE`) and told to the curator alone.
+A fit that refused a table for one cell, or read other cells differently because of it, would reveal that cell. So a
+public rule (`domain.READ_BY_RULE`) reads every cell and every label, and only the curator sees which were outside of
+the domain.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class Rows:
     y : int32 array of shape (n,)
         Class indices.
     ids : int64 array of shape (n,)
-        What names a row in a demo, so that leaving one out moves no other.
+        Number that names a row in a seeded demonstration, so that removing one row changes no draw of another.
     n_given : int
-        Rows that were handed over: those without a listed label are left out here, and how many is private.
+        Number of rows before those without a listed label were left out; their number is private.
     """
 
     codes: np.ndarray
@@ -47,7 +48,7 @@ def read_rows(
     n_jobs: int = 1,
     out_of_domain: OutOfDomainCells | None = None,
 ) -> Rows:
-    """Read a table and its labels by the public rule; one `OutOfDomainWarning` tells the curator what did not fit.
+    """Read a table and its labels by the public rule; one `OutOfDomainWarning` counts those that did not fit.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def read_rows(
     n_jobs : int
         Threads.
     out_of_domain : OutOfDomainCells, optional
-        Note here what did not fit, instead of the warning.
+        Count cells and labels outside of the domain here, and give no warning.
 
     Raises
     ------

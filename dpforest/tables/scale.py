@@ -1,4 +1,4 @@
-"""Where a number lies between public bounds: on a scale that is half linear, half logarithmic.
+"""Position of a number between public bounds, on a scale that is half linear and half logarithmic.
 
 Bounds that are honest are wide, and most rows lie near their lower end, or around 0. Where thresholds are spread evenly
 over the bounds, hardly one comes near a row. So the codes of a numeric attribute are spread by the mean of two scales:
@@ -55,42 +55,44 @@ def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
     octaves = OCTAVES
     if integer:
         octaves = next((k for k in range(1, OCTAVES) if 2.0**k >= 1 + width), OCTAVES)
-    own = Scale(low, high, {"linear": 1.0, "auto": 0.5, "log": 0.0}[scale], float(octaves), 2.0**octaves - 1, 0, 0, 1)
+    result = Scale(
+        low, high, {"linear": 1.0, "auto": 0.5, "log": 0.0}[scale], float(octaves), 2.0**octaves - 1, 0, 0, 1
+    )
     if not (low < 0 < high and -low > width / BOTH_SIGNS):
-        return own
-    own = own._replace(pivot=max(-low, high))
-    start = _signed(own, low)
-    return own._replace(start=start, stretch=_signed(own, high) - start)
+        return result
+    result = result._replace(pivot=max(-low, high))
+    start = _signed(result, low)
+    return result._replace(start=start, stretch=_signed(result, high) - start)
 
 
-def position(own: Scale, x: float) -> float:
-    """Where a number between the bounds lies, from 0 to 1; what lies outside is taken to the nearer bound."""
-    if x <= own.low or x >= own.high:
-        return float(x >= own.high)
-    t = (x - own.low) / (own.high - own.low)
-    if own.linear == 1:
+def position(scale: Scale, x: float) -> float:
+    """Return the position of a number between the bounds, from 0 to 1; a number beyond a bound counts as the bound."""
+    if x <= scale.low or x >= scale.high:
+        return float(x >= scale.high)
+    t = (x - scale.low) / (scale.high - scale.low)
+    if scale.linear == 1:
         return t
-    q = (_signed(own, x) - own.start) / own.stretch if own.pivot else log_share(own, t)
-    return own.linear * t + (1 - own.linear) * q
+    q = (_signed(scale, x) - scale.start) / scale.stretch if scale.pivot else log_share(scale, t)
+    return scale.linear * t + (1 - scale.linear) * q
 
 
-def least_with(own: Scale, holds: Callable[[float], bool]) -> float:
+def least_with(scale: Scale, holds: Callable[[float], bool]) -> float:
     """The least number above the lower bound whose position has a property that all further on have; or the upper one.
 
     By halves: of two neighboring floating-point numbers one has it and one has not.
     """
-    low, high = own.low, own.high
+    low, high = scale.low, scale.high
     while low < (middle := low + (high - low) / 2) < high:
-        low, high = (low, middle) if holds(position(own, middle)) else (middle, high)
+        low, high = (low, middle) if holds(position(scale, middle)) else (middle, high)
     return high
 
 
-def _signed(own: Scale, x: float) -> float:
-    size = log_share(own, abs(x) / own.pivot)
+def _signed(scale: Scale, x: float) -> float:
+    size = log_share(scale, abs(x) / scale.pivot)
     return -size if x < 0 else size
 
 
-def log_share(own: Scale, t: float) -> float:
+def log_share(scale: Scale, t: float) -> float:
     """0 at 0, 1 at 1."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", 1.0 + own.reach * t))
-    return (bits - ONE_BITS) / MANTISSA / own.octaves
+    (bits,) = struct.unpack("<q", struct.pack("<d", 1.0 + scale.reach * t))
+    return (bits - ONE_BITS) / MANTISSA / scale.octaves

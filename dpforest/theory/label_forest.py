@@ -15,7 +15,7 @@ LAWS = ("smooth-sensitivity", "counts")
 
 
 class Exponents(NamedTuple):
-    """How surely the top label of a leaf is said, as the exponent of e, if trees divide the rows, or ε."""
+    """Exponents of e in the odds of a leaf's top label, if trees divide the rows (disjoint) or ε (shared)."""
 
     disjoint: float
     shared: float

@@ -1,7 +1,7 @@
 """What the theorems of `votes` predict, measured on a table: votes of trees, empty leaves, boosted trees.
 
-For the curator: every number is of the exact rows. All settings are said here, so that the numbers do not move with a
-default.
+For the curator: every number is of the exact rows. All settings are stated here, so that the numbers do not
+change with a default.
 """
 
 from fractions import Fraction
@@ -137,11 +137,11 @@ def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int
 
 def _vote_error(right: np.ndarray, n_trees: int, repeats: int = 20) -> float:
     """Error of a majority of some of the trees, a tie by a coin; mean over draws of the trees."""
-    rng, found = np.random.default_rng(0), []
+    rng, errors = np.random.default_rng(0), []
     for _ in range(repeats):
         votes = right[rng.choice(len(right), n_trees, replace=False)].mean(axis=0)
-        found.append((votes < 0.5).mean() + (votes == 0.5).mean() / 2)
-    return float(np.mean(found))
+        errors.append((votes < 0.5).mean() + (votes == 0.5).mean() / 2)
+    return float(np.mean(errors))
 
 
 def _noisy_votes(domain: Domain, split: Split, n_trees: int) -> dict[str, float]:
@@ -179,5 +179,5 @@ def _labels_forest(n_trees: int, depth: int) -> MajorityLabelForestClassifier:
 
 def _leaves(trees: Any, domain: Domain, codes: np.ndarray, n_trees: int) -> np.ndarray:
     """Number of the leaf of each row (columns) in each tree (rows)."""
-    found = np.asarray(routing.leaves_of_rows(trees, domain, codes))
-    return found if found.shape[0] == n_trees else found.T
+    leaves = np.asarray(routing.leaves_of_rows(trees, domain, codes))
+    return leaves if leaves.shape[0] == n_trees else leaves.T

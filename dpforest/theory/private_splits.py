@@ -1,7 +1,7 @@
 """Boosted private trees: the edge of a split, sequences of α that the theorem allows, and how likely a good split is.
 
 R. Nock, W. Henecka, *Boosted and differentially private ensembles of decision trees* (arXiv 2001.09384). Other bounds
-of the paper are in `boosting.py`.
+of the paper are in `boosting_bounds.py`.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpforest.checks import check_choice
-from dpforest.theory.boosting import RULES
+from dpforest.theory.boosting_bounds import RULES
 from dpforest.theory.votes import check_between
 
 

@@ -1,6 +1,6 @@
 """What the papers' theorems say of votes of random trees and of their leaves, as functions to move.
 
-Consistency is in `multinomial.py`, boosting in `boosting.py` and `private_splits.py`, the floor of a leaf in
+Consistency is in `multinomial.py`, boosting in `boosting_bounds.py` and `private_splits.py`, the floor of a leaf in
 `dpforest/privacy/mechanisms.py`, and what a row moves in `dpforest/losses.py`.
 """
 

@@ -86,12 +86,12 @@ def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None
         if feature.kind == "numeric":
             first, parts = feature.first_code, np.arange(1, n_bins)
             if released is None:
-                own = first + -(-parts * (N_CODES - first) // n_bins)
+                inner_cuts = first + -(-parts * (N_CODES - first) // n_bins)
             else:
-                own = np.unique([quantile_code(released[j], first, part, n_bins) for part in parts])
-                own = own[(own > first) & (own < N_CODES)]
+                inner_cuts = np.unique([quantile_code(released[j], first, part, n_bins) for part in parts])
+                inner_cuts = inner_cuts[(inner_cuts > first) & (inner_cuts < N_CODES)]
             # The first cut asks whether the value is known, if it may be missing.
-            cuts[j] = np.concatenate([[first] if first else [], own]).astype(np.int64)
+            cuts[j] = np.concatenate([[first] if first else [], inner_cuts]).astype(np.int64)
     return cuts
 
 
@@ -104,10 +104,12 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedSca
     tables: dict[bytes, int] = {}
     lookup = list[np.ndarray]()
     which = np.full(domain.n_features, -1)
-    for j, own in cuts.items():
-        which[j] = tables.setdefault(own.tobytes(), len(tables))
+    for j, feature_cuts in cuts.items():
+        which[j] = tables.setdefault(feature_cuts.tobytes(), len(tables))
         if which[j] == len(lookup):
-            lookup.append(np.repeat(np.arange(len(own) + 1), np.diff([0, *own, N_CODES])).astype(bins.dtype))
+            lookup.append(
+                np.repeat(np.arange(len(feature_cuts) + 1), np.diff([0, *feature_cuts, N_CODES])).astype(bins.dtype)
+            )
     _bin(np.ascontiguousarray(codes), which, np.stack(lookup) if lookup else np.zeros((1, 1), bins.dtype), bins)
     return bins
 

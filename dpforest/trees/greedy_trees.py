@@ -1,7 +1,7 @@
 """Trees that look at the data: level by level, histograms of class weights over public candidate splits.
 
 The builder counts and scores; whoever chooses is handed in. It serves the multinomial forest, the boosted trees and the
-private greedy tree, which differ in score, in who chooses, in the budget and in what their leaves say.
+private greedy tree, which differ in score, in who chooses, in the budget and in what their leaves hold.
 
 Trees are complete while they grow: node p of level k has the children 2p and 2p + 1 of level k + 1. A node that is not
 split (-1) sends its rows to its left child all the way down.
@@ -156,12 +156,13 @@ def leaf_table(node, y, weight, table):
 
 
 def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) -> tuple[Trees, np.ndarray]:
-    """Grown trees in the layout of the house, without what lies below nodes that were not split.
+    """Return grown trees as `Trees`, without the nodes below those that were not split.
 
     Parameters
     ----------
     grown : list of `chosen`, one a tree
     depth : int
+        Levels of the complete trees, which is at least the depth of each compact one.
 
     Returns
     -------

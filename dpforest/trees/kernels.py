@@ -132,14 +132,14 @@ def count_all(codes, y, packed, counts):
         rows = _load(codes, start, packed, scratch[0])
         for t in range(n_trees):
             _descend(packed, scratch, t)
-            own = counts[leaf_start[t] : leaf_start[t + 1]]
+            tree_counts = counts[leaf_start[t] : leaf_start[t + 1]]
             for r in range(rows):
-                own[_P(leaf[r]), _P(y[start + r])] += 1
+                tree_counts[_P(leaf[r]), _P(y[start + r])] += 1
 
 
 @njit(nogil=True, cache=True)
 def count_assigned(codes, y, tree_of_row, packed, counts):
-    """Add every row to one leaf of its own tree: counts (n_leaves, n_classes) int64."""
+    """Add every row to one leaf of the tree that it is assigned to: counts (n_leaves, n_classes) int64."""
     node, first_child, leaf_of_node, tree_start, _, extra_source, extra_value, depth, _ = packed
     n, m = codes.shape
     # As in `count_all`, but a block's rows start at different roots, so nothing is gained by columns.
@@ -190,13 +190,13 @@ def count_votes(codes, packed, labels, votes):
         ones[:] = 0
         for t in range(n_trees):
             _descend(packed, scratch, t)
-            own = labels[leaf_start[t] : leaf_start[t + 1]]
+            tree_labels = labels[leaf_start[t] : leaf_start[t + 1]]
             if binary:
                 for r in range(ROWS):
-                    ones[r] += own[_P(leaf[r])]
+                    ones[r] += tree_labels[_P(leaf[r])]
             else:
                 for r in range(rows):
-                    votes[start + r, _P(own[_P(leaf[r])])] += 1
+                    votes[start + r, _P(tree_labels[_P(leaf[r])])] += 1
         if binary:
             for r in range(rows):
                 votes[start + r, 1] += ones[r]
@@ -213,15 +213,15 @@ def add_shares(codes, packed, shares, total):
         rows = _load(codes, start, packed, scratch[0])
         for t in range(n_trees):
             _descend(packed, scratch, t)
-            own = shares[leaf_start[t] : leaf_start[t + 1]]
+            tree_shares = shares[leaf_start[t] : leaf_start[t + 1]]
             if total.shape[1] == 2:  # written out, the two additions become one instruction
                 for r in range(rows):
-                    total[start + r, 0] += own[_P(leaf[r]), 0]
-                    total[start + r, 1] += own[_P(leaf[r]), 1]
+                    total[start + r, 0] += tree_shares[_P(leaf[r]), 0]
+                    total[start + r, 1] += tree_shares[_P(leaf[r]), 1]
             else:
                 for r in range(rows):
                     for c in range(total.shape[1]):
-                        total[start + r, c] += own[_P(leaf[r]), c]
+                        total[start + r, c] += tree_shares[_P(leaf[r]), c]
 
 
 @njit(nogil=True, cache=True)

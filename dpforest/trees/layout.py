@@ -131,11 +131,11 @@ class Trees:
         return level
 
     def select(self, tree: int) -> "Trees":
-        """One tree as a forest of its own."""
+        """Return one tree as a forest of one tree."""
         return self.between(tree, tree + 1)
 
     def between(self, first: int, last: int) -> "Trees":
-        """Trees from `first` to the one before `last` as a forest of their own."""
+        """Return the trees from `first` to the one before `last` as a forest."""
         a, b = int(self.tree_start[first]), int(self.tree_start[last])
         return Trees(
             self.kind[a:b],

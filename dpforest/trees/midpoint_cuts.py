@@ -15,7 +15,7 @@ CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
 
 
 class Settings(NamedTuple):
-    """How tests are drawn, and what ends a branch."""
+    """Parameters of the draws of tests, and of the rules that end a branch."""
 
     table: np.ndarray  # c log c in whole units for entropy; empty for Gini
     unit: float
@@ -85,10 +85,10 @@ def _score_thresholds(column, low, high, squares, settings, scratch):
     n_cuts = 0
     x = column[0] >> CODE_BIT
     for i in range(n - 1):
-        own = column[i] >> CLASS_BIT & CLASS
-        before = left[own]
-        after = total[own] - before
-        left[own] = before + 1
+        label = column[i] >> CLASS_BIT & CLASS
+        before = left[label]
+        after = total[label] - before
+        left[label] = before + 1
         if len(table):
             left_squares += table[before + 1] - table[before]
             right_squares -= table[after] - table[after - 1]

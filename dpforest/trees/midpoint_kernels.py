@@ -75,10 +75,10 @@ def tree_key(seed, tree):
 def draw_structure(seed, tree, n, n_structure):
     """Which rows are structure rows, bool (n,): every set of `n_structure` rows is equally likely."""
     taken = np.zeros(n, np.bool_)
-    own_key = hashed(tree_key(seed, tree), ROWS)
+    rows_key = hashed(tree_key(seed, tree), ROWS)
     wanted = n_structure
     for row in range(n):
-        taken[row] = coin(own_key, row) * (n - row) < wanted
+        taken[row] = coin(rows_key, row) * (n - row) < wanted
         wanted -= taken[row]
     return taken
 
@@ -107,14 +107,14 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
         if node == level_end:
             level, level_end = level + 1, n_nodes
         goes_on = level + 1 < settings.max_depth
-        child = np.int64(n_nodes)  # a 1 is a type of its own, for which `_split` would be compiled once more
+        child = np.int64(n_nodes)  # a literal 1 has another type, for which `_split` would be compiled again
         if nodes.is_open[node] and _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
             n_nodes += 2
 
-    own = slice(0, n_nodes)
-    counts = _count_leaves(nodes.kind[own], nodes.span, parts.estimation, rows.y, rows.n_classes)
-    kind, feature, threshold = nodes.kind[own].copy(), nodes.feature[own].copy(), nodes.threshold[own].copy()
-    return kind, feature, threshold, nodes.first_child[own].copy(), counts, level
+    used = slice(0, n_nodes)
+    counts = _count_leaves(nodes.kind[used], nodes.span, parts.estimation, rows.y, rows.n_classes)
+    kind, feature, threshold = nodes.kind[used].copy(), nodes.feature[used].copy(), nodes.threshold[used].copy()
+    return kind, feature, threshold, nodes.first_child[used].copy(), counts, level
 
 
 @njit(nogil=True, cache=True)
@@ -208,9 +208,9 @@ def _draw_test(span, key, is_categorical, settings, parts, scratch):
 @njit(nogil=True, cache=True)
 def _add_child(node, child, right, middle, middle_est, nodes):
     """Give a child its rows, the column that they are sorted by, and its key."""
-    span, own = nodes.span[node], nodes.span[child + right]
-    own[0], own[1] = (middle, span[1]) if right else (span[0], middle)
-    own[2], own[3] = (middle_est, span[3]) if right else (span[2], middle_est)
+    span, child_span = nodes.span[node], nodes.span[child + right]
+    child_span[0], child_span[1] = (middle, span[1]) if right else (span[0], middle)
+    child_span[2], child_span[3] = (middle_est, span[3]) if right else (span[2], middle_est)
     nodes.column[child + right] = nodes.feature[node]
     nodes.keys[child + right] = hashed(nodes.keys[node], RIGHT if right else LEFT)
 

@@ -108,7 +108,7 @@ def grow_midpoint_forest(
             grown = list(pool.map(grow, range(n_trees)))
     kinds, features, thresholds, children, counts, depths = zip(*grown, strict=True)
     start = np.cumsum([0, *map(len, kinds)], dtype=np.int64)
-    first_child = np.concatenate([own + np.int32(first) for own, first in zip(children, start[:-1], strict=True)])
+    first_child = np.concatenate([child + np.int32(first) for child, first in zip(children, start[:-1], strict=True)])
     arrays = (np.concatenate(kinds), np.concatenate(features), np.concatenate(thresholds), first_child)
     return Trees(*arrays, start, max(1, *depths)), np.concatenate(counts)
 

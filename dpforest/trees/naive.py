@@ -26,8 +26,8 @@ def path_of_row(trees: Trees, tree: int, codes: np.ndarray) -> list[int]:
 def leaves_of_rows(trees: Trees, codes: np.ndarray) -> np.ndarray:
     """Twin of `routing.leaves_of_rows`: int32 (n_trees, n)."""
     number = {int(node): i for i, node in enumerate(np.flatnonzero(trees.kind == LEAF))}
-    found = [[number[path_of_row(trees, t, row)[-1]] for row in codes] for t in range(trees.n_trees)]
-    return np.array(found, np.int32).reshape(trees.n_trees, len(codes))
+    leaves = [[number[path_of_row(trees, t, row)[-1]] for row in codes] for t in range(trees.n_trees)]
+    return np.array(leaves, np.int32).reshape(trees.n_trees, len(codes))
 
 
 def count_rows(trees: Trees, codes, y, *, n_classes: int, tree_of_row=None) -> np.ndarray:
@@ -55,7 +55,7 @@ def shares_of_rows(trees: Trees, codes, shares) -> np.ndarray:
 
 
 def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
-    """What a row of codes says to a test: 0 leads to the left child, 1 to the right one."""
+    """Return the answer of a row of codes to a test: 0 leads to the left child, 1 to the right one."""
     x = int(codes[candidates.feature[test]])
     numeric = candidates.kind[test] == NUMERIC
     return int(x > candidates.threshold[test] if numeric else x == candidates.threshold[test])

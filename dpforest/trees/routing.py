@@ -61,7 +61,7 @@ def pack(trees: Trees, n_features: int) -> tuple:
 
 
 def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
-    """Codes as they are. Raise ValueError unless they are what `Domain.encode` gives: the kernels look at no bounds."""
+    """Return codes unchanged. Raise ValueError unless `Domain.encode` can give them, as kernels check no bounds."""
     wanted = f"codes are uint16 of shape (n, {domain.n_features:,}), as Domain.encode gives them"
     if not isinstance(codes, np.ndarray) or codes.dtype != np.uint16 or codes.ndim != 2:
         raise ValueError(f"{wanted}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")
@@ -132,15 +132,15 @@ def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_ro
 
     def work(rows: slice, codes: np.ndarray) -> None:
         try:
-            own = free.pop()
+            thread_counts = free.pop()
         except IndexError:
-            own = np.zeros((trees.n_leaves, n_classes), np.int64)
-            counts.append(own)
+            thread_counts = np.zeros((trees.n_leaves, n_classes), np.int64)
+            counts.append(thread_counts)
         if tree_of_row is None:
-            kernels.count_all(codes, y[rows], packed, own)
+            kernels.count_all(codes, y[rows], packed, thread_counts)
         else:
-            kernels.count_assigned(codes, y[rows], tree_of_row[rows], packed, own)
-        free.append(own)
+            kernels.count_assigned(codes, y[rows], tree_of_row[rows], packed, thread_counts)
+        free.append(thread_counts)
 
     for_each_block(domain, X, work, n_jobs)
     return sum(counts[1:], counts[0]) if counts else np.zeros((trees.n_leaves, n_classes), np.int64)

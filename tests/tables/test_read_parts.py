@@ -84,7 +84,7 @@ def test_what_was_not_read_cannot_be_asserted_over(domain):
 def test_all_that_is_read_from_a_file_is_a_part():
     csv = read_csv("größe;stadt;nr;ill\n1,5;Köln;1;no\n2,5;Ulm;1;yes\n3,5;;1;no\n".encode("latin-1"))
     domain = suggest_domain(csv, "ill")
-    assert [(part.what, part.name, part.said) for part in read_parts(domain)] == [
+    assert [(part.what, part.name, part.value) for part in read_parts(domain)] == [
         ("bounds", "größe", "1.5 to 3.5"),
         ("type", "größe", "numbers"),
         ("missing", "größe", "none expected"),

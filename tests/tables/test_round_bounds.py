@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables.domain import Domain, Feature
-from dpforest.tables.round_bounds import FROM_ROWS, round_bounds, rows_own, with_rounder
+from dpforest.tables.round_bounds import FROM_ROWS, exact_bounds, round_bounds, with_rounder
 
 FINITE = st.floats(-1e12, 1e12, allow_nan=False, allow_subnormal=False)
 WHOLE = st.integers(-(10**12), 10**12).map(float)
@@ -121,7 +121,7 @@ def feature(name, low, high, **more):
 
 
 def test_only_bounds_that_are_the_rows_own_are_told():
-    own = rows_own(
+    own = exact_bounds(
         Domain(
             (
                 feature("a", 0, 3.5),
@@ -136,12 +136,12 @@ def test_only_bounds_that_are_the_rows_own_are_told():
         ("a", False, True, (0, 4)),
         ("b", False, True, (0, 8)),
     ]
-    assert rows_own(Domain((feature("a", 0, 4), feature("b", 1, 8))), TABLE) == []
-    assert rows_own(Domain((feature("a", 0, 1),)), pd.DataFrame({"a": [np.nan]})) == []
+    assert exact_bounds(Domain((feature("a", 0, 4), feature("b", 1, 8))), TABLE) == []
+    assert exact_bounds(Domain((feature("a", 0, 1),)), pd.DataFrame({"a": [np.nan]})) == []
 
 
 def test_a_bound_that_is_not_the_rows_own_stays():
-    (hint,) = rows_own(Domain((feature("b", 2, 50),)), TABLE)
+    (hint,) = exact_bounds(Domain((feature("b", 2, 50),)), TABLE)
     assert (hint.at_low, hint.at_high, hint.rounder[1]) == (True, False, 50)
     assert hint.rounder[0] < 2
 
@@ -162,6 +162,6 @@ def test_after_taking_them_nothing_is_the_rows_own(span, name):
     assume(low < high and math.isfinite(high - low))
     table = pd.DataFrame({name or "x": [low, high]})
     domain = Domain((feature(name or "x", low, high, integer=whole),))
-    for hint in rows_own(domain, table):
+    for hint in exact_bounds(domain, table):
         domain = Domain((with_rounder(domain.features[0], hint.rounder),))
-    assert rows_own(domain, table) == []
+    assert exact_bounds(domain, table) == []

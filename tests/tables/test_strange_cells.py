@@ -20,7 +20,7 @@ from dpforest import (
     read_chunks,
     read_table,
 )
-from dpforest.tables.cells import number, told_apart_as_texts
+from dpforest.tables.cells import number, values_with_one_key
 from dpforest.tables.datasets import TableError
 from dpforest.tables.rows import read_rows
 
@@ -96,7 +96,7 @@ def test_labels_of_any_type_are_read_one_by_one(labels, classes, expected):
 @pytest.mark.parametrize("labels", [["no", ["yes"]], [["no"], ["yes"]], [("no",), "yes"], [np.array(["no"]), "yes"]])
 def test_labels_in_lists_of_their_own(labels):
     model = RandomDecisionForestClassifier(epsilon=None, n_estimators=1, max_depth=1, domain=schema(SIZE))
-    counts = model.fit([[1], [1]], labels).forest_.noisy_counts
+    counts = model.fit([[1], [1]], labels).forest_.leaves.noisy_counts
     assert counts.sum(axis=0).tolist() == [1, 1]
 
 
@@ -231,9 +231,9 @@ def test_a_listed_word_for_missing_must_be_handed_over_as_text():
     domain = schema(Feature("c", "categorical", categories=("nan", "1"), missing="category", **NOTE))
     assert any("handed over as texts: 'missing' and 'nan'" in said for said in domain.assumptions())
     for word in ("(nan+0j)", "nanj", "(1+nanj)"):  # of a complex cell beside texts
-        assert told_apart_as_texts([word, "1"]) == ("missing", word)
-    assert told_apart_as_texts(["banana", "nan-j-x", "1"]) is None
-    assert told_apart_as_texts(["(1+0j)", "1"]) == ("(1+0j)", "1")  # numpy writes either for the same number
+        assert values_with_one_key([word, "1"]) == ("missing", word)
+    assert values_with_one_key(["banana", "nan-j-x", "1"]) is None
+    assert values_with_one_key(["(1+0j)", "1"]) == ("(1+0j)", "1")  # numpy writes either for the same number
     with pytest.raises(DomainError, match="the same to a program"):
         schema(SIZE, classes=(True, 1))
 

@@ -12,7 +12,7 @@ from dpforest.losses import m_alpha
 from dpforest.models.depth_rules import untested_features
 from dpforest.simulation.splits import split_table
 from dpforest.tables.rows import read_rows
-from dpforest.theory.boosting import RULES, trees_for_error
+from dpforest.theory.boosting_bounds import RULES, trees_for_error
 from dpforest.theory.brute_force import drawn_untested, largest_move
 from dpforest.theory.measurements import empty_leaves_at, goodness
 from dpforest.theory.multinomial import levels_to_halve, side_left

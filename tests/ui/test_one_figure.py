@@ -52,12 +52,12 @@ def on_compare() -> dict[str, str]:
 
 
 def on_choose() -> dict[str, float]:
-    page = visit("pages/2_Choose_epsilon.py", need="45.0", sure="8 in 10 releases")
+    page = visit("pages/2_Choose_epsilon.py", need="43.0", sure="8 in 10 releases", margin="false")
     texts = [
         text
         for chart in page.get("plotly_chart")
         for trace in json.loads(chart.proto.spec)["data"]
-        for text in np.atleast_1d(trace.get("text") or trace.get("hovertext") or [])
+        for text in np.atleast_1d(trace.get("hovertext", []))
         if "on average" in str(text)
     ]
     return {str(text).split(" at ε")[0]: str(text) for text in texts}

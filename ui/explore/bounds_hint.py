@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural, text
-from dpforest.tables.round_bounds import RowsOwn, rows_own, with_rounder
+from dpforest.tables.round_bounds import ExactBounds, exact_bounds, with_rounder
 from ui.explore import column_groups
 from ui.shared import cache, figures, tables
 from ui.shared.page import titled
@@ -19,18 +19,18 @@ from ui.shared.wording import plain
 
 
 @cache.for_session(data=True, max_entries=8)
-def _found(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[RowsOwn]:
-    return rows_own(_domain, _columns)
+def _found(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[ExactBounds]:
+    return exact_bounds(_domain, _columns)
 
 
-def of(table: Table) -> list[RowsOwn]:
+def of(table: Table) -> list[ExactBounds]:
     """Attributes with such bounds; where looking at the rows costs nobody anything, only those that were read."""
     found = _found((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
     return [own for own in found if not table.is_public or own.name in read]
 
 
-def sentence(found: Sequence[RowsOwn], most: int = 3) -> str:
+def sentence(found: Sequence[ExactBounds], most: int = 3) -> str:
     """Which bounds, of the first attributes."""
     said = []
     for own in found[:most]:
@@ -99,5 +99,5 @@ def _range(low: float, high: float) -> str:
     return f"{text(low)} to {text(high)}"
 
 
-def _which(own: RowsOwn) -> str:
+def _which(own: ExactBounds) -> str:
     return " and ".join(which for which, hit in (("lowest", own.at_low), ("highest", own.at_high)) if hit)

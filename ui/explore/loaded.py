@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpforest.tables.csv_codebook import VALUES, Codebook, Entry
+from dpforest.tables.csv_codebook import VALUES, Codebook, CodebookEntry
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
 from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, TYPE, Source, sources, with_sources
@@ -60,7 +60,7 @@ def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
         if "missing" in written:
             said[MISSING] = of_missing
         entries.append(
-            Entry(
+            CodebookEntry(
                 f"Attribute {place}",
                 feature.name,
                 feature.kind,
@@ -138,7 +138,7 @@ def over(
     return Loaded(result, names, (*notes, *of_label), tuple(dict.fromkeys(mistakes)), differs)
 
 
-def merged(old: Feature, entry: Entry, *, other_kinds: bool = True) -> Feature:
+def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> Feature:
     """An attribute with what a file says of it. A bound that changes without words counts as read from the data."""
     kind = entry.kind or _kind_by_values(entry) or old.kind
     if kind != old.kind and not other_kinds:
@@ -162,7 +162,7 @@ def merged(old: Feature, entry: Entry, *, other_kinds: bool = True) -> Feature:
     return with_sources(new, {own: found[VALUES], TYPE: found[TYPE], MISSING: found[MISSING]})
 
 
-def _completed(entry: Entry, kind: str, now: dict[str, Source]) -> Entry:
+def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
     """What words assert but the file does not say, by a public rule: the rows, where it was read, must not say it.
 
     Numbers need not be whole, and a missing cell is a value of its own: any column can be read so.
@@ -178,17 +178,17 @@ def _completed(entry: Entry, kind: str, now: dict[str, Source]) -> Entry:
     return entry
 
 
-def _kind_by_values(entry: Entry) -> str | None:
+def _kind_by_values(entry: CodebookEntry) -> str | None:
     if entry.categories:
         return "categorical"
     return None if entry.low is entry.high is entry.whole is None else "numeric"
 
 
-def _states_all(entry: Entry, kind: str) -> bool:
+def _states_all(entry: CodebookEntry, kind: str) -> bool:
     return bool(entry.categories) if kind == "categorical" else entry.low is not None and entry.high is not None
 
 
-def _with_values(old: Feature, entry: Entry, kind: str) -> Feature:
+def _with_values(old: Feature, entry: CodebookEntry, kind: str) -> Feature:
     values: dict[str, Any] = {"kind": kind}
     if kind != old.kind:
         values |= {"low": None, "high": None, "integer": False, "categories": (), "scale": "auto"}
@@ -205,7 +205,7 @@ def _with_values(old: Feature, entry: Entry, kind: str) -> Feature:
         raise DomainError(f"{entry.where}: {problem}") from None
 
 
-def _source(entry: Entry, part: str, now: Source, changed: bool) -> Source:
+def _source(entry: CodebookEntry, part: str, now: Source, changed: bool) -> Source:
     stated = entry.sources.get(part)
     if stated is None:
         return ("data", "") if changed else now
@@ -227,7 +227,7 @@ def _check_words(where: str, stated: Source, now: Source, *, changed: bool = Fal
         raise DomainError(f"{where}, column 'source': {problem}") from None
 
 
-def _classes(domain: Domain, entry: Entry | None, file: Domain | None) -> tuple[dict[str, Any], list[str]]:
+def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -> tuple[dict[str, Any], list[str]]:
     """(the classes and their source, what is to be said of them)."""
     stated: Source | None
     if file is not None and file.classes and file.label == domain.label:
@@ -244,7 +244,9 @@ def _classes(domain: Domain, entry: Entry | None, file: Domain | None) -> tuple[
     classes = tuple(known.get(text(value), value) for value in values)
     now = domain.classes_source, domain.classes_note
     changed = set(classes) != set(domain.classes)
-    source = _source(Entry(where, domain.label, sources={VALUES: stated} if stated else {}), VALUES, now, changed)
+    source = _source(
+        CodebookEntry(where, domain.label, sources={VALUES: stated} if stated else {}), VALUES, now, changed
+    )
     said = {"classes": classes, "classes_source": source[0], "classes_note": source[1]}
     return said, [f"The classes of {domain.label!r} are taken from the file."]
 
@@ -266,7 +268,7 @@ def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, 
     return said
 
 
-def _not_used(used: dict[str, Feature], unused: dict[str, Feature], said: dict[str, Entry]) -> list[str]:
+def _not_used(used: dict[str, Feature], unused: dict[str, Feature], said: dict[str, CodebookEntry]) -> list[str]:
     notes = []
     if left := [name for name in said if name in unused]:
         notes.append(f"Of the table's columns, {_some(left)} {'is' if len(left) == 1 else 'are'} not used.")

@@ -19,10 +19,10 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
     of_table = {part.what: part for part in chosen}
     said = []
     if part := of_table.get(CLASSES):
-        classes = plain(part.said, 2_000)
+        classes = plain(part.value, 2_000)
         said.append(f"**{plain(domain.label)}** is the label, and its classes are {classes}")
     if part := of_table.get(READING):
-        said.append(plain(part.said, 2_000))
+        said.append(plain(part.value, 2_000))
     if COLUMNS in of_table:
         left_out = (
             [c.name for c in table.csv.columns if c.name not in (*domain.names, domain.label)] if table.csv else []
@@ -32,7 +32,7 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
     rows: dict[str, dict[str, Any]] = {}
     for part in chosen:
         if part.what in OF_ATTRIBUTES:
-            rows.setdefault(part.name, {"attribute": part.name})[_column(part)] = part.said
+            rows.setdefault(part.name, {"attribute": part.name})[_column(part)] = part.value
     if said or rows:
         st.markdown("\n".join(["You assert that", *(f"- {sentence}" for sentence in said)]))
     if rows:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
-from dpforest.theory.boosting import (
+from dpforest.theory.boosting_bounds import (
     RULES,
     calibration_constant,
     efficiency_needed,

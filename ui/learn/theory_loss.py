@@ -8,7 +8,7 @@ from dpforest.limits import MAX_DEPTH
 from dpforest.losses import m_alpha
 from dpforest.plotting.style import PRIVATE
 from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
-from dpforest.theory.boosting import levels_for_error
+from dpforest.theory.boosting_bounds import levels_for_error
 from dpforest.theory.brute_force import largest_move
 from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, pick, size_text
 from ui.shared import cache

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpforest.audit.replay.state import State
-from dpforest.privacy.ledger import Entry, QueryBudget
+from dpforest.privacy.ledger import LedgerEntry, QueryBudget
 
 Table = tuple[pd.DataFrame, np.ndarray]
 
@@ -40,7 +40,7 @@ class Charge:
     """One charge of a ledger: its number in the fit, its line, and how many answers it pays for."""
 
     number: int
-    entry: Entry
+    entry: LedgerEntry
     uses: int
     query_budget: QueryBudget | None
 

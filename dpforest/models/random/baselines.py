@@ -22,6 +22,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
+        As in `MajorityLabelForestClassifier`; each tree gets an equal part of it.
     n_estimators : int or "auto", default="auto"
         "auto": 10.
     max_depth : int, "auto" or None, default="auto"
@@ -196,6 +197,7 @@ class RandomForestLaplaceClassifier(_EvenForest):
     Parameters
     ----------
     epsilon : float or None, default=1.0
+        As in `MajorityLabelForestClassifier`; each tree gets an equal part of it.
     n_estimators : int or "auto", default="auto"
         "auto": 21.
     max_depth : int or "auto", default="auto"
@@ -225,8 +227,9 @@ class RandomForestExponentialClassifier(_EvenForest):
     Parameters
     ----------
     epsilon, n_estimators, max_depth, n_quantiles, budget
-    neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
         As in `RandomForestLaplaceClassifier`.
+    neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
+        As in `MajorityLabelForestClassifier`.
 
     References
     ----------

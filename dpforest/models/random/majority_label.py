@@ -51,6 +51,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     random_state : int or None, default=None
         None draws labels and each row's tree from the operating system's entropy. An integer makes a demo.
     n_jobs : int or None, default=None
+        Threads that read rows and route them; -1 takes all processors. The forest does not depend on it.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from dpforest.models.random.spec import ForestSpec
-from dpforest.privacy.ledger import Entry
+from dpforest.privacy.ledger import LedgerEntry
 from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import CELLS, ReleasedScale
 
@@ -70,7 +70,7 @@ class Prepared:
     ----------
     spec : ForestSpec
     scale : ReleasedScale or None
-    entries : tuple of Entry
+    entries : tuple of LedgerEntry
         Of the ledger that has paid for them.
     settings : dict
         Of the estimator.
@@ -78,5 +78,5 @@ class Prepared:
 
     spec: ForestSpec
     scale: ReleasedScale | None
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     settings: dict[str, Any]

@@ -69,6 +69,7 @@ class RandomStructureClassifier(ForestClassifier):
         Returns
         -------
         self
+            This estimator, fitted on all parts.
 
         Raises
         ------
@@ -129,7 +130,9 @@ class RandomStructureClassifier(ForestClassifier):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         y : array of shape (n,)
+            Labels of these rows; a row without a listed label is not counted.
 
         Returns
         -------
@@ -158,6 +161,7 @@ class RandomStructureClassifier(ForestClassifier):
         Returns
         -------
         self
+            This estimator, with `prepared_`.
 
         Raises
         ------
@@ -215,7 +219,9 @@ class RandomStructureClassifier(ForestClassifier):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         y : array of shape (n,)
+            Labels of these rows.
         row_ids : int array of shape (n,), optional
             What names the rows in a demo (`random_state` an integer), different in all parts; by default the index of
             the table if it is whole numbers, else their places in this part.
@@ -251,6 +257,7 @@ class RandomStructureClassifier(ForestClassifier):
         Returns
         -------
         self
+            This estimator, fitted on the counted rows.
 
         Raises
         ------
@@ -313,17 +320,22 @@ class RandomStructureClassifier(ForestClassifier):
         Parameters
         ----------
         domain : Domain
+            Public schema that the rows are encoded by.
         n_rows, n_given : int
             Rows, and rows before any was left out.
         cells : callable
             Gives the rows in the cells of the scale (`scale_histograms`), if they are asked for.
         ledger : Ledger
+            Gets the charges of these queries.
         source : SecretSource or DemoSource
+            Draws the noise of these queries.
 
         Returns
         -------
         spec : ForestSpec
+            With the depth and the number of trees that follow from the answers.
         scale : ReleasedScale or None
+            Noisy histograms of the attributes; None if they are not queried.
         """
         return self._checked()._prepare(domain, n_rows, n_given, cells, ledger, source)
 

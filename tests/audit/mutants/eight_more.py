@@ -127,10 +127,10 @@ EIGHT_MORE = (
         "trees.",
         module="dpforest.trees.routing",
         function="count_rows",
-        old="kernels.count_all(codes, y[rows], packed, own)",
-        new="block = np.zeros(own.shape, np.uint16)  # a block has 65,536 rows at most\n"
+        old="kernels.count_all(codes, y[rows], packed, thread_counts)",
+        new="block = np.zeros(thread_counts.shape, np.uint16)  # a block has 65,536 rows at most\n"
         "            kernels.count_all(codes, y[rows], packed, block)\n"
-        "            own += block",
+        "            thread_counts += block",
         forests=_RANDOM,
     ),
 )

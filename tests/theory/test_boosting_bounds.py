@@ -9,7 +9,7 @@ import pytest
 from dpforest.limits import MAX_DEPTH
 from dpforest.losses import MATSUSHITA, m_alpha
 from dpforest.models.depth_rules import fletcher_islam_depth, jagannathan_depth, untested_features
-from dpforest.theory.boosting import (
+from dpforest.theory.boosting_bounds import (
     calibration_constant,
     efficiency_needed,
     levels_for_error,
