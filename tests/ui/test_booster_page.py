@@ -6,24 +6,24 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from dpforest.evaluation.greedy_simulation import simulation_for
 from streamlit.testing.v1 import AppTest
+from ui.jobs.sweep_results import Done, gathered
 
 from dpforest import ReleasedForest
-from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.explain import AddedScores
 from dpforest.models.base import AUTO
 from dpforest.risk.guarantee import guarantee_of
 from dpforest.risk.rounding import percent_up
 from tests.ui.app_words import words
-from ui.choose import controls as choose_controls
-from ui.choose import membership, parts
-from ui.choose.controls import Wish
-from ui.compare import controls
-from ui.compare.controls import Comparison
+from ui.choose import answer, membership
+from ui.choose import wish_controls as choose_controls
+from ui.choose.wish_controls import Wish
+from ui.compare import comparison_controls
+from ui.compare.comparison_controls import Comparison
 from ui.explore import headline, rounds_tab
 from ui.explore.other_forests import OtherForests
 from ui.jobs import baselines, sweep
-from ui.jobs.sweep_results import Done, gathered
 from ui.shared import release, tables
 from ui.shared.attribute_effects import chance_of_a_turn
 from ui.shared.forests import FORESTS, TREES, Settings, as_code, as_it_comes
@@ -182,8 +182,8 @@ def test_the_simulation_says_points_as_they_come_and_keeps_them():
 def test_compare_has_it_with_delta_as_well_where_that_is_asked_for():
     view = Comparison((KIND, "JPW"), True, "add-remove", 1.0, 2, 1, "accuracy", True)
     plain = [KIND, "JPW", "JPW, as published"]
-    assert [line.name for line in controls.lines(view, table())] == plain
-    lines = controls.lines(replace(view, delta=True), table())
+    assert [line.name for line in comparison_controls.lines(view, table())] == plain
+    lines = comparison_controls.lines(replace(view, delta=True), table())
     assert [line.name for line in lines] == [KIND, "JPW", f"{KIND}, δ = 10⁻⁶", "JPW, as published"]
     assert [line.settings.delta for line in lines] == [0.0, 0.0, 1e-6, 0.0]
 
@@ -235,11 +235,11 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
         list(line.work(2))
     done = gathered(lines, 2, 1)
     seen = []
-    monkeypatch.setattr(parts, "render", lambda report: seen.append(report) or "")
+    monkeypatch.setattr(answer, "render", lambda report: seen.append(report) or "")
     for line in lines:
-        chosen = parts.at(line.line.settings, 1.0)
+        chosen = answer.at(line.line.settings, 1.0)
         certificate, _ = chosen.estimator(own.domain).preview(own.domain, len(own.frame))
-        parts.report(own, chosen, certificate, parts.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(own))
+        answer.report(own, chosen, certificate, answer.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(own))
     for report, line in zip(seen, lines, strict=True):
         wanted = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
         assert [mean for _, mean, _, _ in report.curve] == pytest.approx(wanted[[0.1, 1.0]].tolist())
@@ -258,7 +258,7 @@ def test_of_two_with_the_same_epsilon_the_stronger_promise_comes_first():
     )
     done = Done(pieces, pd.DataFrame(), 40, 1)
     wish = Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
-    assert [answer.forest for answer in parts.answered(done, 0.8, wish)] == [KIND, f"{KIND}, δ = 10⁻⁶"]
+    assert [answer.forest for answer in answer.answered(done, 0.8, wish)] == [KIND, f"{KIND}, δ = 10⁻⁶"]
 
 
 @pytest.mark.parametrize("delta", DELTAS)

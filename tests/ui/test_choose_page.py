@@ -7,14 +7,14 @@ import re
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
+from ui.jobs.sweep_results import Done
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import button
-from ui.choose import controls, membership, parts
+from ui.choose import answer, membership, wish_controls
 from ui.jobs import sweep
 from ui.jobs.lines import settings_of
-from ui.jobs.sweep_results import Done
 from ui.shared import tables
 from ui.shared.forests import FORESTS
 
@@ -25,9 +25,9 @@ SMALL = "congressional_voting"  # where many releases are drawn
 @pytest.fixture
 def choose(monkeypatch):
     """The page with two forests and few releases."""
-    monkeypatch.setattr(controls, "kinds", lambda: KINDS)
-    monkeypatch.setattr(controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
-    monkeypatch.setattr(controls, "SECONDS", math.inf)  # on a busy machine it would pause
+    monkeypatch.setattr(wish_controls, "kinds", lambda: KINDS)
+    monkeypatch.setattr(wish_controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
+    monkeypatch.setattr(wish_controls, "SECONDS", math.inf)  # on a busy machine it would pause
 
     def opened(**query) -> AppTest:
         page = AppTest.from_file("../../app.py", default_timeout=600)
@@ -105,9 +105,9 @@ def test_a_leaking_schema_promises_nothing(choose):
 def test_no_answer_is_sure_before_the_last_release():
     """A bound that is looked at again and again is passed by luck in the end."""
     pieces = pd.DataFrame({"forest": "a", "epsilon": [1.0] * 79, "accuracy": 0.9, "n_test": 10**9, "repeat": range(79)})
-    wish = controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
+    wish = wish_controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
     for n, sure in ((79, False), (wish.releases, True)):
-        assert parts.answered(Done(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
+        assert answer.answered(Done(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
 
 
 def test_a_row_exchanged_speaks_of_values_only(choose):
@@ -120,7 +120,7 @@ def test_a_row_exchanged_speaks_of_values_only(choose):
 
 def test_the_report_holds_what_the_page_says(choose, monkeypatch):
     made = []
-    monkeypatch.setattr(parts, "offer_report", lambda table, make, is_early: made.append(make()))
+    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
     choose(choose_tab="Report", need="80.0", rows_each="3", prior="10 %")
     html = made[-1]
     first = answers(0.8, 0.8, 6)[0]
@@ -163,11 +163,11 @@ def test_nine_in_ten_is_where_it_starts(choose):
 
 
 def test_every_forest_is_asked():
-    assert controls.kinds() == list(FORESTS)
+    assert wish_controls.kinds() == list(FORESTS)
 
 
 def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
-    monkeypatch.setattr(controls, "SECONDS", 0)
+    monkeypatch.setattr(wish_controls, "SECONDS", 0)
     page = choose(sure="9 in 10 releases")
     assert "Paused, to spare this machine: not all releases are simulated yet." in words(page)
     few = int(re.search(r"Behind each: .*?(\d+) simulated release", words(page))[1])

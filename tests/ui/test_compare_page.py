@@ -7,20 +7,20 @@ import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from ui.jobs.sweep_results import Done
 
 from dpforest import load_dataset
-from dpforest.evaluation.stakes import Stakes
+from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.compare import Scale
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.sweep import summary, surface
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import CSV, button
 from ui.compare import alpha_tab
-from ui.compare.controls import Comparison
+from ui.compare.comparison_controls import Comparison
 from ui.compare.insight import insight
 from ui.jobs import simulate, time_budget
 from ui.jobs.lines import settings_of
-from ui.jobs.sweep_results import Done
 from ui.shared import tables
 from ui.shared.forests import EPSILONS, FORESTS, MODES
 
@@ -229,7 +229,7 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
     scale = Scale("accuracy", True, 0.6, 0.9)
 
     def said(means: dict[str, float]) -> str:
-        learns = {name: Stakes(0.6, 0.8, mean, 0.9, 0.01) for name, mean in means.items()}
+        learns = {name: Headroom(0.6, 0.8, mean, 0.9, 0.01) for name, mean in means.items()}
         return insight(view, some_cells(means), scale, learns)
 
     text = said({"a": 0.8, "b": 0.79, "c": 0.5})

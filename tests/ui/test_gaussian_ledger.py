@@ -5,16 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpforest.evaluation.repeats import Curve
 from streamlit.testing.v1 import AppTest
 
-from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.risk.guarantee import Guarantee
 from tests.ui.app_words import words
 from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
-from ui.choose import parts
+from ui.choose import answer
 from ui.explore import budget_tab, curve_panel
 from ui.shared.forests import EPSILONS
 from ui.shared.release import after_this
@@ -106,9 +106,9 @@ def board_page(neighbors: str) -> None:
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import LEAKS, booster
-    from ui.choose import parts
+    from ui.choose import answer
 
-    st.session_state["found"] = parts.guarantee(*booster(neighbors=neighbors, reasons=(LEAKS,)), True)
+    st.session_state["found"] = answer.guarantee(*booster(neighbors=neighbors, reasons=(LEAKS,)), True)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -121,7 +121,7 @@ def test_what_would_be_promised_if_the_schema_were_public(neighbors):
 
 
 def test_what_is_promised():
-    assert parts.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
+    assert answer.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
 
 
 # ---------------------------------------------------------------- the release

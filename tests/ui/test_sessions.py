@@ -10,20 +10,20 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from dpforest.evaluation.greedy_simulation import simulation_for
 from streamlit.runtime.caching.cache_data_api import _data_caches
 from streamlit.runtime.caching.cache_resource_api import _resource_caches
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.testing.v1 import AppTest
+from ui.jobs.simulate import Recent, Shared
 
 from dpforest import MajorityLabelForestClassifier, load_dataset
-from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
 from dpforest.simulation.splits import split_table
 from tests.ui.app_words import words
-from ui.choose import controls
+from ui.choose import wish_controls
 from ui.jobs import simulate
 from ui.jobs.priority import Scheduler
-from ui.jobs.simulate import Recent, Shared
 
 # Turns
 
@@ -303,8 +303,8 @@ def test_clear_my_data_empties_this_session_alone(session):
     ids=["map", "parts", "more data", "attack"],
 )
 def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkeypatch, page, query, press):
-    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
-    monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+    monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
+    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
     session("warm")
     before = cached(None).keys()
     first = session("first", f"pages/{page}.py", forests=["RF-E"], releases_each="2", **query)

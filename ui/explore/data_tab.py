@@ -24,7 +24,7 @@ from ui.explore import (
 )
 from ui.explore.edited_cells import SOURCE
 from ui.explore.spare import spare
-from ui.jobs.simulate import Shared
+from ui.jobs.sweep_job import Releases
 from ui.shared import tables
 from ui.shared.page import sorry, titled
 from ui.shared.sidebar import Choice
@@ -32,7 +32,7 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 
-def show(choice: Choice, simulated: Shared | None = None) -> None:
+def show(choice: Choice, simulated: Releases | None = None) -> None:
     """The Data tab; with simulated releases also where the rows lie."""
     table = choice.table
     _leaks(table)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from ui import state
-from ui.jobs.sweep import Line
+from ui.jobs.sweep_job import Line
 from ui.shared import boost_controls
 from ui.shared.controls import LINKED
 from ui.shared.forest_options import ALLOW_DELTA, DELTA

@@ -17,7 +17,7 @@ from ui import state
 from ui.shared import boost_controls, cache
 from ui.shared.controls import LINKED, among
 from ui.shared.forests import FORESTS, TREES, Settings
-from ui.shared.tables import Table, fingerprint, n_learned_from
+from ui.shared.tables import Table, fingerprint
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
 # What rules go by while there is no table: one attribute and two classes.
@@ -28,7 +28,7 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
     """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
     if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
         state.BY_RULE.value = False  # a link says so by its numbers alone
-    n_rows = n_learned_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
+    n_rows = len(table.frame) if table is not None else ROWS_WITHOUT_A_TABLE
     depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
     by_rule = st.toggle(
         "Depth and trees by rule",
@@ -41,8 +41,7 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
         "yourself.",
     )
     if table is not None:
-        whole = settings.shape(table.domain, len(table.frame))
-        st.caption(rule_sentence(settings, depth, trees, n_rows) + _of_a_release(whole, (depth, trees)))
+        st.caption(rule_sentence(settings, depth, trees, n_rows))
     ends = None if table is None else ends_at(settings, table.domain, n_rows)
     chosen_depth, chosen_trees = _depth(settings, depth, by_rule, ends), _trees(settings, trees, by_rule)
     settings = settings if by_rule else replace(settings, depth=chosen_depth, trees=chosen_trees)
@@ -66,13 +65,6 @@ def rule_sentence(settings: Settings, depth: int, trees: int, n_rows: int) -> st
     if not settings.certified:
         return f"As published: {size}."
     return f"The rule, at ε = {settings.epsilon:g} and about {_rounded(n_rows):,} records: {size}."
-
-
-def _of_a_release(whole: tuple[int, int], here: tuple[int, int]) -> str:
-    """Where more records make another shape."""
-    if whole == here:
-        return ""
-    return f" (A release learns from all records, not seven tenths: {plural(whole[1], 'tree')} of depth {whole[0]}.)"
 
 
 def _rounded(n: int) -> int:

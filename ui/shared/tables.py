@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
 
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES
-from dpforest.simulation.splits import TEST_SHARE, Split, split_table
+from dpforest.simulation.splits import Split, split_table
 from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import text
@@ -201,11 +200,6 @@ def read_by(table: Table, settings: Settings) -> Table:
     """The table as forests with these settings read it (`ForestClassifier.reading_domain`)."""
     domain = settings.estimator().reading_domain(table.domain)
     return table if domain is table.domain else replace(table, domain=domain)
-
-
-def n_learned_from(table: Table) -> int:
-    """Rows that are not held out, were all of them read."""
-    return len(table.frame) - math.ceil(TEST_SHARE * len(table.frame))
 
 
 @cache.by_table(everybody=32, own=2, spinner="Reading the rows against the domain …")

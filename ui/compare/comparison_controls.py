@@ -10,7 +10,7 @@ import streamlit as st
 from ui import state
 from ui.compare import own_settings
 from ui.jobs.lines import delta_control, lines_of, settings_of
-from ui.jobs.sweep import Line
+from ui.jobs.sweep_job import Line
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, all_known, known, select
 from ui.shared.epsilon import grid_with
