@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.app_words import words
 from ui.choose import wish_controls
-from ui.jobs import simulate
+from ui.jobs import first_release
 
 HOME = Path(__file__).parents[2]
 PAGES = {
@@ -38,7 +38,7 @@ _CHECKED = re.compile(r"""\b(?:stored|memory|count|is_on|known|all_known|within|
 
 @pytest.fixture(autouse=True)
 def few_repeats(monkeypatch):
-    monkeypatch.setattr(simulate, "LAST", 2)
+    monkeypatch.setattr(first_release, "LAST", 2)
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
     monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
 
