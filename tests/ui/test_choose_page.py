@@ -7,14 +7,14 @@ import re
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from ui.jobs.sweep_results import Done
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import button
 from ui.choose import answer, membership, wish_controls
-from ui.jobs import sweep
 from ui.jobs.lines import settings_of
+from ui.jobs.results import SweepResult
+from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
 from ui.shared.forests import FORESTS
 
@@ -43,10 +43,10 @@ def choose(monkeypatch):
 def answers(needed: float, share: float, n: int, name: str = "nursery"):
     data = tables.bundled(name)
     table = tables.bundled_table(data, data.label)
-    lines = [sweep.cells(table, sweep.Line(settings_of(table, k, "certified", "add-remove")), 1) for k in KINDS]
+    lines = [sweep_job(table, Line(settings_of(table, k, "certified", "add-remove"))) for k in KINDS]
     for line in lines:
         list(line.work(n))
-    return smallest_epsilons(pd.concat([line.frame(n) for line in lines]), needed, share)
+    return smallest_epsilons(pd.concat([line.frame().query("repeat < @n") for line in lines]), needed, share)
 
 
 def looked_at(page: AppTest) -> tuple[str, float]:
@@ -107,7 +107,7 @@ def test_no_answer_is_sure_before_the_last_release():
     pieces = pd.DataFrame({"forest": "a", "epsilon": [1.0] * 79, "accuracy": 0.9, "n_test": 10**9, "repeat": range(79)})
     wish = wish_controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
     for n, sure in ((79, False), (wish.releases, True)):
-        assert answer.answered(Done(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
+        assert answer.answered(SweepResult(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
 
 
 def test_a_row_exchanged_speaks_of_values_only(choose):

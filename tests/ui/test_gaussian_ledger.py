@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from dpforest.evaluation.repeats import Curve
 from streamlit.testing.v1 import AppTest
 
 from dpforest.privacy.certificate import certify
@@ -79,16 +78,10 @@ def test_what_a_release_would_use_up():
 # ---------------------------------------------------------------- the curve
 
 
-def curve_of(repeats: int) -> Curve:
-    figures = np.zeros((repeats, len(EPSILONS)))
-    none = np.zeros(repeats)
-    return Curve(np.array(EPSILONS), figures, figures, figures, none, none, 0.5, 0.5, 0, 70, 30)
-
-
 def test_repeats_add_up_in_mu_squared():
     """Would catch sums in ε, and budgets of the curve that are in proportion to ε."""
     _, ledger = booster(Fraction(1, 4), "replace-one")
-    said = curve_panel.price(curve_of(16), ledger, DELTA)
+    said = curve_panel.price(16, np.array(EPSILONS), ledger, DELTA)
     sixteen = PrivacyLoss.gaussian(4 * ledger.budget.mu_squared).epsilon(DELTA)  # 16 times a quarter
     total = sum(mu_for(e, DELTA).mu_squared for e in EPSILONS)
     whole = PrivacyLoss.gaussian(4 * total).epsilon(DELTA)

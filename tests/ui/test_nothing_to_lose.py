@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from ui.jobs.sweep_results import Done
 
 from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.compare import Scale
@@ -14,6 +13,7 @@ from tests.ui.app_words import words
 from ui.choose import answer, wish_controls
 from ui.compare.comparison_controls import Comparison
 from ui.compare.insight import insight
+from ui.jobs.results import SweepResult
 from ui.shared.headroom_words import what_helps, what_privacy_costs
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
@@ -35,9 +35,9 @@ def heavy_tails() -> bytes:
 @pytest.fixture
 def opened(monkeypatch):
     """A page with the table attached."""
-    from ui.jobs import simulate
+    from ui.jobs import first_release
 
-    monkeypatch.setattr(simulate, "LAST", 2)
+    monkeypatch.setattr(first_release, "LAST", 2)
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E", "one greedy tree"])
     monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 4))
 
@@ -152,7 +152,7 @@ def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
         for r in range(2)
     ]
     pieces = pd.DataFrame(rows)
-    done = Done(pieces, summary(pieces), 2, 1)
+    done = SweepResult(pieces, summary(pieces), 2, 1)
     view = Comparison(("a", "b"), False, "add-remove", 1.0, 2, 1, "accuracy", True)
     at = {"a": Headroom(0.7, 0.8, 0.8, None, 0.01), "b": Headroom(0.7, 0.7, 0.7, None, 0.01)}
     text = insight(view, done, Scale("accuracy", True, 0.7, None), at)

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.app_words import words
 from ui import state
 from ui.choose import wish_controls
-from ui.jobs import simulate
+from ui.jobs import first_release
 
 PAGES = {
     "Explore": ("app.py", {"data": "zoo", "trees": "5", "forest": "majority labels"}),
@@ -34,7 +34,7 @@ PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
 
 @pytest.fixture(autouse=True)
 def few_repeats(monkeypatch):
-    monkeypatch.setattr(simulate, "LAST", 2)
+    monkeypatch.setattr(first_release, "LAST", 2)
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
     monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
 

@@ -44,7 +44,7 @@ def answered(done: SweepResult, needed: float, wish: Wish) -> list[Answer]:
     """The smallest ε of each forest; sure only once there are as many releases as were decided on beforehand."""
     decided = done.pieces[done.pieces["repeat"] < wish.releases]  # no more of them: looking on would be too sure
     found = smallest_epsilons(decided, needed, wish.share, margin=wish.margin)
-    means = done.cells["accuracy", "mean"].groupby(["forest", "epsilon"]).mean()
+    means = done.pieces.groupby(["forest", "epsilon"])["accuracy"].mean()
     found = [a if a.epsilon is None else replace(a, accuracy=float(means[a.forest, a.epsilon])) for a in found]
     found.sort(key=lambda a: (math.inf if a.epsilon is None else a.epsilon, a.forest.endswith(WITH_DELTA)))
     return found if done.n >= wish.releases else [replace(answer, is_sure=False) for answer in found]
