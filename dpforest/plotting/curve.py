@@ -132,6 +132,7 @@ def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
     Parameters
     ----------
     others : sequence of (ε, words)
+        Budgets to mark, and the text that a mark shows on hover.
     """
     for epsilon, words in others:
         fig.add_annotation(

@@ -18,7 +18,7 @@ FITS = (
         why='Missing numbers of an attribute with missing="value" get the column\'s median, not the public value, '
         "so that one row can move all rows with a missing cell to another leaf: (2k + 1)ε with k of them, in tables "
         "of pandas only.",
-        module="dpforest.tables.encoding",
+        module="dpforest.tables.cells",
         function="numbers",
         old="return series.to_numpy()\n",
         new='return (series.fillna(series.median()) if feature.missing == "value" else series).to_numpy()\n',
@@ -49,7 +49,7 @@ FITS = (
         old="forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)\n",
         new="""n_each = np.bincount(rows.y, minlength=domain.n_classes).min()
     kept = np.sort(np.concatenate([np.flatnonzero(rows.y == k)[:n_each] for k in range(domain.n_classes)]))
-    rows = Rows(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
+    rows = EncodedTable(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
     forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)
 """,
         forests=EVERY,
