@@ -28,8 +28,8 @@ from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate, most_s
 from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainCells
-from ui import state
 from dpforest.tables.rows import EncodedTable, read_rows
+from ui import state
 from ui.shared import cache
 from ui.shared.controls import within
 from ui.shared.forests import FORESTS, Settings
