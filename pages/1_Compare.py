@@ -4,14 +4,16 @@ import streamlit as st
 
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
-from ui.compare import controls, parts
+from ui import state
+from ui.compare import chart_and_table, comparison_controls
 from ui.compare.below import Below
 from ui.compare.code import grid_as_code
-from ui.compare.controls import MEASURES
+from ui.compare.comparison_controls import MEASURES
 from ui.compare.insight import insight
-from ui.jobs import baselines, sweep, time_budget
+from ui.jobs import baselines, time_budget
 from ui.jobs.job import n_of_all, run
-from ui.jobs.sweep_results import Done, gathered, stakes_of_sweep
+from ui.jobs.results import SweepResult, gathered, headroom_of
+from ui.jobs.sweep_job import sweep_job
 from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
@@ -26,7 +28,7 @@ open_page("Compare forests")
 top = st.container()
 epsilon = choose_epsilon()
 table = sidebar.choose_table()
-view = controls.choose(epsilon)
+view = comparison_controls.choose(epsilon)
 if table is None:
     st.stop()
 
@@ -40,10 +42,10 @@ if not view.kinds:
     sorry("No forest is chosen. Choose at least one in the sidebar (behind » on a phone).")
     st.stop()
 
-for line in (asked := controls.lines(view, table)):
+for line in (asked := comparison_controls.lines(view, table)):
     warm_up(line.settings)
 try:
-    lines = [sweep.cells(table, line, view.folds) for line in asked]
+    lines = [sweep_job(table, line, view.folds) for line in asked]
     levels = [baselines.level(table, view.folds, fold) for fold in range(view.folds)]
 except (DomainError, ValueError) as problem:
     sorry(problem)
@@ -52,17 +54,17 @@ except (DomainError, ValueError) as problem:
 with top:
     said = st.empty()
 if view.published:
-    parts.about_claims()
+    chart_and_table.about_claims()
 if any(line.line.settings.delta for line in lines):
-    parts.about_delta(table)
-parts.about_leaks(table)
+    chart_and_table.about_delta(table)
+chart_and_table.about_leaks(table)
 titled(
     f"{view.measure[0].upper()}{view.measure[1:]} against ε",
     "Curator only",
     help="Measured on rows held out. The bands hold eight in ten of the simulated releases.",
 )
 picture = st.empty()
-latest: dict[str, Done] = {}
+latest: dict[str, SweepResult] = {}
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
@@ -76,7 +78,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     )
 
 names = ["Table", "Depth", "Trees", "ε × depth", "α"]
-tabs = dict(zip(names, st.tabs(names, key="compare_tab", bind=LINKED), strict=True))
+tabs = dict(zip(names, st.tabs(names, key=state.COMPARE_TAB, bind=LINKED), strict=True))
 opened = next((name for name, tab in tabs.items() if tab.open), "Table")
 with tabs[opened]:
     below = Below(opened, view, table)
@@ -84,15 +86,15 @@ with tabs[opened]:
 
 def draw(n: int) -> None:
     """Everything that rests on the main sweep, with n pieces of it."""
-    done = latest["done"] = gathered(lines, n, view.folds)
-    scale = parts.scale_of(view.measure, levels, done)
-    if why := parts.cannot_be_measured(view, done):
+    done = latest["done"] = gathered(lines)
+    scale = chart_and_table.scale_of(view.measure, levels, done)
+    if why := chart_and_table.cannot_be_measured(view, done):
         said.markdown(why)
     else:
-        parts.lines_chart(view, lines, done, scale, picture)
+        chart_and_table.lines_chart(view, lines, done, scale, picture)
         claims = {line.line.name for line in lines if not line.line.settings.certified}
-        said.markdown(insight(view, done, scale, stakes_of_sweep(done, levels, MEASURES[view.measure]), claims))
-    behind.caption(f"Each point is the mean of {done.behind}.", width="content")
+        said.markdown(insight(view, done, scale, headroom_of(done, levels, MEASURES[view.measure]), claims))
+    behind.caption(f"Each point is the mean of {done.rests_on}.", width="content")
     below.table(lines, done, levels)
 
 
@@ -111,7 +113,7 @@ if ready := min(pieces, n_of_all(lines)):
 work = (table.schema_key, tuple(line.line.key for line in lines), pieces, opened)
 with time_budget.stoppable(work, progress) as place:
     if place is not None:
-        worked = time_budget.TimeBudget(work, controls.SECONDS)
+        worked = time_budget.TimeBudget(work, comparison_controls.SECONDS)
         for n in run(lines, min(pieces, 2), place, budget=worked, drawn=ready):
             draw(n)
         if not ready:

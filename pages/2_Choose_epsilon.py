@@ -5,11 +5,14 @@ import streamlit as st
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
-from ui.choose import controls, membership, more_data, parts, risk_parts, to_explore
-from ui.compare.parts import about_delta, about_leaks
-from ui.jobs import baselines, sweep, time_budget
+from ui import state
+from ui.choose import answer, membership, more_data, risk_parts, to_explore, wish_controls
+from ui.compare.chart_and_table import about_delta, about_leaks
+from ui.jobs import baselines, time_budget
+from ui.jobs.first_release import first_releases
 from ui.jobs.job import n_of_all, run
-from ui.jobs.sweep_results import Done, gathered, stakes_of_sweep
+from ui.jobs.results import SweepResult, gathered, headroom_of
+from ui.jobs.sweep_job import Line, sweep_job
 from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
@@ -20,7 +23,7 @@ from ui.shared.wording import plain
 open_page("Choose ε")
 
 table = sidebar.choose_table()
-wish = controls.choose()
+wish = wish_controls.choose()
 if table is None:
     st.stop()
 
@@ -37,65 +40,64 @@ if wish.delta:
     about_delta(table, "Forests with δ in their name")
 about_leaks(table)
 
-settings = {own.name: own for own in controls.forests(table, wish)}
+settings = {own.name: own for own in wish_controls.forests(table, wish)}
 for own in settings.values():
     warm_up(own)
 try:
-    lines = [sweep.cells(table, sweep.Line(own), 1) for own in settings.values()]
-    looked = sweep.at_first(table, lines, controls.FEW)
+    lines = [sweep_job(table, Line(own)) for own in settings.values()]
+    done = first_releases(table, lines, wish_controls.FEW, st.container())
     level = baselines.level(table)
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
 ready = min(wish.releases, n_of_all(lines))
-done = gathered(lines if ready else looked, max(ready, 1), 1)
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
 with st.container(key="asked"):
     need, at, which = st.columns([3, 6, 3], gap="medium")  # ε is near for those who work without a mouse
 with need:
-    needed = controls.needed_accuracy(guessing, best)
+    needed = wish_controls.needed_accuracy(guessing, best)
 said, picture = st.empty(), st.empty()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
 
-answers = parts.answered(done, needed, wish)
+answers = answer.answered(done, needed, wish)
 # What guessing reaches asks for no ε at all: the smallest one is no answer then.
 smallest = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
-name, epsilon = controls.look_at(list(settings), answers[0].forest, smallest, at, which)
-chosen = parts.at(settings[name], epsilon)
-certificate, ledger = parts.promise(table, chosen)
+name, epsilon = wish_controls.look_at(list(settings), answers[0].forest, smallest, at, which)
+chosen = answer.at(settings[name], epsilon)
+certificate, ledger = answer.promise(table, chosen)
 
 
-def draw(now: Done) -> None:
+def draw(now: SweepResult) -> None:
     """The answer as it is after so many simulated releases of every forest."""
     global done, answers, drawn
     done, n, drawn = now, now.n, drawn + 1
-    answers = parts.answered(done, needed, wish)
-    at_stake = stakes_of_sweep(done, [level], "accuracy")
-    if nothing := parts.no_need(needed, guessing, at_stake):
+    answers = answer.answered(done, needed, wish)
+    at_stake = headroom_of(done, [level], "accuracy")
+    if nothing := answer.no_need(needed, guessing, at_stake):
         said.info(nothing, icon=":material/info:")
         picture.empty()
-        behind.caption(f"{done.behind[0].upper()}{done.behind[1:]} of every forest.", width="content")
+        behind.caption(f"{done.rests_on[0].upper()}{done.rests_on[1:]} of every forest.", width="content")
         return
-    said.markdown(parts.headline(answers, needed, wish, n))
-    parts.answers_chart(answers, name, epsilon, wish, picture, f"answers_{drawn}")
-    behind.caption(parts.how_read(answers, done, wish), width="content")
+    said.markdown(answer.headline(answers, needed, wish, n))
+    answer.answers_chart(answers, name, epsilon, wish, picture, f"answers_{drawn}")
+    behind.caption(answer.how_read(answers, done, wish), width="content")
 
 
 drawn = 0
 draw(done)
 if not wish.certified:
-    parts.about_claims(certificate)
+    answer.about_claims(certificate)
 to_explore.offer(chosen, (answers[0].forest, smallest[answers[0].forest] or 1.0))
 rooms = ["What it means", "More data", "Attack it", "Report"]
-tabs = dict(zip(rooms, st.tabs(rooms, key="choose_tab", bind=LINKED), strict=True))
+tabs = dict(zip(rooms, st.tabs(rooms, key=state.CHOOSE_TAB, bind=LINKED), strict=True))
 opened = next((room for room, tab in tabs.items() if tab.open), rooms[0])
 with tabs[opened]:
     if opened == "What it means":
-        promised = parts.guarantee(certificate, ledger, bool(table.domain.leaks()))
+        promised = answer.guarantee(certificate, ledger, bool(table.domain.leaks()))
         risk_parts.show(promised, wish.prior, rows=wish.rows_per_person)
     elif opened == "More data":
         if needed <= guessing:
@@ -109,9 +111,9 @@ with tabs[opened]:
         membership.show(table, chosen, certificate)
     else:
         titled("For a privacy board", "Curator only")
-        parts.offer_report(
+        answer.offer_report(
             table,
-            lambda: parts.report(table, chosen, certificate, answers, needed, wish, done, level),
+            lambda: answer.report(table, chosen, certificate, answers, needed, wish, done, level),
             done.n < wish.releases or not level.done,
         )
 
@@ -134,8 +136,8 @@ was = (answers[0].forest, smallest[name])
 work = (table.schema_key, wish)
 with time_budget.stoppable(work, progress) as place:
     if place is not None:
-        worked = time_budget.TimeBudget(work, controls.SECONDS)
+        worked = time_budget.TimeBudget(work, wish_controls.SECONDS)
         list(run([level], 1, place, baselines.FITTING, worked))
-        for n in run(lines, wish.releases, place, budget=worked, drawn=ready):
-            draw(gathered(lines, n, 1))
+        for _ in run(lines, wish.releases, place, budget=worked, drawn=ready):
+            draw(gathered(lines))
             follow_answer()

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from reproduce.protocol import Record, read
+from ui import state
 from ui.learn.paper_figures import curve, printed_figures
 from ui.learn.papers import PAPERS, Paper
 from ui.shared import figures
@@ -12,7 +13,7 @@ from ui.shared.page import open_page
 open_page("Papers")
 st.markdown("#### The papers, reproduced", anchors=False)
 names = [each.name for each in PAPERS]
-tabs = dict(zip(names, st.tabs(names, key="paper", bind=LINKED), strict=True))
+tabs = dict(zip(names, st.tabs(names, key=state.PAPER, bind=LINKED), strict=True))
 chosen = next((name for name, tab in tabs.items() if tab.open), names[0])
 paper: Paper = next(each for each in PAPERS if each.name == chosen)
 measured: list[Record] = [record for record in read() if record.paper == paper.recorded]
@@ -29,7 +30,7 @@ with tabs[chosen]:
     )
     if measured:
         items = list(dict.fromkeys(cell.item for cell in measured))
-        item = select("Table or figure", items, f"item_{1 + names.index(chosen)}", "Of the paper.")
+        item = select("Table or figure", items, state.PAPER_ITEM(1 + names.index(chosen)), "Of the paper.")
         cells = [cell for cell in measured if cell.item == item]
         if cells[0].line:
             curve(item, cells)

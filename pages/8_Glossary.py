@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from ui.shared.controls import is_a, stored
+from ui import state
+from ui.shared.controls import LINKED
 from ui.shared.glossary import GLOSSARY
 from ui.shared.page import open_page
 
 open_page("Glossary")
 st.markdown("#### Glossary", anchors=False)
-stored("word", is_a(str))
-sought = st.text_input("Find a word", key="word", bind="query-params", placeholder="sensitivity").strip().lower()
+sought = st.text_input("Find a word", key=state.WORD, bind=LINKED, placeholder="sensitivity").strip().lower()
 matches = {term: entry for term, entry in GLOSSARY.items() if sought in " ".join((term, *entry)).lower()}
 if not matches:
     st.markdown("No entry has that in it. Clear the field to see all.")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ui.explore.first_look import PATH, as_dict, key
-from ui.jobs import simulate
+from ui.explore.first_look import PATH, as_json, key
+from ui.jobs.first_release import LAST
+from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
+from ui.shared.epsilon import grid_with
 from ui.shared.forests import FORESTS, Settings, as_it_comes
 
 
@@ -20,17 +22,18 @@ def opening() -> tuple[tables.Table, Settings]:
 
 def main() -> None:
     table, settings = opening()
-    shared = simulate.simulation(table, settings)
-    shared.refine(simulate.LAST)
+    job = sweep_job(table, Line(settings, grid_with(settings.epsilon)))
+    for _ in job.work(LAST):
+        pass
     certificate, ledger = settings.estimator(table.domain).preview(table.domain, len(table.frame))
     content = {
         "of": key(table, settings),
         "certificate": certificate.to_dict(),
         "ledger": ledger.to_dict(),
-        "curve": as_dict(shared.curve()),
+        "pieces": as_json(job),
     }
     PATH.write_text(json.dumps(content) + "\n")
-    print(f"{PATH}: {simulate.LAST} simulated releases")
+    print(f"{PATH}: {LAST} simulated releases")
 
 
 if __name__ == "__main__":

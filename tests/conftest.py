@@ -70,9 +70,9 @@ def numeric() -> Domain:
 @pytest.fixture
 def app(monkeypatch) -> AppTest:
     """Explore on a small table, with two repeats, at the forest that most of it is about."""
-    from ui.jobs import simulate
+    from ui.jobs import first_release
 
-    monkeypatch.setattr(simulate, "LAST", 2)
+    monkeypatch.setattr(first_release, "LAST", 2)
     page = AppTest.from_file("../app.py", default_timeout=600)
     page.query_params.update({"data": "zoo", "trees": "5", "forest": "majority labels"})
     return page

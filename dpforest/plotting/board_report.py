@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from dpforest.evaluation.stakes import Stakes
+from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.board_pictures import accuracy_picture, errors_picture, icons_picture
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
@@ -60,7 +60,7 @@ class BoardReport:
     declared_public : bool
         Whether somebody said that the table may be seen by all.
     versions : tuple of (name, version)
-    stakes : Stakes or None
+    stakes : Headroom or None
         What the forest has to lose to privacy; None where nobody has looked.
     ceiling_name : str
         What the ceiling is.
@@ -88,7 +88,7 @@ class BoardReport:
     margin: bool = True
     declared_public: bool = False
     versions: tuple[tuple[str, str], ...] = ()
-    stakes: Stakes | None = None
+    stakes: Headroom | None = None
     ceiling_name: str = "without privacy"
 
 

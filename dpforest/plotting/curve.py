@@ -22,34 +22,38 @@ LEGEND = {
 
 
 def accuracy_curve(
-    curve,
+    epsilons: np.ndarray,
+    values: np.ndarray,
+    nonprivate: np.ndarray,
+    floor: float,
     epsilon: float,
     *,
     floor_label: object = "",
     best: tuple[str, float] | None = None,
-    measure: str = "accuracy",
     certified: bool = True,
 ) -> go.Figure:
     """Accuracy of simulated releases at each ε, between guessing and the best that is known without privacy.
 
     Parameters
     ----------
-    curve : Curve
-        Of `simulation.Simulation.curve`.
+    epsilons : float array of shape (E,)
+    values : float array of shape (R, E)
+        Accuracy, or balanced accuracy, of R simulated releases.
+    nonprivate : float array of shape (R,)
+        Of the same forests.
+    floor : float
+        Of guessing.
     epsilon : float
         Where "you are here" stands.
     floor_label : object
         The class that the floor always predicts.
     best : (name, accuracy) or None
         The best other model without privacy; the ceiling if it is better than this forest. None while it is not known.
-    measure : {"accuracy", "balanced"}
-        Accuracy, or the mean of the shares of each class.
     certified : bool
         Blue is kept for ε that hold.
     """
-    values, nonprivate, floor = series(curve, measure)
     mean, spread, without_noise = values.mean(axis=0), spread_over(values), float(np.mean(nonprivate))
-    eps = np.asarray(curve.epsilons, float)
+    eps = np.asarray(epsilons, float)
     color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     ends = [eps.min() * 0.92, eps.max() * 1.09]
@@ -140,13 +144,6 @@ def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
             yanchor="top",
             hovertext=f"ε = {text_up(epsilon)}: {escape(words)}",
         )
-
-
-def series(curve, measure: str) -> tuple[np.ndarray, np.ndarray, float]:
-    """(repeats, ε) values, (repeats,) ceiling and floor of one measure."""
-    if measure == "balanced":
-        return np.asarray(curve.balanced), np.asarray(curve.ceiling_balanced), float(curve.floor_balanced)
-    return np.asarray(curve.accuracy), np.asarray(curve.ceiling), float(curve.floor)
 
 
 def spread_over(values: np.ndarray) -> np.ndarray:

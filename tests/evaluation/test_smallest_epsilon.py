@@ -70,7 +70,7 @@ def test_releases_needed_are_the_fewest(share):
 
 
 def test_the_page_draws_as_many_as_it_takes():
-    from ui.choose.controls import RELEASES
+    from ui.choose.wish_controls import RELEASES
     from ui.shared.forests import EPSILONS as GRID
     from ui.shared.forests import FORESTS
 

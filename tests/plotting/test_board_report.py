@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from dpforest.evaluation.stakes import Stakes
+from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.board_report import BoardReport, promise, render
 from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate, certify
 from dpforest.privacy.ledger import Ledger
@@ -215,17 +215,17 @@ def test_the_report_prints_on_one_page_and_loads_nothing(reasons, tmp_path):
 @pytest.mark.parametrize(
     "needed, stakes, first, smallest",
     [
-        (0.82, Stakes(0.751, 0.84, 0.83, 0.849, 0.01), "8.9 points more than guessing", True),
-        (0.82, Stakes(0.751, 0.752, 0.75, 0.849, 0.01), "predicts no better than guessing", True),
-        (0.75, Stakes(0.751, 0.84, 0.83, 0.849, 0.01), "No ε is needed for that", False),
-        (0.82, Stakes(0.751, 0.751, 0.83, 0.849, 0.01), "Needed: an accuracy of", True),  # it is noise that helps
+        (0.82, Headroom(0.751, 0.84, 0.83, 0.849, 0.01), "8.9 points more than guessing", True),
+        (0.82, Headroom(0.751, 0.752, 0.75, 0.849, 0.01), "predicts no better than guessing", True),
+        (0.75, Headroom(0.751, 0.84, 0.83, 0.849, 0.01), "No ε is needed for that", False),
+        (0.82, Headroom(0.751, 0.751, 0.83, 0.849, 0.01), "Needed: an accuracy of", True),  # it is noise that helps
     ],
 )
 def test_the_cost_section_begins_with_the_headroom(needed, stakes, first, smallest):
     text = Read(render(report(needed_accuracy=needed, stakes=stakes))).text
     cost = text[text.index("What it costs") : text.index("accuracy on held-out rows")]
     assert first in cost and ("smallest ε" in cost) is smallest
-    assert ("no better than guessing" in cost) is stakes.nothing_to_lose
+    assert ("no better than guessing" in cost) is stakes.has_none
     if not smallest:
         assert "95 % confidence" not in cost and "0.7" not in cost.split("Needed", 1)[1].split("No ε")[1]
 

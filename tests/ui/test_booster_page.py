@@ -9,21 +9,22 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest
-from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.explain import AddedScores
 from dpforest.models.base import AUTO
 from dpforest.risk.guarantee import guarantee_of
 from dpforest.risk.rounding import percent_up
+from dpforest.simulation.sweep import simulation_for
 from tests.ui.app_words import words
-from ui.choose import controls as choose_controls
-from ui.choose import membership, parts
-from ui.choose.controls import Wish
-from ui.compare import controls
-from ui.compare.controls import Comparison
+from ui.choose import answer, membership
+from ui.choose import wish_controls as choose_controls
+from ui.choose.wish_controls import Wish
+from ui.compare import comparison_controls
+from ui.compare.comparison_controls import Comparison
 from ui.explore import headline, rounds_tab
 from ui.explore.other_forests import OtherForests
-from ui.jobs import baselines, sweep
-from ui.jobs.sweep_results import Done, gathered
+from ui.jobs import baselines
+from ui.jobs.results import SweepResult, gathered
+from ui.jobs.sweep_job import Line, Releases, sweep_job
 from ui.shared import release, tables
 from ui.shared.attribute_effects import chance_of_a_turn
 from ui.shared.forests import FORESTS, TREES, Settings, as_code, as_it_comes
@@ -125,14 +126,14 @@ def test_the_leaves_tab_shows_both_flip_rates(page, data):
 
 @pytest.mark.parametrize("delta", DELTAS)
 def test_accuracy_by_round_ends_at_that_of_the_release(delta):
-    data = table()
-    estimator = settings(delta).estimator(data.domain)
-    simulation = simulation_for(estimator, data.domain, tables.split(data), epsilons=[1.0])
-    simulation.add_repeat()
-    view, held = simulation.view(1.0), tables.split(data)
+    own = table()
+    estimator = settings(delta).estimator(own.domain)
+    simulation = simulation_for(estimator, own.domain, tables.split(own))
+    ((row,),) = simulation.pieces([1.0])
+    view, held = simulation.view(1.0), tables.split(own)
     at, accuracy = rounds_tab.accuracy_by_round(view, held.X_test, held.y_test)
     assert at.tolist() == list(range(1, 9))
-    assert accuracy[-1] == pytest.approx(simulation.curve().accuracy[0, 0])
+    assert accuracy[-1] == pytest.approx(row["accuracy"])
 
 
 @pytest.mark.parametrize(("n_classes", "scores", "wanted"), [(2, [-2.0, 2.0], 0.0228), (3, [1.5, -0.5, -1.0], 0.1241)])
@@ -151,39 +152,31 @@ def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
 
 def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
     """A moved control ends a repeat; what was done of it is not done again, and the figures are the same."""
-    data = table()
-    make = lambda: simulation_for(  # noqa: E731
-        settings(0.0, trees=3).estimator(data.domain), data.domain, tables.split(data), epsilons=[0.1, 1.0, 10.0]
-    )
-    whole, ended = make(), make()
-    whole.add_repeat()
-
-    class MovedError(Exception):
+    own = table()
+    line = Line(replace(settings(0.0, trees=3), epsilon=10.0), (0.1, 1.0, 10.0))
+    whole, ended = (Releases(line, own.domain, lambda: [tables.split(own)], 1).job(line) for _ in range(2))
+    for _ in whole.work(1):
         pass
-
-    def moved() -> None:
-        if ended.so_far:
-            raise MovedError
-
-    with pytest.raises(MovedError):
-        ended.add_repeat(moved, first=10.0)
-    first = ended.so_far
+    steps = ended.work(1)
+    while not ended.so_far():
+        next(steps)
+    steps.close()
+    first = ended.so_far()
     assert 10.0 in first
-    assert ended.n_repeats == 0
+    assert ended.n_done == 0
     seen: list[dict[float, float]] = []
-    ended.add_repeat(lambda: seen.append(ended.so_far), first=1.0)
-    assert all(first.items() <= points.items() for points in seen)
-    assert sorted(seen[-1]) == [0.1, 1.0, 10.0]
-    assert ended.so_far == {}
-    assert np.array_equal(ended.curve().accuracy, whole.curve().accuracy)
-    assert np.array_equal(ended.curve().ceiling, whole.curve().ceiling)
+    for _ in ended.work(1):
+        seen.append(ended.so_far())
+    assert all(first.items() <= so_far.items() for so_far in seen)
+    assert sorted(seen[-1]) == [0.1, 1.0, 10.0, math.inf]
+    assert ended.frame().equals(whole.frame())
 
 
 def test_compare_has_it_with_delta_as_well_where_that_is_asked_for():
     view = Comparison((KIND, "JPW"), True, "add-remove", 1.0, 2, 1, "accuracy", True)
     plain = [KIND, "JPW", "JPW, as published"]
-    assert [line.name for line in controls.lines(view, table())] == plain
-    lines = controls.lines(replace(view, delta=True), table())
+    assert [line.name for line in comparison_controls.lines(view, table())] == plain
+    lines = comparison_controls.lines(replace(view, delta=True), table())
     assert [line.name for line in lines] == [KIND, "JPW", f"{KIND}, δ = 10⁻⁶", "JPW, as published"]
     assert [line.settings.delta for line in lines] == [0.0, 0.0, 1e-6, 0.0]
 
@@ -230,16 +223,18 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
     """With δ it is another line than without, and both are there."""
     data, wish = table(), Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
-    lines = [sweep.cells(data, sweep.Line(s, epsilons=(0.1, 1.0)), 1) for s in choose_controls.forests(data, wish)]
+    lines = [sweep_job(data, Line(s, epsilons=(0.1, 1.0))) for s in choose_controls.forests(data, wish)]
     for line in lines:
         list(line.work(2))
-    done = gathered(lines, 2, 1)
+    done = gathered(lines)
     seen = []
-    monkeypatch.setattr(parts, "render", lambda report: seen.append(report) or "")
+    monkeypatch.setattr(answer, "render", lambda report: seen.append(report) or "")
     for line in lines:
-        chosen = parts.at(line.line.settings, 1.0)
+        chosen = answer.at(line.line.settings, 1.0)
         certificate, _ = chosen.estimator(data.domain).preview(data.domain, len(data.frame))
-        parts.report(data, chosen, certificate, parts.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(data))
+        answer.report(
+            data, chosen, certificate, answer.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(data)
+        )
     for report, line in zip(seen, lines, strict=True):
         wanted = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
         assert [mean for _, mean, _, _ in report.curve] == pytest.approx(wanted[[0.1, 1.0]].tolist())
@@ -254,11 +249,12 @@ def test_of_two_with_the_same_epsilon_the_stronger_promise_comes_first():
             "epsilon": 1.0,
             "accuracy": [0.95] * 40 + [0.92] * 40,
             "n_test": 900,
+            "repeat": [*range(40), *range(40)],
         }
     )
-    done = Done(pieces, pd.DataFrame(), 40, 1)
+    done = SweepResult(pieces, pd.DataFrame(), 40, 1)
     wish = Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
-    assert [answer.forest for answer in parts.answered(done, 0.8, wish)] == [KIND, f"{KIND}, δ = 10⁻⁶"]
+    assert [answer.forest for answer in answer.answered(done, 0.8, wish)] == [KIND, f"{KIND}, δ = 10⁻⁶"]
 
 
 @pytest.mark.parametrize("delta", DELTAS)

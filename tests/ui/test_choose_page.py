@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import button
-from ui.choose import controls, membership, parts
-from ui.jobs import sweep
+from ui.choose import answer, membership, wish_controls
 from ui.jobs.lines import settings_of
-from ui.jobs.sweep_results import Done
+from ui.jobs.results import SweepResult
+from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
 from ui.shared.forests import FORESTS
 
@@ -25,9 +25,9 @@ SMALL = "congressional_voting"  # where many releases are drawn
 @pytest.fixture
 def choose(monkeypatch):
     """The page with two forests and few releases."""
-    monkeypatch.setattr(controls, "kinds", lambda: KINDS)
-    monkeypatch.setattr(controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
-    monkeypatch.setattr(controls, "SECONDS", math.inf)  # on a busy machine it would pause
+    monkeypatch.setattr(wish_controls, "kinds", lambda: KINDS)
+    monkeypatch.setattr(wish_controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
+    monkeypatch.setattr(wish_controls, "SECONDS", math.inf)  # on a busy machine it would pause
 
     def opened(**query) -> AppTest:
         page = AppTest.from_file("../../app.py", default_timeout=600)
@@ -43,10 +43,10 @@ def choose(monkeypatch):
 def answers(needed: float, share: float, n: int, name: str = "nursery"):
     data = tables.bundled(name)
     table = tables.bundled_table(data, data.label)
-    lines = [sweep.cells(table, sweep.Line(settings_of(table, k, "certified", "add-remove")), 1) for k in KINDS]
+    lines = [sweep_job(table, Line(settings_of(table, k, "certified", "add-remove"))) for k in KINDS]
     for line in lines:
         list(line.work(n))
-    return smallest_epsilons(pd.concat([line.frame(n) for line in lines]), needed, share)
+    return smallest_epsilons(pd.concat([line.frame().query("repeat < @n") for line in lines]), needed, share)
 
 
 def looked_at(page: AppTest) -> tuple[str, float]:
@@ -105,9 +105,9 @@ def test_a_leaking_schema_promises_nothing(choose):
 def test_no_answer_is_sure_before_the_last_release():
     """A bound that is looked at again and again is passed by luck in the end."""
     pieces = pd.DataFrame({"forest": "a", "epsilon": [1.0] * 79, "accuracy": 0.9, "n_test": 10**9, "repeat": range(79)})
-    wish = controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
+    wish = wish_controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
     for n, sure in ((79, False), (wish.releases, True)):
-        assert parts.answered(Done(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
+        assert answer.answered(SweepResult(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
 
 
 def test_under_replace_one_only_values_are_mentioned(choose):
@@ -120,7 +120,7 @@ def test_under_replace_one_only_values_are_mentioned(choose):
 
 def test_the_report_holds_the_sentences_of_the_page(choose, monkeypatch):
     made = []
-    monkeypatch.setattr(parts, "offer_report", lambda table, make, is_early: made.append(make()))
+    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
     choose(choose_tab="Report", need="80.0", rows_each="3", prior="10 %")
     html = made[-1]
     first = answers(0.8, 0.8, 6)[0]
@@ -163,11 +163,11 @@ def test_nine_in_ten_is_where_it_starts(choose):
 
 
 def test_every_forest_is_asked():
-    assert controls.kinds() == list(FORESTS)
+    assert wish_controls.kinds() == list(FORESTS)
 
 
 def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
-    monkeypatch.setattr(controls, "SECONDS", 0)
+    monkeypatch.setattr(wish_controls, "SECONDS", 0)
     page = choose(sure="9 in 10 releases")
     assert "Paused, to spare this machine: not all releases are simulated yet." in words(page)
     few = int(re.search(r"Behind each: .*?(\d+) simulated release", words(page))[1])

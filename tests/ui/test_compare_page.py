@@ -9,18 +9,19 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpforest import load_dataset
-from dpforest.evaluation.stakes import Stakes
+from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.compare import MeasureScale
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.sweep import summary, surface
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import CSV, button
 from ui.compare import alpha_tab
-from ui.compare.controls import Comparison
+from ui.compare.comparison_controls import Comparison
 from ui.compare.insight import insight
-from ui.jobs import simulate, time_budget
+from ui.explore import page as explore
+from ui.jobs import time_budget
 from ui.jobs.lines import settings_of
-from ui.jobs.sweep_results import Done
+from ui.jobs.results import SweepResult
 from ui.shared import tables
 from ui.shared.forests import EPSILONS, FORESTS, MODES
 
@@ -102,8 +103,8 @@ def test_five_parts_hold_every_row_out_once(compare):
         (10, 5, "2 simulated releases on each of 5 splits"),
     ],
 )
-def test_the_numbers_of_releases_and_splits_of_a_point(n, folds, text):
-    assert Done(None, None, n, folds).behind == text  # type: ignore[arg-type]
+def test_what_stands_behind_a_point(n, folds, text):
+    assert SweepResult(None, None, n, folds).rests_on == text  # type: ignore[arg-type]
 
 
 def test_depth_and_trees_have_a_panel_a_forest(compare):
@@ -193,7 +194,12 @@ def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypat
 def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatch):
     """The settings that are compared are those of an untouched sidebar."""
     asked = []
-    monkeypatch.setattr(simulate, "simulation", lambda table, settings: asked.append((table, settings)) or st.stop())
+
+    def ask(table, line, **more):
+        asked.append((table, line.settings))
+        st.stop()
+
+    monkeypatch.setattr(explore, "sweep_job", ask)
     app.query_params.clear()
     app.query_params.update({"data": "car", "forest": kind, "mode": mode})
     app.run()
@@ -205,7 +211,7 @@ def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatc
     assert compared == theirs
 
 
-def some_cells(means: dict[str, float], spread: float = 0.01) -> Done:
+def some_cells(means: dict[str, float], spread: float = 0.01) -> SweepResult:
     rows = [
         {
             "forest": name,
@@ -223,7 +229,7 @@ def some_cells(means: dict[str, float], spread: float = 0.01) -> Done:
         for r, value in enumerate((m - spread, m, m + spread))
     ]
     pieces = pd.DataFrame(rows)
-    return Done(pieces, summary(pieces, (0.1, 0.9)), 3, 1)
+    return SweepResult(pieces, summary(pieces, (0.1, 0.9)), 3, 1)
 
 
 def test_the_insight_names_the_best_its_equals_and_the_useless():
@@ -231,7 +237,7 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
     scale = MeasureScale("accuracy", True, 0.6, 0.9)
 
     def insight_for(means: dict[str, float]) -> str:
-        learns = {name: Stakes(0.6, 0.8, mean, 0.9, 0.01) for name, mean in means.items()}
+        learns = {name: Headroom(0.6, 0.8, mean, 0.9, 0.01) for name, mean in means.items()}
         return insight(view, some_cells(means), scale, learns)
 
     text = insight_for({"a": 0.8, "b": 0.79, "c": 0.5})
@@ -346,7 +352,7 @@ def test_strategies_that_differ_by_chance_are_reported_as_equal():
             for r in range(5)
             for name, value in (("α = 0", 0.8), ("α = 1", 0.8 - apart_by * (e == 1)))
         ]
-        done = Done(pd.DataFrame(rows), None, 5, 1)  # type: ignore[arg-type]
+        done = SweepResult(pd.DataFrame(rows), None, 5, 1)  # type: ignore[arg-type]
         return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, MeasureScale("accuracy", True, None, None))
 
     assert sentence_for(0.05).endswith(

@@ -29,7 +29,7 @@ def sidebar() -> None:
 def compared() -> None:
     import streamlit as st
 
-    from ui.compare.parts import about_delta
+    from ui.compare.chart_and_table import about_delta
 
     about_delta(st.session_state["table"])
 

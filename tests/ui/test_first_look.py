@@ -2,13 +2,14 @@
 
 import json
 
-import numpy as np
-import pytest
+import pandas as pd
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dpforest.evaluation.greedy_simulation import simulation_for
+from dpforest.simulation.sweep import one_repeat
 from ui.explore import first_look
 from ui.jobs import warm_up
+from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import FORESTS, as_it_comes
@@ -20,23 +21,20 @@ def opening():
 
 
 def test_what_is_stored_is_what_would_be_drawn_and_promised():
+    st.cache_resource.clear()
     table, settings = opening()
     look = first_look.stored(table, settings)
-    stored, promise = look.curve, settings.estimator(table.domain).preview(table.domain, len(table.frame))
+    promise = settings.estimator(table.domain).preview(table.domain, len(table.frame))
     assert (look.certificate, look.ledger) == promise
-    table = tables.read_by(table, settings)
-    live = simulation_for(
-        settings.estimator(table.domain), table.domain, tables.split(table), epsilons=grid_with(settings.epsilon)
-    )
-    for _ in range(2):
-        live.add_repeat()
-    curve = live.curve()
-    assert len(stored.accuracy) == 20
-    np.testing.assert_array_equal(stored.epsilons, curve.epsilons)
-    for name in ("accuracy", "balanced", "flips", "ceiling", "ceiling_balanced"):
-        np.testing.assert_allclose(getattr(stored, name)[:2], getattr(curve, name), atol=1e-12, err_msg=name)
-    for name in ("floor", "floor_balanced", "floor_class", "n_train", "n_test"):
-        assert getattr(stored, name) == pytest.approx(getattr(curve, name)), name
+    assert len(look.pieces) == 20
+    job = sweep_job(table, Line(settings, grid_with(settings.epsilon)))
+    function, arguments = job.task(1)
+    live = pd.DataFrame(one_repeat(*arguments)).sort_values("epsilon", ignore_index=True)
+    assert function is one_repeat
+    stored = pd.DataFrame(look.pieces[1])
+    pd.testing.assert_frame_equal(stored[list(live)], live, rtol=1e-12)
+    split = tables.split(table)
+    assert set(stored.n_train) == {len(split.y_train)} and set(stored.n_test) == {len(split.y_test)}
 
 
 def test_no_other_settings_are_answered_from_the_file():

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.risk.guarantee import Guarantee
 from tests.ui.app_words import words
 from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
-from ui.choose import parts
+from ui.choose import answer
 from ui.explore import budget_tab, curve_panel
 from ui.shared.forests import EPSILONS
 from ui.shared.release import after_this
@@ -79,16 +78,10 @@ def test_what_a_release_would_use_up():
 # ---------------------------------------------------------------- the curve
 
 
-def curve_of(repeats: int) -> Curve:
-    figures = np.zeros((repeats, len(EPSILONS)))
-    none = np.zeros(repeats)
-    return Curve(np.array(EPSILONS), figures, figures, figures, none, none, 0.5, 0.5, 0, 70, 30)
-
-
 def test_repeats_add_up_in_mu_squared():
     """Would catch sums in ε, and budgets of the curve that are in proportion to ε."""
     _, ledger = booster(Fraction(1, 4), "replace-one")
-    price = curve_panel.price(curve_of(16), ledger, DELTA)
+    price = curve_panel.price(16, np.array(EPSILONS), ledger, DELTA)
     sixteen = PrivacyLoss.gaussian(4 * ledger.budget.mu_squared).epsilon(DELTA)  # 16 times a quarter
     total = sum(mu_for(e, DELTA).mu_squared for e in EPSILONS)
     whole = PrivacyLoss.gaussian(4 * total).epsilon(DELTA)
@@ -106,9 +99,9 @@ def board_page(neighbors: str) -> None:
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import LEAKS, booster
-    from ui.choose import parts
+    from ui.choose import answer
 
-    st.session_state["found"] = parts.guarantee(*booster(neighbors=neighbors, reasons=(LEAKS,)), True)
+    st.session_state["found"] = answer.guarantee(*booster(neighbors=neighbors, reasons=(LEAKS,)), True)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -120,8 +113,8 @@ def test_what_would_be_promised_if_the_schema_were_public(neighbors):
     assert page.session_state["found"] == Guarantee(1, DELTA, neighbors, mu_for(1, DELTA).mu_squared)
 
 
-def test_promise_at_delta():
-    assert parts.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
+def test_what_is_promised():
+    assert answer.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
 
 
 # ---------------------------------------------------------------- the release

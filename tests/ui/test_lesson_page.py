@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.app_words import words
-from ui.choose import controls
+from ui.choose import wish_controls
 from ui.learn.step import CHOOSE_EPSILON, EXPLORE, Link, Step
 from ui.learn.steps import STEPS
 
@@ -179,9 +179,9 @@ def test_audit_uses_the_settings_of_the_link(app, link):
 
 
 @pytest.mark.parametrize("link", [link for link in LINKS if link.page == CHOOSE_EPSILON], ids=lambda link: link.query)
-def test_choose_uses_the_settings_of_the_link(app, monkeypatch, link):
-    monkeypatch.setattr(controls, "kinds", lambda: ["one greedy tree"])
-    monkeypatch.setattr(controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})
+def test_choose_shows_what_the_link_says(app, monkeypatch, link):
+    monkeypatch.setattr(wish_controls, "kinds", lambda: ["one greedy tree"])
+    monkeypatch.setattr(wish_controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})
     page, settings = opened(app, link), dict(link.settings)
     assert value(page, "Data") == settings["data"]
     if "need" in settings:

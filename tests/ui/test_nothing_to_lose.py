@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpforest.evaluation.stakes import Stakes
+from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.compare import MeasureScale
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.sweep import summary
 from tests.ui.app_words import words
-from ui.choose import controls, parts
-from ui.compare.controls import Comparison
+from ui.choose import answer, wish_controls
+from ui.compare.comparison_controls import Comparison
 from ui.compare.insight import insight
-from ui.jobs.sweep_results import Done
+from ui.jobs.results import SweepResult
 from ui.shared.headroom_words import what_helps, what_privacy_costs
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
@@ -35,11 +35,11 @@ def heavy_tails() -> bytes:
 @pytest.fixture
 def opened(monkeypatch):
     """A page with the table attached."""
-    from ui.jobs import simulate
+    from ui.jobs import first_release
 
-    monkeypatch.setattr(simulate, "LAST", 2)
-    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E", "one greedy tree"])
-    monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 4))
+    monkeypatch.setattr(first_release, "LAST", 2)
+    monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E", "one greedy tree"])
+    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 4))
 
     def open_page(page: str = "", data: bytes | None = None, **query) -> AppTest:
         app = AppTest.from_file("../../app.py", default_timeout=600)
@@ -115,18 +115,18 @@ def test_choose_gives_no_smallest_epsilon(opened, need):
     assert page.select_slider(key="look_eps").value == 1.0
 
 
-def test_an_accuracy_that_guessing_reaches_needs_no_epsilon(opened):
-    at = {"a": Stakes(0.7, 0.9, 0.9, 0.95, 0.01)}
-    assert parts.no_need(0.7, 0.7, at) == (
+def test_what_guessing_reaches_needs_no_epsilon(opened):
+    at = {"a": Headroom(0.7, 0.9, 0.9, 0.95, 0.01)}
+    assert answer.no_need(0.7, 0.7, at) == (
         "**70.0 % needs no forest and no ε**: always naming the most frequent class gets 70.0 % without any rows. Ask "
         "for more."
     )
-    assert parts.no_need(0.71, 0.7, at) == ""
+    assert answer.no_need(0.71, 0.7, at) == ""
 
 
 def test_the_report_states_it_first(opened, monkeypatch):
     made = []
-    monkeypatch.setattr(parts, "offer_report", lambda table, make, is_early: made.append(make()))
+    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
     page = opened("2_Choose_epsilon", choose_tab="Report")
     page.slider(key="need").set_value(71.0).run()
     cost = made[-1][made[-1].index("What it costs") :]
@@ -152,9 +152,9 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
         for r in range(2)
     ]
     pieces = pd.DataFrame(rows)
-    done = Done(pieces, summary(pieces), 2, 1)
+    done = SweepResult(pieces, summary(pieces), 2, 1)
     view = Comparison(("a", "b"), False, "add-remove", 1.0, 2, 1, "accuracy", True)
-    at = {"a": Stakes(0.7, 0.8, 0.8, None, 0.01), "b": Stakes(0.7, 0.7, 0.7, None, 0.01)}
+    at = {"a": Headroom(0.7, 0.8, 0.8, None, 0.01), "b": Headroom(0.7, 0.7, 0.7, None, 0.01)}
     text = insight(view, done, MeasureScale("accuracy", True, 0.7, None), at)
     assert text == (
         "At ε = 1 **a** comes first: 80.0 %. No better than guessing by accuracy, at any ε and without noise too: b."
@@ -185,20 +185,20 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
 def test_sentences_on_cost(means, without_noise, sentence):
     """Each names what it compares with: the same forest without noise, or guessing."""
     means = np.array(means)
-    assert sentence in what_privacy_costs(EPSILONS, means, Stakes(0.7, without_noise, means.max(), None, 0.01), None)
+    assert sentence in what_privacy_costs(EPSILONS, means, Headroom(0.7, without_noise, means.max(), None, 0.01), None)
 
 
 @pytest.mark.parametrize("best, named", [(0.967, True), (0.802, True), (0.8, False), (0.75, False)])
 def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does(best, named):
     """Explore's card “Without privacy” shows the best model. The sentence is about the forest, so it names both."""
     means = np.array([0.6, 0.795, 0.8, 0.8])
-    sentence = what_privacy_costs(EPSILONS, means, Stakes(0.7, 0.8, 0.8, best, 0.01), "CART")
-    assert "compared with the same forest without noise (80.0 %)." in sentence
-    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in sentence) == named
+    said = what_privacy_costs(EPSILONS, means, Headroom(0.7, 0.8, 0.8, best, 0.01), "CART")
+    assert "compared with the same forest without noise (80.0 %)." in said
+    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in said) == named
 
 
-def test_advice_appears_only_once_it_is_known():
-    at = [Stakes(0.7, 0.7, 0.7, best, 0.01) for best in (None, 0.7, 0.9)]
+def test_what_would_help_is_said_only_once_it_is_known():
+    at = [Headroom(0.7, 0.7, 0.7, best, 0.01) for best in (None, 0.7, 0.9)]
     assert "being worked out" in what_helps(at[0], None, greedy=False)
     assert "say little about the label" in what_helps(at[1], "CART", greedy=False)
     tight = what_helps(at[1], "CART", greedy=False, wide=[("a*b", 0.00004)])

@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest.plotting import paper
-from ui.choose import controls
+from ui.choose import wish_controls
 from ui.shared.downloads import as_latex
 
 SETTINGS = {
@@ -40,8 +40,8 @@ def files(page: AppTest) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", SETTINGS)
-def test_every_page_lists_its_figures(path, monkeypatch):
-    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
+def test_every_page_lists_what_it_has_drawn(path, monkeypatch):
+    monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
     page = AppTest.from_file("../../app.py", default_timeout=600)
     page.switch_page(path)
     page.query_params.update(SETTINGS[path])

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv
@@ -159,16 +158,15 @@ def test_the_sum_is_explained():
 
 def test_what_the_simulated_forests_would_cost():
     """As many as were drawn, at what a release really spends."""
-    figures = np.zeros((7, len(EPSILONS)))
-    curve = Curve(np.array(EPSILONS), figures, figures, figures, *[np.zeros(7)] * 2, 0.5, 0.5, 0, 70, 30)
+    curve = 7, np.array(EPSILONS)
     ledger = Ledger(Fraction(1, 2), "replace-one")
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 1, "sequential")
-    price = curve_panel.price(curve, ledger)
-    assert "7 forests at ε = 0.5 would cost ε = 3.5, all 126 of the curve ε = 221.41 (replace-one)" in price
+    said = curve_panel.price(*curve, ledger)
+    assert "7 forests at ε = 0.5 would cost ε = 3.5, all 126 of the curve ε = 221.41 (replace-one)" in said
     half = Ledger(Fraction(1, 2))
     half.charge("labels", "global-01", 1, Fraction(1, 4), 1, "sequential")
-    assert "cost ε = 1.75, all 126 of the curve ε = 110.705 (add-remove)" in curve_panel.price(curve, half)
-    assert "no sum" in curve_panel.price(curve, Ledger(None))
+    assert "cost ε = 1.75, all 126 of the curve ε = 110.705 (add-remove)" in curve_panel.price(*curve, half)
+    assert "no sum" in curve_panel.price(*curve, Ledger(None))
 
 
 # ---------------------------------------------------------------- pages

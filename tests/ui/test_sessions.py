@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.runtime.caching.cache_data_api import _data_caches
 from streamlit.runtime.caching.cache_resource_api import _resource_caches
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 
-from dpforest import MajorityLabelForestClassifier, load_dataset
-from dpforest.evaluation.greedy_simulation import simulation_for
-from dpforest.models.greedy.multinomial import MultinomialForestClassifier
+from dpforest import load_dataset
+from dpforest.simulation.fitted import FittedSimulation
 from dpforest.simulation.splits import split_table
 from tests.ui.app_words import words
-from ui.choose import controls
-from ui.jobs import simulate
+from ui.choose import wish_controls
+from ui.jobs import first_release, sweep_job
 from ui.jobs.priority import Scheduler
-from ui.jobs.simulate import Recent, Shared
+from ui.jobs.sweep_job import Line, Recent, Releases, SweepJob
+from ui.shared.forests import as_it_comes
 
 # Turns
 
@@ -113,61 +116,77 @@ def test_whoever_gives_up_leaves_no_gap():
 # What a moved control ends
 
 
-@pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(n_estimators=5), MultinomialForestClassifier()])
-def test_an_abandoned_repeat_leaves_no_trace(forest):
-    data = load_dataset("zoo")
+class Abandoned(Exception):
+    """A moved control."""
+
+
+def zoo_job(kind: str, epsilons: tuple[float, ...], name: str = "zoo") -> SweepJob:
+    """A job of its own, which no other test adds to."""
+    data = load_dataset(name)
+    line = Line(as_it_comes(kind, "certified", 1.0, "add-remove"), epsilons)
     split = split_table(data.domain, data.X, data.y)
-    whole, broken = (simulation_for(forest, data.domain, split, epsilons=[0.1, 1, 10]) for _ in range(2))
-    for _ in range(2):
-        whole.add_repeat()
-    steps = 0
+    return Releases(line, data.domain, lambda: [split], 1).job(line)
 
-    def pause() -> None:
-        nonlocal steps
-        steps += 1
-        if steps in (1, 3, 9):
-            raise Moved
 
-    for _ in range(3):
-        with pytest.raises(Moved):
-            for _ in range(2):
-                broken.add_repeat(pause)
-    while broken.n_repeats < 2:
-        broken.add_repeat(pause)
-    np.testing.assert_array_equal(broken.curve().accuracy, whole.curve().accuracy)
-    np.testing.assert_array_equal(broken.curve().ceiling, whole.curve().ceiling)
-    assert steps > 9
+@pytest.mark.parametrize("kind", ["majority labels", "multinomial"])
+def test_an_abandoned_repeat_leaves_no_trace(kind):
+    whole, broken = (zoo_job(kind, (0.1, 1.0, 10.0)) for _ in range(2))
+    for _ in whole.work(2):
+        pass
+    for steps in (1, 2, 3):
+        with pytest.raises(Abandoned):
+            for n, _ in enumerate(broken.work(2), 1):
+                if n == steps:
+                    raise Abandoned
+    for _ in broken.work(2):
+        pass
+    pd.testing.assert_frame_equal(broken.frame(), whole.frame())
+
+
+def test_steps_of_an_abandoned_fit_are_not_made_again(monkeypatch):
+    job, fits = zoo_job("multinomial", (0.1, 1.0, 10.0)), []
+    fit = FittedSimulation._row
+    monkeypatch.setattr(
+        FittedSimulation, "_row", lambda own, epsilon, *more: fits.append(epsilon) or fit(own, epsilon, *more)
+    )
+    monkeypatch.setattr(sweep_job, "N_JOBS", 1)
+    steps = job.work(1)
+    next(steps)
+    steps.close()
+    assert fits == [1.0]  # what is looked at comes first
+    for _ in job.work(1):
+        pass
+    assert sorted(fits) == [0.1, 1.0, 10.0, math.inf]
 
 
 def test_a_first_look_at_a_few_values_of_epsilon_is_part_of_the_first_repeat():
     """What is drawn while others compute is refined as soon as there is a whole repeat, and does not jump."""
-    data = load_dataset("car")
-    split, grid = split_table(data.domain, data.X, data.y), [0.1, 0.3, 1.0, 3.0, 10.0]
-    forest = MajorityLabelForestClassifier(n_estimators=20, max_depth=4)
-    few = simulate._some_of(grid, 3.0)
-    assert few == (0.1, 1.0, 3.0, 10.0)
-    look = simulation_for(forest, data.domain, split, epsilons=few)
-    look.add_repeat()
-    drawn, whole = look.curve(), Shared(forest, data.domain, split, tuple(grid))
-    assert not whole.is_surer(drawn)
-    whole.refine(1)
-    curve = whole.curve()
-    assert whole.is_surer(drawn) and not whole.is_surer(curve)
-    at = [grid.index(e) for e in few]
-    np.testing.assert_array_equal(curve.accuracy[:, at], drawn.accuracy)
+    whole = zoo_job("majority labels", (0.1, 0.3, 1.0, 3.0, 10.0), "car")
+    few = whole.releases.job(replace(whole.line, epsilons=(0.1, 1.0, 10.0)))
+    for _ in few.work(1):
+        pass
+    look = few.frame()
+    assert (few.n_done, whole.n_done) == (1, 0)
+    for _ in whole.work(1):
+        pass
+    frame = whole.frame()
+    assert few.n_done == whole.n_done == 1 and len(frame) == 6
+    same = frame[frame.epsilon.isin(look.epsilon)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(same, look)
+    alone = zoo_job("majority labels", (0.1, 0.3, 1.0, 3.0, 10.0), "car")
+    for _ in alone.work(1):
+        pass
+    pd.testing.assert_frame_equal(alone.frame(), frame)
 
 
 def test_forests_are_dropped_and_made_again():
-    data = load_dataset("zoo")
-    split = split_table(data.domain, data.X, data.y)
-    forest = MajorityLabelForestClassifier(n_estimators=5)
-    kept = [Shared(forest, data.domain, split, (1.0,)) for _ in range(3)]
+    kept = [zoo_job("majority labels", (1.0,)).releases for _ in range(3)]
     before = kept[0].view(1.0)
     recent = Recent(2 * kept[0].n_bytes)
-    for shared in kept:
-        shared.view(1.0)
-        recent.add(shared)
-    assert [bool(shared._views) for shared in kept] == [False, True, True]
+    for releases in kept:
+        releases.view(1.0)
+        recent.add(releases)
+    assert [bool(releases._views) for releases in kept] == [False, True, True]
     again = kept[0].view(1.0)
     np.testing.assert_array_equal(again.labels, before.labels)
     np.testing.assert_array_equal(again.counts, before.counts)
@@ -187,7 +206,7 @@ def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
     monkeypatch.setattr(
         ScriptRunner, "__init__", lambda self, **settings: start(self, **{**settings, "session_id": who[0]})
     )
-    monkeypatch.setattr(simulate, "LAST", 2)
+    monkeypatch.setattr(first_release, "LAST", 2)
     opened: list[str] = []
 
     class Session:
@@ -237,7 +256,7 @@ def cached(session_id: str | None) -> dict[tuple, object]:
 
 # Functions whose results come from the rows.
 OF_UPLOADS = {
-    "ui.jobs.simulate._make",
+    "ui.jobs.sweep_job._releases",
     "ui.jobs.baselines._make",
     "ui.shared.tables._split",
     "ui.shared.tables.uploaded",
@@ -251,7 +270,7 @@ def figures(page: AppTest) -> list[str]:
 
 
 def simulations(session_id: str) -> set[int]:
-    return {id(value) for value in cached(session_id).values() if isinstance(value, Shared)}
+    return {id(value) for value in cached(session_id).values() if isinstance(value, Releases)}
 
 
 def test_an_upload_reaches_no_shared_cache(session):
@@ -303,8 +322,8 @@ def test_clear_my_data_empties_this_session_alone(session):
     ids=["map", "parts", "more data", "attack"],
 )
 def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkeypatch, page, query, press):
-    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
-    monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+    monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
+    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
     session("warm")
     before = cached(None).keys()
     first = session("first", f"pages/{page}.py", forests=["RF-E"], releases_each="2", **query)
@@ -319,4 +338,4 @@ def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkey
     with first.here():
         first.page.switch_page("app.py").run()
     first.press("Clear my data")
-    assert {name for name, _ in cached("first")} <= {"ui.jobs.simulate.promise"}  # of the table that is shown instead
+    assert {name for name, _ in cached("first")} <= {"ui.jobs.sweep_job.promise"}  # of the table that is shown instead

@@ -9,27 +9,24 @@ from functools import partial
 from multiprocessing import get_context
 from types import ModuleType
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from dpforest import (
     FriedmanSchusterClassifier,
-    MajorityLabelForestClassifier,
-    MultinomialForestClassifier,
     load_dataset,
 )
-from dpforest.evaluation.greedy_simulation import one_repeat, simulation_for
 from dpforest.evaluation.nonprivate import NonprivateModels, metrics_of
+from dpforest.simulation.pieces import ONE_CELL
 from dpforest.simulation.splits import split_table
+from dpforest.simulation.sweep import one_repeat
 from dpforest.trees.routing import pack
-from ui.jobs import job, simulate, sweep
+from ui.jobs import job
 from ui.jobs.baselines import Baselines
-from ui.jobs.simulate import Shared
+from ui.jobs.sweep_job import Line, Releases, SweepJob
 from ui.jobs.workers import Workers
 from ui.shared.forests import as_it_comes
 
-SEED_OF_SECOND = 1
 GRID = (0.1, 1.0, 10.0)
 
 
@@ -57,20 +54,16 @@ def test_a_mistake_is_the_caller_s(worker):
     assert worker.work(divmod, 7, 2) == (3, 1)
 
 
-@pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(n_estimators=5), MultinomialForestClassifier()])
-def test_repeats_of_a_worker_equal_those_of_this_process(worker, monkeypatch, forest):
-    domain, split = split_of("zoo")
-    here = simulation_for(forest, domain, split, epsilons=GRID)
-    for _ in range(2):
-        here.add_repeat()
-    monkeypatch.setattr(simulate, "BACKGROUND", worker)
-    monkeypatch.setattr(simulate, "INTERACTIVE", worker)
-    shared = Shared(forest, domain, split, GRID)
-    shared.refine(2)
-    for name in ("accuracy", "balanced", "flips", "ceiling", "ceiling_balanced"):
-        np.testing.assert_array_equal(getattr(shared.curve(), name), getattr(here.curve(), name), err_msg=name)
-    second = worker.work(one_repeat, forest, domain, split, GRID, None, SEED_OF_SECOND)
-    np.testing.assert_array_equal(second.accuracy[0], here.curve().accuracy[1])
+@pytest.mark.parametrize("kind", ["majority labels", "multinomial"])
+def test_repeats_from_elsewhere_are_those_from_here(beside, monkeypatch, kind):
+    here, there = job_of_zoo(kind), job_of_zoo(kind)
+    for _ in here.work(2):
+        pass
+    monkeypatch.setattr(job, "BACKGROUND", beside)
+    monkeypatch.setattr(job, "INTERACTIVE", beside)
+    for _ in there.work(2):
+        pass
+    pd.testing.assert_frame_equal(there.frame(), here.frame())
 
 
 def test_models_without_privacy_of_a_worker_equal_those_of_this_process(worker, monkeypatch):
@@ -85,15 +78,18 @@ def test_models_without_privacy_of_a_worker_equal_those_of_this_process(worker, 
     assert level.metrics == here.metrics == metrics_of(domain, split)
 
 
-def cells_of_zoo() -> list[sweep.Cells]:
+def job_of_zoo(kind: str) -> SweepJob:
+    """A job of its own, which no other test adds to."""
     domain, split = split_of("zoo")
-    return [
-        sweep.Cells(sweep.Line(as_it_comes(kind, "certified", 1.0, "add-remove"), GRID), domain, [split])
-        for kind in ("one greedy tree", "RF-E")
-    ]
+    line = Line(as_it_comes(kind, "certified", 1.0, "add-remove"), GRID)
+    return Releases(line, domain, lambda: [split], 1).job(line)
 
 
-def made(line: sweep.Cells, n: int) -> pd.DataFrame:
+def cells_of_zoo() -> list[SweepJob]:
+    return [job_of_zoo(kind) for kind in ("one greedy tree", "RF-E")]
+
+
+def made(line: SweepJob, n: int) -> list:
     function, arguments = line.task(n)
     return function(*arguments)
 
@@ -117,7 +113,7 @@ def test_pieces_of_a_sweep_of_a_worker_equal_those_of_this_process(worker, monke
     assert list(job.run(there, 6, NoBar()))[-1] == 6
     assert worker.work(_trees_kept) == "0"  # and it was at work: what it keeps between two pieces is gone
     for one, other in zip(here, there, strict=True):
-        pd.testing.assert_frame_equal(one.frame(6), other.frame(6))
+        pd.testing.assert_frame_equal(one.frame(), other.frame())
 
 
 def test_a_piece_that_a_worker_has_begun_is_kept_after_everybody_leaves(worker, monkeypatch):
@@ -130,8 +126,8 @@ def test_a_piece_that_a_worker_has_begun_is_kept_after_everybody_leaves(worker, 
     assert not line.claim(3) and done.wait(60)
     assert not line.claim(3) and line.n_done == 0
     here = cells_of_zoo()[0]
-    here.add(0, made(here, 3))
-    pd.testing.assert_frame_equal(line.pieces[3], here.frame(1))
+    here.add(3, made(here, 3))
+    assert line.pieces[3] == here.pieces[3]
 
 
 def test_a_piece_that_others_do_not_come_round_to_is_made_here(monkeypatch):
@@ -192,7 +188,7 @@ def test_a_piece_is_made_once_and_one_that_was_given_up_again():
     line.drop(0)
     assert line.claim(0)
     line.add(0, made(line, 0))
-    assert line.n_done == 2 and list(line.frame(2)["repeat"].unique()) == [0, 1]
+    assert line.n_done == 2 and list(line.frame()["repeat"].unique()) == [0, 1]
 
 
 def test_two_sweeps_of_the_same_lines_share_the_work():
@@ -250,7 +246,7 @@ def _stand() -> bool:
 
 def test_a_worker_keeps_nothing_and_runs_no_page(worker):
     domain, split = split_of("zoo")
-    worker.work(one_repeat, FriedmanSchusterClassifier(), domain, split, GRID, None, 0)
+    worker.work(one_repeat, FriedmanSchusterClassifier(), domain, split, GRID, ONE_CELL, 0)
     assert worker.work(_trees_kept) == "0"
     assert worker.work(_script) == "none"
 

@@ -1,19 +1,17 @@
 """Sessions with values that no control of the page can give: the app drops them, and the page looks as usual."""
 
-import re
 import zlib
 from copy import deepcopy
 from functools import cache
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.app_words import words
-from ui.choose import controls
-from ui.jobs import simulate
+from ui import state
+from ui.choose import wish_controls
+from ui.jobs import first_release
 
-HOME = Path(__file__).parents[2]
 PAGES = {
     "Explore": ("app.py", {"data": "zoo", "trees": "5", "forest": "majority labels"}),
     "Explore, leaves": ("app.py", {"data": "zoo", "trees": "5", "forest": "noisy counts", "tab": "Leaves"}),
@@ -32,25 +30,23 @@ STRANGE = ("<text>", None, -0.123456, 10**30, ["a list", 0], ("stale", -1), {"a"
 NOTES = frozenset({"theorem_asked"})
 # Streamlit accepts no stored state for buttons, so nobody can set one.
 PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
-_READ = re.compile(r"""session_state(?:\.(?:get|pop|setdefault)\(|\[)\s*"(\w+)\"""")
-_CHECKED = re.compile(r"""\b(?:stored|memory|count|is_on|known|all_known|within|drop)\(\s*"(\w+)\"""")
 
 
 @pytest.fixture(autouse=True)
 def few_repeats(monkeypatch):
-    monkeypatch.setattr(simulate, "LAST", 2)
-    monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
-    monkeypatch.setattr(controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+    monkeypatch.setattr(first_release, "LAST", 2)
+    monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
+    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
 
 
-def opened(page: str, **state: object) -> AppTest:
+def opened(page: str, **values: object) -> AppTest:
     """A page in a session that has this state before its first run."""
     file, query = PAGES[page]
     app = AppTest.from_file("../../app.py", default_timeout=600)
     if file != "app.py":
         app.switch_page(file)
     app.query_params.update(query)
-    for key, value in state.items():
+    for key, value in values.items():
         app.session_state[key] = value
     return app.run()
 
@@ -63,31 +59,25 @@ def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
     app = opened(page)
     assert not app.exception
     pressed = [element.proto.id for kind in PRESSED for element in app.get(kind)]  # an id ends with the key
-    state = app.session_state._state.filtered_state
-    keys = [key for key in state if not any(name.endswith(f"-{key}") for name in pressed)]
+    values = app.session_state._state.filtered_state
+    keys = [key for key in values if not any(name.endswith(f"-{key}") for name in pressed)]
+    for key in keys:
+        declared = state.declared(key)
+        is_button = declared is None and values[key] is False  # that was drawn for a while
+        assert is_button or (declared is not None and declared.fits(values[key])), (key, values[key])
     return words(app), tuple(sorted(keys)), frozenset(field.key for field in app.text_input if field.key)
 
 
-@cache
-def keys_in_source() -> frozenset[str]:
-    """Keys of the state that appear in the app's code."""
-    keys = set[str]()
-    for file in (HOME / "app.py", *(HOME / "ui").rglob("*.py"), *(HOME / "pages").glob("*.py")):
-        code = file.read_text(encoding="utf-8")
-        keys.update(_READ.findall(code), _CHECKED.findall(code))
-    return frozenset(keys)
-
-
 def keys_of(page: str) -> list[str]:
-    return sorted({*usual(page)[1], *keys_in_source()})
+    return sorted({*usual(page)[1], *state.names()})
 
 
-def check(page: str, state: dict[str, object]) -> None:
+def check(page: str, values: dict[str, object]) -> None:
     """The page and the next run show the same text as in any other session."""
     typed = usual(page)[2] | NOTES  # anybody may type any text into these fields
-    app = opened(page, **{k: None if k in typed and isinstance(value, str) else value for k, value in state.items()})
+    app = opened(page, **{k: None if k in typed and isinstance(value, str) else value for k, value in values.items()})
     for _ in range(2):
-        assert not app.exception, (app.exception[0].message, app.exception[0].stack_trace[-6:], state)
+        assert not app.exception, (app.exception[0].message, app.exception[0].stack_trace[-6:], values)
         assert words(app) == usual(page)[0]
         app.run()
 

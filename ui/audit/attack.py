@@ -7,9 +7,9 @@ import streamlit as st
 from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LossEstimate, Pair, attack_leaf, can_be_proved
 from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
+from ui import state
 from ui.audit.audit_controls import FEWEST, TELLING, Audit
 from ui.audit.rule_words import proved
-from ui.shared.controls import is_pair, stored
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
@@ -37,8 +37,8 @@ def show(audit: Audit, which: str, pair: Pair) -> None:
         )
     key = (audit, which)
     if st.button("Attack it", type="primary", key="attack"):
-        st.session_state["attacked"] = (key, _run(pair))
-    elif (last := stored("attacked", is_pair, (None, []))) and last[0] == key:
+        state.ATTACKED.value = (key, _run(pair))
+    elif (last := state.ATTACKED.value) and last[0] == key:
         _draw(last[1], pair, st.empty(), st.empty())
 
 

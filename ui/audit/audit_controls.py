@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpforest.limits import MIN_CLASSES
 from dpforest.privacy.laws import PUBLISHED
+from ui import state
 from ui.audit.rule_words import RULES
 from ui.shared.controls import LINKED, known, within
 from ui.shared.sidebar import choose_neighbors
@@ -33,17 +34,17 @@ class Audit:
 def choose(epsilon: float) -> Audit:
     """Draw the controls in the sidebar."""
     with st.sidebar:
-        known("rule", RULES)
+        known(state.RULE, RULES)
         name = st.radio(
             "How a leaf draws its label",
             list(RULES),
-            key="rule",
+            key=state.RULE,
             bind=LINKED,
             captions=[f"{rule.status}: {rule.brief}" for rule in RULES.values()],
         )
-        within("classes", MIN_CLASSES, MOST_CLASSES)
+        within(state.CLASSES, MIN_CLASSES, MOST_CLASSES)
         n_classes = st.slider(
-            "Classes", MIN_CLASSES, MOST_CLASSES, key="classes", bind=LINKED, help="How many labels there are."
+            "Classes", MIN_CLASSES, MOST_CLASSES, key=state.CLASSES, bind=LINKED, help="How many labels there are."
         )
         neighbors = choose_neighbors()
     return Audit(
@@ -58,13 +59,13 @@ def choose_pair(audit: Audit) -> str:
     """Which of the violating pairs: there are many for a published rule, none for a certified one."""
     if not audit.published:
         return FEWEST
-    known("pair", (FEWEST, TELLING))
+    known(state.PAIR, (FEWEST, TELLING))
     return st.segmented_control(
         "Which pair",
         [FEWEST, TELLING],
         default=FEWEST,
         required=True,
-        key="pair",
+        key=state.PAIR,
         bind=LINKED,
         help="The smallest tables that break the promise; or those with which an attacker proves most in a few million "
         "releases.",

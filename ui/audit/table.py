@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ui import state
 from ui.shared import cache, figures
 from ui.shared.controls import known
 from ui.shared.page import titled
@@ -53,9 +54,14 @@ def show(neighbors: str) -> None:
         with st.container(width="content"):
             titled("Every forest, attacked as a whole", "Made-up tables")
         epsilons = sorted({row["epsilon"] for row in audit["rows"]})
-        known("audited_epsilon", epsilons)
+        known(state.AUDITED_EPSILON, epsilons)
         epsilon = st.segmented_control(
-            "Claimed ε", epsilons, default=1.0, required=True, format_func=lambda e: f"ε = {e:g}", key="audited_epsilon"
+            "Claimed ε",
+            epsilons,
+            default=1.0,
+            required=True,
+            format_func=lambda e: f"ε = {e:g}",
+            key=state.AUDITED_EPSILON,
         )
     rows = [row for row in audit["rows"] if row["neighbors"] == neighbors and row["epsilon"] == epsilon]
     figures.table(

@@ -29,8 +29,9 @@ from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import EncodedTable, read_rows
+from ui import state
 from ui.shared import cache
-from ui.shared.controls import is_pair, stored, within
+from ui.shared.controls import within
 from ui.shared.forests import FORESTS, Settings
 from ui.shared.loss_sums import at_delta, would_promise
 from ui.shared.page import badge, drawn
@@ -56,8 +57,8 @@ def show(table: Table, settings: Settings, certificate: Certificate) -> None:
         st.caption(f"The other row has the same attributes and {plain(table.label, 30)} = {plain(other, 30)}.")
     key = (table.schema_key, fingerprint(table.domain), settings, row)
     if st.button("Attack this record", type="primary", key="member_attack"):
-        st.session_state["member_attacked"] = (key, _run(table, settings, certificate, row))
-    elif (last := stored("member_attacked", is_pair, (None, []))) and last[0] == key:
+        state.MEMBER_ATTACKED.value = (key, _run(table, settings, certificate, row))
+    elif (last := state.MEMBER_ATTACKED.value) and last[0] == key:
         _Drawing(table, settings, certificate, row).draw(last[1])
 
 
@@ -92,15 +93,15 @@ def _game(settings: Settings, replaced: bool) -> str:
 def _choose(table: Table, settings: Settings) -> int:
     """Number of the row that is attacked, among those that forests learn from."""
     n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_fitted_anew
-    if "member_wanted" in st.session_state:
-        st.session_state["member_row"] = st.session_state.pop("member_wanted")
-    within("member_row", 1, n)
+    if state.MEMBER_WANTED in st.session_state:
+        state.MEMBER_ROW.value = state.MEMBER_WANTED.pop()
+    within(state.MEMBER_ROW, 1, n)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         row = st.number_input(
             "Record",
             1,
             n,
-            key="member_row",
+            key=state.MEMBER_ROW,
             width=180,
             help="Its place in the table, counted from 1."
             + (" Rows without a listed label are not counted." if n < len(table.frame) else ""),
@@ -116,13 +117,13 @@ def _choose(table: Table, settings: Settings) -> int:
     if pressed:
         with st.spinner("Looking at every record …"):
             if greedy:
-                st.session_state["member_wanted"] = rarest_row(*_encoded(table)) + 1
+                state.MEMBER_WANTED.value = rarest_row(*_encoded(table)) + 1
             else:
                 found = _most_exposed(table, settings)
-                st.session_state["member_wanted"] = found.row + 1
-                st.session_state["member_alike"] = (_key(table, settings), found.all_alike)
+                state.MEMBER_WANTED.value = found.row + 1
+                state.MEMBER_ALIKE.value = (_key(table, settings), found.all_alike)
         st.rerun()
-    if st.session_state.get("member_alike") == (_key(table, settings), True):
+    if state.MEMBER_ALIKE.value == (_key(table, settings), True):
         st.caption("Here all records are equally exposed: the noise on a count does not depend on the count.")
     return int(row) - 1
 

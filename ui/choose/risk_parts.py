@@ -10,6 +10,7 @@ from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
+from ui import state
 from ui.choose import risk_words as words
 from ui.shared.controls import LINKED, known
 from ui.shared.page import drawn, titled
@@ -19,13 +20,13 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 def prior_control() -> float:
     """What an attacker believes before the release; in the URL as "prior"."""
-    known("prior", PRIORS)
+    known(state.PRIOR, PRIORS)
     value = st.select_slider(
         "What an attacker believed before",
         PRIORS,
         0.5,
         format_func=lambda p: f"{100 * p:g} %",
-        key="prior",
+        key=state.PRIOR,
         bind=LINKED,
         help="How sure they were, from whatever else they know, that somebody is in the table, or that somebody in it "
         "has a certain value. 50 % is a coin toss.",
@@ -73,13 +74,13 @@ def _question(guarantee: Guarantee) -> str:
         st.caption("The number of rows is public here, so what is guessed is a value.", width="content")
         return guarantee.questions[0]
     names = {words.QUESTIONS[q]: q for q in guarantee.questions}
-    known("guess", names)
+    known(state.GUESS, names)
     chosen = st.segmented_control(
         "What is guessed",
         list(names),
         default=next(iter(names)),
         required=True,
-        key="guess",
+        key=state.GUESS,
         bind=LINKED,
         label_visibility="collapsed",
         help="Between two answers of somebody in the table lie two steps, one row out and another one in, so ε counts "

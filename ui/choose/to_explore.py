@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui import state
 from ui.shared.epsilon import put_epsilon
 from ui.shared.forests import Settings
 from ui.shared.link import hand_over
@@ -31,5 +32,5 @@ def offer(settings: Settings, answer: tuple[str, float]) -> None:
 
 
 def _look_at(name: str, epsilon: float) -> None:
-    st.session_state["looked_at"] = name
-    put_epsilon(epsilon, "look_eps")
+    state.LOOKED_AT.value = name
+    put_epsilon(epsilon, state.EPSILON_TO_LOOK_AT)

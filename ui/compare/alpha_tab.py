@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpforest.evaluation.headroom import POINT
 from dpforest.evaluation.smallest_epsilon import held_out_margin
-from dpforest.evaluation.stakes import POINT
 from dpforest.plotting.compare import MeasureScale, Series
-from ui.compare.controls import COARSE, MEASURES, Comparison, own_settings_of
+from ui.compare.comparison_controls import COARSE, MEASURES, Comparison, own_settings_of
 from ui.compare.own_settings import applied
 from ui.jobs.lines import settings_of
-from ui.jobs.sweep import Cells, Line
-from ui.jobs.sweep_results import Done
+from ui.jobs.results import SweepResult
+from ui.jobs.sweep_job import Line, SweepJob
 from ui.shared.boost_controls import ALPHAS
 from ui.shared.tables import Table
 
@@ -34,7 +34,7 @@ def strategies(view: Comparison, table: Table) -> list[Line]:
     ]
 
 
-def series(lines: Sequence[Cells], done: Done, view: Comparison, scale: MeasureScale) -> list[Series]:
+def series(lines: Sequence[SweepJob], done: SweepResult, view: Comparison, scale: MeasureScale) -> list[Series]:
     """One for each strategy, with its band."""
     drawn = []
     for place, line in enumerate(lines):
@@ -71,7 +71,7 @@ class Apart:
     behind: dict[str, float]  # by how much
 
 
-def apart(done: Done, measure: str) -> list[Apart]:
+def apart(done: SweepResult, measure: str) -> list[Apart]:
     """For each ε which strategies differ from the best by more than luck.
 
     Luck: a point, how far the rows held out may be off, or two standard errors of the difference between releases with
@@ -88,7 +88,7 @@ def apart(done: Done, measure: str) -> list[Apart]:
         margin = float(held_out_margin([min(max(means[best], 0.0), 1.0)], [n_test])[0])
         behind = {}
         for name in means.drop(best).sort_values(ascending=False).index:
-            differences = wide[best] - wide[name]
+            differences = (wide[best] - wide[name]).dropna()
             error = 2 * float(differences.std(ddof=1)) / np.sqrt(len(differences)) if len(differences) > 1 else np.inf
             if differences.mean() > max(POINT, margin, error):
                 behind[str(name)] = float(differences.mean())

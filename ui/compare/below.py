@@ -8,17 +8,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpforest.evaluation.stakes import stakes
+from dpforest.evaluation.headroom import headroom
 from dpforest.plotting.compare import MeasureScale, SettingCurves, budget_map, comparison, multiples
-from ui.compare import alpha_tab, controls
-from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
-from ui.compare.parts import cannot_be_measured, scale_of, show_table
-from ui.compare.parts import table as compared
-from ui.jobs import sweep
+from ui.compare import alpha_tab, comparison_controls
+from ui.compare.chart_and_table import cannot_be_measured, scale_of, show_table
+from ui.compare.chart_and_table import table as compared
+from ui.compare.comparison_controls import IN_PERCENT, MEASURES, Comparison
 from ui.jobs.baselines import Baselines, floor, level, rows
 from ui.jobs.job import n_of_all, run
-from ui.jobs.sweep import Cells
-from ui.jobs.sweep_results import Done, gathered
+from ui.jobs.results import SweepResult, gathered
+from ui.jobs.sweep_job import SweepJob, sweep_job
 from ui.jobs.time_budget import TimeBudget
 from ui.shared.downloads import as_csv
 from ui.shared.page import chart, titled
@@ -32,7 +31,7 @@ class Below:
 
     def __init__(self, opened: str, view: Comparison, table: Table) -> None:
         self._opened, self._view, self._data = opened, view, table
-        self._lines: list[Cells] = []
+        self._lines: list[SweepJob] = []
         self._drawn, self._shown = 0, pd.DataFrame()
         draw = {
             "Table": self._open_table,
@@ -48,7 +47,7 @@ class Below:
         elif self._lines:
             self._note.caption("Nothing of this is simulated yet. If the page has paused, press *Go on* above.")
 
-    def table(self, lines: Sequence[Cells], done: Done, levels: list[Baselines]) -> None:
+    def table(self, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> None:
         """The table follows the main sweep."""
         if self._opened == "Table" and done.n != self._drawn:
             self._shown = compared(self._view, lines, done, levels)
@@ -86,14 +85,14 @@ class Below:
 
     def _open_multiples(self, table: Table) -> None:
         by_depth = self._opened == "Depth"
-        lines = (controls.at_depths if by_depth else controls.at_sizes)(self._view, table)
+        lines = (comparison_controls.at_depths if by_depth else comparison_controls.at_sizes)(self._view, table)
         what = "how deep their trees are" if by_depth else "how many trees they have"
         titled(f"The same forests{self._without_delta}, by {what}", "Curator only")
         self._place = st.empty()
         self._note = st.empty()
         if not lines:
             self._note.caption("None of the chosen forests has more than one tree.")
-        self._lines = [sweep.cells(table, line, 1) for line in lines]
+        self._lines = [sweep_job(table, line) for line in lines]
 
     def _open_alpha(self, table: Table) -> None:
         titled(
@@ -104,9 +103,9 @@ class Below:
             "simulated releases.",
         )
         self._place, self._note = st.empty(), st.empty()
-        self._lines = [sweep.cells(table, line, 1) for line in alpha_tab.strategies(self._view, table)]
+        self._lines = [sweep_job(table, line) for line in alpha_tab.strategies(self._view, table)]
 
-    def _draw_alpha(self, done: Done) -> None:
+    def _draw_alpha(self, done: SweepResult) -> None:
         scale = scale_of(self._view.measure, [level(self._data)], done)
         series = alpha_tab.series(self._lines, done, self._view, scale)
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
@@ -114,7 +113,7 @@ class Below:
         chart(
             figure, said.replace("*", ""), self._place, title=f"{scale.name[0].upper()}{scale.name[1:]} against ε by α"
         )
-        self._note.markdown(f"{said} Each point is the mean of {done.behind}.")
+        self._note.markdown(f"{said} Each point is the mean of {done.rests_on}.")
 
     def _open_map(self, table: Table) -> None:
         titled(
@@ -124,13 +123,13 @@ class Below:
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
         )
         with st.container(width=420):
-            lines = controls.mapped(self._view, table)
+            lines = comparison_controls.mapped(self._view, table)
         self._note = st.empty()
         self._place = st.empty()
-        self._lines = [sweep.cells(table, line, 1) for line in lines]
+        self._lines = [sweep_job(table, line) for line in lines]
 
     def _draw(self, n: int) -> None:
-        done = gathered(self._lines, n, 1)
+        done = gathered(self._lines)
         if why := cannot_be_measured(self._view, done):
             self._note.caption(why)
         elif self._opened in ("Depth", "Trees"):
@@ -140,7 +139,7 @@ class Below:
         else:
             self._draw_map(done)
 
-    def _draw_multiples(self, done: Done) -> None:
+    def _draw_multiples(self, done: SweepResult) -> None:
         setting = self._opened.lower()
         panels = []
         for line in self._lines:
@@ -158,14 +157,14 @@ class Below:
             self._place,
             title=f"{self._opened} of each forest",
         )
-        self._note.caption(f"Each point is the mean of {done.behind}. Darker lines: {_MORE[setting]}.")
+        self._note.caption(f"Each point is the mean of {done.rests_on}. Darker lines: {_MORE[setting]}.")
 
-    def _draw_map(self, done: Done) -> None:
+    def _draw_map(self, done: SweepResult) -> None:
         view, name = self._view, self._lines[0].line.name
         wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
         nonprivate = wide.pop(np.inf)
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
-        at = list(epsilons).index(view.epsilon)  # `controls.mapped` has it simulated
+        at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` has it simulated
         best = int(values[:, at].argmax())
         idle = self._learns_nothing(values, float(nonprivate.max()))
         scale = MeasureScale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(nonprivate.max()))
@@ -180,7 +179,7 @@ class Below:
             price = scale.gap(nonprivate.max(), values[best, at])
             is_lower = values[best, at] <= nonprivate.max()
             said += f"the price of privacy is **{price}**." if is_lower else "noise costs nothing here."
-        self._note.markdown(f"{said} Each cell is the mean of {done.behind}.")
+        self._note.markdown(f"{said} Each cell is the mean of {done.rests_on}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
         chart(figure, said.replace("*", ""), self._place, title="Map of ε × depth")
 
@@ -190,8 +189,8 @@ class Below:
         guessed = floor(levels, measure)
         if guessed is None:
             return ""
-        at = stakes(values.max(axis=0, keepdims=True), np.array([nonprivate]), guessed, rows(levels, measure))
-        if not at.nothing_to_lose:
+        at = headroom(values.max(axis=0, keepdims=True), np.array([nonprivate]), guessed, rows(levels, measure))
+        if not at.has_none:
             return ""
         scale = MeasureScale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpforest.models.base import ForestClassifier
-from ui.jobs.sweep import Line
+from ui.jobs.sweep_job import Line
 from ui.shared import tables
 from ui.shared.forests import FORESTS, written
 from ui.shared.tables import Table

@@ -7,23 +7,27 @@ from typing import Final
 
 import pandas as pd
 
-from dpforest.evaluation.stakes import Stakes
+from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.compare import MeasureScale
-from ui.compare.controls import MEASURES, Comparison
-from ui.jobs.sweep_results import Done
+from ui.compare.comparison_controls import MEASURES, Comparison
+from ui.jobs.results import SweepResult
 
 NAMED: Final = 3  # forests, in a sentence
 
 
 def insight(
-    view: Comparison, done: Done, scale: MeasureScale, at_stake: dict[str, Stakes], published: Collection[str] = ()
+    view: Comparison,
+    done: SweepResult,
+    scale: MeasureScale,
+    at_stake: dict[str, Headroom],
+    published: Collection[str] = (),
 ) -> str:
     """Which certified forest is best at the present ε, which ones cannot be told from it, and which only guess."""
     cells = done.cells[MEASURES[view.measure]].reset_index()
     here = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
     here = here.dropna(subset=["mean"])
     best, rest = here.iloc[-1], here.iloc[:-1]
-    idle = [name for name in here["forest"] if at_stake[name].nothing_to_lose]
+    idle = [name for name in here["forest"] if at_stake[name].has_none]
     if len(idle) == len(here):
         return _nothing(view, scale, any(at_stake[name].learnable for name in idle))
     text = _first(view, scale, best, rest, at_stake[best["forest"]])
@@ -53,7 +57,7 @@ def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
     return said
 
 
-def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.DataFrame, at: Stakes) -> str:
+def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.DataFrame, at: Headroom) -> str:
     """The best at this ε and its equals."""
     if scale.floor is not None and best["mean"] <= scale.floor + at.noise:
         return (

@@ -10,7 +10,8 @@ from typing import Any, Final
 import streamlit as st
 
 from dpforest.tables.features import plural
-from ui.shared.controls import are_texts, is_a, known, stored
+from ui import state
+from ui.shared.controls import known
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, Settings
 from ui.shared.wording import plain
@@ -26,15 +27,15 @@ def choose(kinds: tuple[str, ...]) -> Own:
     own = _kept()
     with st.expander("Settings of one forest", key="own_settings"):
         if kinds:
-            known("own_of", kinds)
-            if "own_of" not in st.session_state:
-                st.session_state["own_of"] = next((kind for kind in kinds if kind in own), kinds[0])
-            kind = st.selectbox("Forest to set", kinds, key="own_of", persist_state="session")
+            known(state.SETTINGS_OF, kinds)
+            if state.SETTINGS_OF not in st.session_state:
+                state.SETTINGS_OF.value = next((kind for kind in kinds if kind in own), kinds[0])
+            kind = st.selectbox("Forest to set", kinds, key=state.SETTINGS_OF, persist_state="session")
             _controls(kind, own.get(kind, {}))
             st.caption("For its certified lines. What is not by rule stands in the line's name.")
         if own:
             st.button("All forests as they come", key="own_reset", on_click=_reset)
-    if ignored := stored("own_ignored", are_texts):
+    if ignored := state.SETTINGS_IGNORED.value:
         st.caption(f"Ignored, as the link asks for what no forest has: {plain(', '.join(ignored), 200)}.")
     _into_link(own)
     return {kind: dict(found) for kind, found in own.items() if kind in kinds}
@@ -131,21 +132,26 @@ def _is_default(kind: str, key: str, value: int | str) -> bool:
 def _kept() -> Own:
     """What is set in this session; a link that says something else is read once."""
     said = st.query_params.get(_PARAMETER)
-    if said is not None and said != stored("own_said", is_a(str)):
-        st.session_state["own"], st.session_state["own_ignored"] = read(said)
-    stored("own", _can_be_kept)
-    return st.session_state.setdefault("own", {})
+    if said is not None and said != state.SETTINGS_LINK.value:
+        state.SETTINGS.value, state.SETTINGS_IGNORED.value = read(said)
+    return _stored()
+
+
+def _stored() -> Own:
+    if not _can_be_kept(state.SETTINGS.value):
+        state.SETTINGS.pop()
+    return state.SETTINGS.value
 
 
 def _into_link(own: Own) -> None:
     """Only what is set."""
     if own:
         said = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
-        st.session_state["own_said"] = said
+        state.SETTINGS_LINK.value = said
         if st.query_params.get(_PARAMETER) != said:
             st.query_params[_PARAMETER] = said
     else:
-        st.session_state.pop("own_said", None)
+        state.SETTINGS_LINK.pop()
         st.query_params.pop(_PARAMETER, None)
 
 
@@ -170,27 +176,27 @@ def _number(kind: str, key: str, title: str, numbers: tuple[int, ...], own: Mapp
 
 def _moved_to(kind: str, key: str, value: int | str) -> str:
     """The control's key, its state being what is kept."""
-    widget = f"own_{kind}_{key}"
-    if stored(widget, is_a(int, str)) != value:
-        st.session_state[widget] = value
+    widget = state.SETTING(kind, key)
+    if widget.value != value:
+        widget.value = value
     return widget
 
 
 def _take(kind: str, key: str) -> None:
     """What somebody has set, kept if it differs from what the forest comes with."""
-    own: Own = stored("own", _can_be_kept, {})
-    value = stored(f"own_{kind}_{key}", lambda value: value == BY_RULE or _can_be(kind, key, value))
-    if value is None:
+    own = _stored()
+    value = state.SETTING(kind, key).value
+    if value != BY_RULE and not _can_be(kind, key, value):
         return
     mine = {**own.get(kind, {}), key: value}
     if value == BY_RULE or _is_default(kind, key, value):
         del mine[key]
     changed = {**own, kind: {name: mine[name] for name in _order(kind) if name in mine}}
-    st.session_state["own"] = {name: changed[name] for name in FORESTS if changed.get(name)}
-    st.session_state.pop("own_ignored", None)
+    state.SETTINGS.value = {name: changed[name] for name in FORESTS if changed.get(name)}
+    state.SETTINGS_IGNORED.pop()
 
 
 def _reset() -> None:
-    st.session_state["own"] = {}
-    st.session_state.pop("own_ignored", None)
+    state.SETTINGS.value = {}
+    state.SETTINGS_IGNORED.pop()
     st.query_params.pop(_PARAMETER, None)

@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dpforest.tables.features import Feature
+from ui import state
 from ui.shared.controls import all_known, known
 
 FEWEST: Final = 3  # attributes of a group with a name of its own
@@ -58,14 +59,14 @@ def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
     """Names of the attributes that somebody chooses: a group, or one by one."""
     found = groups(features)
     choices = [*found, ONE_BY_ONE]
-    known(f"{key}_group", choices)
+    known(state.COLUMN_GROUP(key), choices)
     group = st.selectbox(
         label,
         choices,
-        key=f"{key}_group",
+        key=state.COLUMN_GROUP(key),
         format_func=lambda g: g if g == ONE_BY_ONE else f"{g} ({len(found[g])})",
     )
     if group != ONE_BY_ONE:
         return found[group]
-    all_known(f"{key}_names", found[ALL])
-    return st.multiselect("These attributes", found[ALL], key=f"{key}_names", placeholder="Choose attributes")
+    all_known(state.COLUMN_NAMES(key), found[ALL])
+    return st.multiselect("These attributes", found[ALL], key=state.COLUMN_NAMES(key), placeholder="Choose attributes")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.evaluation.repeats import Curve
-from dpforest.evaluation.stakes import Stakes, roomy
-from dpforest.plotting.curve import mark_others, series, spread_over
+from dpforest.evaluation.headroom import Headroom, overwide_features
+from dpforest.plotting.curve import mark_others, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PURE, PrivacyLoss, mu_for
 from dpforest.privacy.rationals import positive_fraction
 from dpforest.tables.features import plural
+from ui import state
 from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
-from ui.jobs.baselines import Baselines, best, ceiling_of, engine_measure, stakes_of
+from ui.jobs.baselines import Baselines, best, floor
+from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
@@ -30,15 +32,17 @@ from ui.shared.tables import read_by, split
 from ui.shared.wording import epsilon_text, plain, sum_text
 
 _TITLE = "Accuracy against ε"
-MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced"}
+MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 
 
 class Panel:
     """Drawn once, then refined in place. A Gaussian ledger is said in ε at `delta`."""
 
-    def __init__(self, choice: Choice, curve: Curve, ledger: Ledger, level: Baselines, delta: float = 0.0) -> None:
+    def __init__(
+        self, choice: Choice, result: SweepResult, ledger: Ledger, level: Baselines, delta: float = 0.0
+    ) -> None:
         self._choice, self._ledger, self._level, self._delta = choice, ledger, level, delta
-        self._curve, self._others = curve, OtherForests(choice)
+        self._result, self._others = result, OtherForests(choice)
         self._warning = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
@@ -49,21 +53,21 @@ class Panel:
                     "simulated releases: two in three fall inside.",
                 )
             shown = "accuracy"
-            if is_skewed(curve):
-                known("measure", MEASURES)
+            if is_skewed(level):
+                known(state.MEASURE, MEASURES)
                 shown = st.segmented_control(
                     "Measure",
                     list(MEASURES),
                     default="accuracy",
                     required=True,
-                    key="measure",
+                    key=state.MEASURE,
                     bind=LINKED,
                     label_visibility="collapsed",
                 )
         self._name = shown if shown in MEASURES else "accuracy"
         self._measure = MEASURES[self._name]
-        self._drawn, self._redrawn = self._figure(curve), 0
-        self._chart = chart(self._drawn, self._alt(curve), title=_TITLE)
+        self._drawn, self._redrawn = self._figure(result), 0
+        self._chart = chart(self._drawn, self._alt(result), title=_TITLE)
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"
         ):
@@ -71,7 +75,7 @@ class Panel:
             self.progress = st.container(width=300)
             st.download_button(
                 "Curve as CSV",
-                lambda: as_csv(table(self._curve, choice.settings)),
+                lambda: as_csv(table(self._result, level, choice.settings)),
                 "CURATOR_ONLY_curve.csv",
                 "text/csv",
                 on_click="ignore",
@@ -83,24 +87,24 @@ class Panel:
             held = "" if settings.certified else " claimed"
             badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbors}")
             self._price = st.empty()
-        self._say(curve)
+        self._say(result)
 
-    def refine(self, curve: Curve) -> None:
+    def refine(self, result: SweepResult) -> None:
         """The same chart, surer; the download follows."""
-        self._curve = curve
-        figure = self._figure(curve)
+        self._result = result
+        figure = self._figure(result)
         if figure.data != self._drawn.data:
             # Streamlit wants no chart twice in a run of a page, and one may come back to what was drawn before.
             self._redrawn += 1
-            chart(figure, self._alt(curve), self._chart, title=_TITLE, key=f"curve_{self._redrawn}")
+            chart(figure, self._alt(result), self._chart, title=_TITLE, key=f"curve_{self._redrawn}")
             self._drawn = figure
-        self._say(curve)
+        self._say(result)
 
-    def _say(self, curve: Curve) -> None:
+    def _say(self, result: SweepResult) -> None:
         """What to read from it; first of all whether there is anything to lose to privacy."""
-        at = stakes_of(curve, self._measure, self._level)
-        if at.nothing_to_lose:
-            self._warning.info(self._nothing(curve, at), icon=":material/info:")
+        at = self._headroom(self._measure)
+        if at.has_none:
+            self._warning.info(self._nothing(at), icon=":material/info:")
             said = "What privacy costs cannot be read from this curve" + (
                 ": too few rows are held out." if at.is_undecided else ": there is nothing to lose."
             )
@@ -108,26 +112,28 @@ class Panel:
         else:
             self._warning.empty()
             what = "privacy" if self._choice.settings.certified else "its noise"
-            means = series(curve, self._measure)[0].mean(axis=0)
-            self._insight.caption(what_privacy_costs(curve.epsilons, means, at, self._best_name, what), width="content")
-        self._price.caption(price(curve, self._ledger, self._delta))
+            means = result.private(self._measure).mean(axis=0)
+            self._insight.caption(
+                what_privacy_costs(result.epsilons, means, at, self._best_name, what), width="content"
+            )
+        self._price.caption(price(len(result.private("accuracy")), result.epsilons, self._ledger, self._delta))
 
-    def _nothing(self, curve: Curve, at: Stakes) -> str:
+    def _nothing(self, at: Headroom) -> str:
         """Why this forest is worth nothing here, and what may be."""
         table, settings = self._choice.table, self._choice.settings
-        guess = "always saying “" + plain(table.domain.classes[curve.floor_class], 20) + "”"
-        if self._measure == "balanced":
+        guess = "always saying “" + plain(table.domain.classes[int(self._level.floor["class"])], 20) + "”"
+        if self._measure == "balanced_accuracy":
             guess = "always naming one class"
-        said = learns_nothing(at, guess, self._name, curve.n_test, certified=settings.certified)
-        if self._measure == "accuracy" and is_skewed(curve):
-            other = stakes_of(curve, "balanced", self._level)
-            if not other.nothing_to_lose:
+        said = learns_nothing(at, guess, self._name, len(self._level.labels), certified=settings.certified)
+        if self._measure == "accuracy" and is_skewed(self._level):
+            other = self._headroom("balanced_accuracy")
+            if not other.has_none:
                 said += (
                     " It does learn something of the rarer classes: choose “balanced accuracy” below, which counts "
                     "every class alike."
                 )
         reading = read_by(table, settings)
-        wide = roomy(reading.domain, split(reading).X_train)
+        wide = overwide_features(reading.domain, split(reading).X_train)
         helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].chooses_questions, wide=wide)
         return f"{said} {helps}{self._others.sentence(self._measure, at)}"
 
@@ -136,48 +142,60 @@ class Panel:
         return self._gain.step() or self._look_for_better()
 
     def _look_for_better(self) -> bool:
-        return stakes_of(self._curve, self._measure, self._level).nothing_to_lose and self._others.step()
+        return self._headroom(self._measure).has_none and self._others.step()
 
     @property
     def _best_name(self) -> str | None:
-        found = best([self._level], engine_measure(self._measure))
+        found = best([self._level], self._measure)
         return found and found[0]
 
-    def _figure(self, curve: Curve):
+    def _headroom(self, measure: str) -> Headroom:
+        (headroom,) = headroom_of(self._result, [self._level], measure).values()
+        return headroom
+
+    @property
+    def _floor(self) -> float:
+        value = floor([self._level], self._measure)
+        assert value is not None  # of both measures here
+        return value
+
+    def _figure(self, result: SweepResult):
         settings, classes = self._choice.settings, self._choice.table.domain.classes
-        found = best([self._level], engine_measure(self._measure))
         figure = plotting.accuracy_curve(
-            curve,
+            result.epsilons,
+            result.private(self._measure),
+            result.without_noise(self._measure),
+            self._floor,
             settings.epsilon,
-            floor_label=classes[curve.floor_class],
-            best=found,
-            measure=self._measure,
+            floor_label=classes[int(self._level.floor["class"])],
+            best=best([self._level], self._measure),
             certified=settings.certified,
         )
         mark_others(figure, OTHERS)
         return figure
 
-    def _alt(self, curve: Curve) -> str:
-        values, own, floor = series(curve, self._measure)
-        mean = values.mean(axis=0)
-        ceiling = ceiling_of(curve, self._measure, self._level)
-        known = f", the best without privacy {percent(ceiling[1])}" if ceiling else ""
+    def _alt(self, result: SweepResult) -> str:
+        mean, exact = result.private(self._measure).mean(axis=0), result.without_noise(self._measure).mean()
+        ceiling, epsilons = ceiling_of(result, [self._level], self._measure), result.epsilons
+        known = f", the best without privacy {percent(ceiling.value)}" if ceiling else ""
         return (
-            f"{self._name.capitalize()} goes from {percent(mean[0])} at ε = {curve.epsilons[0]:g} to "
-            f"{percent(mean[-1])} at ε = {curve.epsilons[-1]:g}; the floor is {percent(floor)}, this forest without "
-            f"noise {percent(float(own.mean()))}{known}."
+            f"{self._name.capitalize()} goes from {percent(mean[0])} at ε = {epsilons[0]:g} to {percent(mean[-1])} at "
+            f"ε = {epsilons[-1]:g}; the floor is {percent(self._floor)}, this forest without noise "
+            f"{percent(float(exact))}{known}."
         )
 
 
-def price(curve: Curve, ledger: Ledger, delta: float = 0.0) -> str:
+def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0) -> str:
     """What the simulated forests behind a curve would cost if they were released: exactly as many as were drawn.
 
     Parameters
     ----------
+    repeats : int
+        Simulated releases at each ε.
     delta : float
         At which every ε of the curve is meant, and the sums are said; above 0 for a Gaussian ledger.
     """
-    repeats, points = curve.accuracy.shape
+    points = len(epsilons)
     budget = ledger.budget
     if budget is None:
         return (
@@ -187,7 +205,7 @@ def price(curve: Curve, ledger: Ledger, delta: float = 0.0) -> str:
         )
     # A release may cost less than its ε (or μ²): always the same part of it.
     each = ledger.loss * repeats
-    budgets = PrivacyLoss.total((_budget_at(e, ledger.kind, delta) for e in curve.epsilons), ledger.kind)
+    budgets = PrivacyLoss.total((_budget_at(e, ledger.kind, delta) for e in epsilons), ledger.kind)
     all_of_them = PrivacyLoss(ledger.kind, each.amount / budget.amount * budgets.amount)
     at, adds = at_delta(delta), "" if ledger.kind == PURE else " What Gaussian noise costs adds up in μ², not in ε."
     here = "one forest" if repeats == 1 else f"{repeats} forests"
@@ -204,21 +222,22 @@ def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
     return PrivacyLoss.pure(positive_fraction(epsilon)) if kind == PURE else mu_for(positive_fraction(epsilon), delta)
 
 
-def table(curve: Curve, settings: Settings) -> pd.DataFrame:
+def table(result: SweepResult, level: Baselines, settings: Settings) -> pd.DataFrame:
     """One row for each ε. Curator only."""
+    accuracy, balanced = result.private("accuracy"), result.private("balanced_accuracy")
     return pd.DataFrame(
         {
             "forest": settings.name,
             "neighbors": settings.neighbors,
-            "epsilon": curve.epsilons,
+            "epsilon": result.epsilons,
             "delta": settings.delta,
-            "accuracy": curve.accuracy.mean(axis=0),
-            "accuracy_sd_over_releases": spread_over(curve.accuracy),
-            "balanced_accuracy": curve.balanced.mean(axis=0),
-            "balanced_accuracy_sd_over_releases": spread_over(curve.balanced),
-            "rows_in_flipped_leaves": curve.flips.mean(axis=0),
-            "same_forest_without_noise": curve.ceiling.mean(),
-            "floor": curve.floor,
-            "simulated_releases": len(curve.accuracy),
+            "accuracy": accuracy.mean(axis=0),
+            "accuracy_sd_over_releases": spread_over(accuracy),
+            "balanced_accuracy": balanced.mean(axis=0),
+            "balanced_accuracy_sd_over_releases": spread_over(balanced),
+            "rows_in_flipped_leaves": result.private("flips").mean(axis=0),
+            "same_forest_without_noise": result.without_noise("accuracy").mean(),
+            "floor": level.floor["accuracy"],
+            "simulated_releases": len(accuracy),
         }
     )

@@ -11,6 +11,7 @@ import streamlit as st
 from dpforest.tables.csv_values import HELP, parsed, written
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import read_parts
+from ui import state
 from ui.explore import (
     bounds_hint,
     confirm,
@@ -23,16 +24,15 @@ from ui.explore import (
 )
 from ui.explore.edited_cells import SOURCE
 from ui.explore.spare import spare
-from ui.jobs.simulate import Shared
+from ui.jobs.sweep_job import Releases
 from ui.shared import tables
-from ui.shared.controls import is_a, is_on, memory, stored
 from ui.shared.page import sorry, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 
-def show(choice: Choice, simulated: Shared | None = None) -> None:
+def show(choice: Choice, simulated: Releases | None = None) -> None:
     """The Data tab; with simulated releases also where the rows lie."""
     table = choice.table
     _leaks(table)
@@ -141,14 +141,14 @@ def _editor(table: Table) -> pd.DataFrame:
     )
 
 
-def _editor_key(table: Table) -> str:
-    return f"editor_{tables.fingerprint(table.domain)[:12]}"
+def _editor_key(table: Table) -> state.Key:
+    return state.EDITOR(tables.fingerprint(table.domain)[:12])
 
 
 def _pending(table: Table, classes: tuple[str, str]) -> bool:
     """Whether something was typed that is not applied yet."""
     domain = table.domain
-    if stored(_editor_key(table), is_a(dict), {}).get("edited_rows"):
+    if _editor_key(table).value.get("edited_rows"):
         return True
     try:
         edited = _edited_classes(domain, *classes)
@@ -161,18 +161,16 @@ def _classes(table: Table) -> tuple[str, str]:
     domain = table.domain
     left, right = st.columns(2)
     key = f"{table.schema_key}_{tables.fingerprint(domain)[:12]}"
-    for name in (f"classes_{key}", f"classes_note_{key}"):
-        stored(name, is_a(str))
     classes = left.text_input(
         f"Classes of {plain(domain.label)}, separated by ;",
         written(domain.classes),
-        key=f"classes_{key}",
+        key=state.CLASSES_OF(key),
         help=HELP,
     )
     note = right.text_input(
         "Where the classes are known from",
         domain.classes_note if domain.classes_source != "data" else "",
-        key=f"classes_note_{key}",
+        key=state.CLASSES_NOTE(key),
         placeholder=confirm.READ,
     )
     return classes, note
@@ -226,14 +224,14 @@ def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
 
 
 def _public(table: Table) -> None:
-    declared, key = memory("declared_public", set), f"public_{table.key[:12]}"
+    declared, key = state.DECLARED_PUBLIC.value, state.PUBLIC(table.key[:12])
     st.checkbox(
         "This table is public: looking at it costs nobody anything",
         table.key in declared,
         key=key,
         help="Otherwise every release says that its settings were chosen by looking at this table.",
         # At once, for what stands further up on the page.
-        on_change=lambda: (declared.add if is_on(key) else declared.discard)(table.key),
+        on_change=lambda: (declared.add if key.value else declared.discard)(table.key),
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from dpforest.plotting.style import percent
-from ui.jobs import simulate
+from dpforest.tables.features import plural
+from ui.jobs.results import gathered
+from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared.forest_options import DELTA
 from ui.shared.sidebar import Choice
 
@@ -24,16 +26,20 @@ class DeltaGain:
         self._left = False
         own, table = self._choice.settings, self._choice.table
         other = own.with_option("delta", 0.0 if own.delta else DELTA)
-        found = simulate.one_release(table, other, (own.epsilon,)).accuracy[0, 0]
-        self._place.caption(sentence(own.epsilon, float(found), allowed=own.delta > 0))
+        job = sweep_job(table, Line(other, (own.epsilon,)))
+        for _ in job.work():
+            pass
+        accuracy = gathered([job]).private("accuracy")
+        self._place.caption(sentence(own.epsilon, float(accuracy.mean()), len(accuracy), allowed=own.delta > 0))
         return True
 
 
-def sentence(epsilon: float, other: float, *, allowed: bool) -> str:
+def sentence(epsilon: float, other: float, repeats: int, *, allowed: bool) -> str:
     """The figure with the δ that is not shown above.
 
-    >>> sentence(1.0, 0.8468, allowed=False)
-    'What δ = 10⁻⁶ would buy at ε = 1: 84.7 % right, by one simulated release.'
+    >>> sentence(1.0, 0.8468, 1, allowed=False)
+    'What δ = 10⁻⁶ would buy at ε = 1: 84.7 % right, by 1 simulated release.'
     """
     buys, delta = ("buys", "with δ = 0 it would be ") if allowed else ("would buy", "")
-    return f"What δ = 10⁻⁶ {buys} at ε = {epsilon:g}: {delta}{percent(other)} right, by one simulated release."
+    rests_on = plural(repeats, "simulated release")
+    return f"What δ = 10⁻⁶ {buys} at ε = {epsilon:g}: {delta}{percent(other)} right, by {rests_on}."

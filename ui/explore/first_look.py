@@ -6,15 +6,15 @@ The file is written by `scripts/first_curve.py`; a test draws some of it again.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
-from dpforest.evaluation.repeats import Curve
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
+from dpforest.simulation.pieces import Row
+from ui.jobs.sweep_job import SweepJob
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import Settings
 from ui.shared.tables import Table, fingerprint
@@ -24,11 +24,16 @@ PATH: Final = Path(__file__).parents[2] / "data" / "first_curve.json"
 
 @dataclass(frozen=True)
 class FirstLook:
-    """The curve, and what a release would carry."""
+    """The first simulated releases, and what a release would carry."""
 
-    curve: Curve
+    pieces: list[list[Row]]
     certificate: Certificate
     ledger: Ledger
+
+    def into(self, job: SweepJob) -> None:
+        """Keep them, as if they had been simulated here."""
+        for n, piece in enumerate(self.pieces):
+            job.add(n, piece)
 
 
 def stored(table: Table, settings: Settings) -> FirstLook | None:
@@ -39,7 +44,7 @@ def stored(table: Table, settings: Settings) -> FirstLook | None:
     if found["of"] != key(table, settings):
         return None
     promise = Certificate.from_dict(found["certificate"]), Ledger.from_dict(found["ledger"])
-    return FirstLook(as_curve(found["curve"]), *promise)
+    return FirstLook([[_read(row) for row in piece] for piece in found["pieces"]], *promise)
 
 
 def key(table: Table, settings: Settings) -> dict[str, Any]:
@@ -54,13 +59,14 @@ def key(table: Table, settings: Settings) -> dict[str, Any]:
     return json.loads(json.dumps(of))
 
 
-def as_dict(curve: Curve) -> dict[str, Any]:
-    """A curve as JSON takes it."""
-    values = {field.name: getattr(curve, field.name) for field in fields(Curve)}
-    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in values.items()}
+def as_json(job: SweepJob) -> list[list[Row]]:
+    """Pieces as JSON takes them: no ε stands for infinity."""
+    return [
+        [{**row, "epsilon": row["epsilon"] if math.isfinite(row["epsilon"]) else None} for row in job.pieces[n]]
+        for n in range(job.n_done)
+    ]
 
 
-def as_curve(values: dict[str, Any]) -> Curve:
-    """What `as_dict` has written."""
-    read: dict[str, Any] = {name: np.array(v) if isinstance(v, list) else v for name, v in values.items()}
-    return Curve(**read)
+def _read(row: Row) -> Row:
+    """What `as_json` has written."""
+    return {**row, "epsilon": math.inf if row["epsilon"] is None else row["epsilon"]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -11,8 +13,9 @@ from dpforest.plotting.words import value_text
 from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
+from ui import state
 from ui.explore import boosted_tab, rounds_tab
-from ui.shared.controls import stored, within
+from ui.shared.controls import within
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import split
@@ -21,12 +24,12 @@ from ui.shared.wording import plain
 
 def choose_row(choice: Choice) -> int:
     n = len(split(choice.table).y_test)
-    within("row", 1, n)
+    within(state.ROW, 1, n)
     row = st.number_input(
         "Record held out",
         1,
         n,
-        key="row",
+        key=state.ROW,
         persist_state="session",
         width=150,
         help="A record that the simulated release has not seen, by its number.",
@@ -89,12 +92,12 @@ def _verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
 
 def _voted() -> None:
     if trees := points("votes"):
-        st.session_state["tree"] = trees[0] + 1
+        state.TREE.value = trees[0] + 1
 
 
 def points(key: str) -> list:
     """Where a chart was clicked: the customdata of the points chosen."""
-    chosen = stored(key, lambda value: hasattr(value, "selection"))
-    points = chosen.selection.points if chosen is not None else []
+    chosen: Any = st.session_state.get(key)
+    points = chosen.selection.points if hasattr(chosen, "selection") else []
     numbers = [np.ravel(point["customdata"])[0] for point in points if "customdata" in point]
     return [int(number) for number in numbers if isinstance(number, int | float | np.integer | np.floating)]

@@ -7,7 +7,6 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
-from dpforest.evaluation.repeats import Curve
 from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
@@ -15,7 +14,8 @@ from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
 from ui.explore.stories import story
-from ui.jobs.baselines import THIS_FOREST, Baselines, ceiling_of, stakes_of
+from ui.jobs.baselines import THIS_FOREST, Baselines
+from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.shared.loss_sums import at_delta, success_share, sure_words, would_promise
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
@@ -38,53 +38,54 @@ def header(choice: Choice) -> None:
     )
 
 
-def is_skewed(curve: Curve) -> bool:
+def is_skewed(level: Baselines) -> bool:
     """Whether always guessing one class looks better than it is."""
-    return curve.floor > curve.floor_balanced + 0.1
+    return level.floor["accuracy"] > 1 / level.floor["classes"] + 0.1
 
 
 class Figures:
     """Accuracy, without privacy, floor, and what ε means; drawn once, then refined in place."""
 
-    def __init__(self, choice: Choice, certificate: Certificate, curve: Curve, level: Baselines) -> None:
+    def __init__(self, choice: Choice, certificate: Certificate, result: SweepResult, level: Baselines) -> None:
         self._choice, self._certificate, self._level = choice, certificate, level
         self._elements = []
         with st.container(key="headline"):
-            for column, (label, value, note, help) in zip(st.columns(4), self._texts(curve), strict=True):
+            for column, (label, value, note, help) in zip(st.columns(4), self._texts(result), strict=True):
                 with column, st.container(border=True, height="stretch"):
                     self._elements.append(
                         (st.caption(label, help=help), st.markdown(f"### {value}", anchors=False), st.caption(note))
                     )
 
-    def refine(self, curve: Curve) -> None:
+    def refine(self, result: SweepResult) -> None:
         """The same figures, surer."""
         for (_, value_element, note_element), (_, value, note, _) in zip(
-            self._elements, self._texts(curve), strict=True
+            self._elements, self._texts(result), strict=True
         ):
             value_element.markdown(f"### {value}", anchors=False)
             note_element.caption(note)
 
-    def _texts(self, curve: Curve) -> list[tuple[str, str, str, str | None]]:
+    def _texts(self, result: SweepResult) -> list[tuple[str, str, str, str | None]]:
         """(label, value, note, help) of each."""
-        at = list(curve.epsilons).index(self._choice.settings.epsilon)  # every curve has it, also a sketch
-        shown = is_skewed(curve)
-        classes = self._choice.table.domain.classes
-        own = stakes_of(curve, "accuracy", self._level)
-        mean = float(curve.accuracy[:, at].mean())
-        guessing = " · no better than guessing" if mean <= own.floor + own.noise else ""
+        at = list(result.epsilons).index(self._choice.settings.epsilon)  # every result has it
+        shown, floor = is_skewed(self._level), self._level.floor
+        classes, most_frequent = self._choice.table.domain.classes, int(floor["class"])
+        (headroom,) = headroom_of(result, [self._level], "accuracy").values()
+        accuracy, balanced = (result.private(measure)[:, at] for measure in ("accuracy", "balanced_accuracy"))
+        mean = float(accuracy.mean())
+        guessing = " · no better than guessing" if mean <= headroom.floor + headroom.noise else ""
         texts = [
             (
                 "Accuracy",
                 percent(mean),
-                _spread(curve.accuracy[:, at]) + guessing + _balanced(curve.balanced[:, at], shown),
+                _spread(accuracy) + guessing + _balanced(balanced, shown),
                 "Share of held-out records predicted rightly. Each simulated release redraws trees, noise, and which "
                 "row goes to which tree; ± is the standard deviation over releases.",
             ),
-            self._without_privacy(curve, shown),
+            self._without_privacy(result, shown),
             (
-                f"Always “{plain(classes[curve.floor_class], 20)}”",
-                percent(curve.floor),
-                "guessing, with no forest at all" + _balanced(curve.floor_balanced, shown),
+                f"Always “{plain(classes[most_frequent], 20)}”",
+                percent(floor["accuracy"]),
+                "guessing, with no forest at all" + _balanced(1 / floor["classes"], shown),
                 "What always naming the most frequent class gets right."
                 + (" High because classes are skewed; balanced accuracy counts every class alike." if shown else ""),
             ),
@@ -94,26 +95,25 @@ class Figures:
         ]
         return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
-    def _without_privacy(self, curve: Curve, shown: bool) -> tuple[str, str, str, str | None]:
+    def _without_privacy(self, result: SweepResult, shown: bool) -> tuple[str, str, str, str | None]:
         """The best without privacy, and the same forest without noise."""
-        own = float(curve.ceiling.mean())
+        own = float(result.without_noise("accuracy").mean())
         forest = f"this forest without noise: {percent(own)}"
         help = (
             "The best model known without privacy, on the same records. Tried are scikit-learn's CART, its random "
             "forest (Breiman's), and a forest of the same kind as yours without noise: all rows in every tree, and by "
             "rule the deepest trees that the rule knows. Compare shows the other forests without noise, too."
         )
-        best = ceiling_of(curve, "accuracy", self._level)
+        best, balanced = (ceiling_of(result, [self._level], measure) for measure in ("accuracy", "balanced_accuracy"))
         if best is None:
             return "Without privacy", "…", f"being fitted; {forest}", help
-        name, value = best
-        balanced = ceiling_of(curve, "balanced", self._level)
+        name, value = THIS_FOREST if best.is_forest else best.name, best.value
         said = (
             f"best of those tried: {THIS_FOREST} without noise"
             if name == THIS_FOREST
             else f"best of those tried: {name}"
         )
-        said += _balanced(balanced[1] if balanced else 0.0, shown)
+        said += _balanced(balanced.value if balanced else 0.0, shown)
         return "Without privacy", percent(value), said if name == THIS_FOREST else f"{said}; {forest}", help
 
 

@@ -10,6 +10,7 @@ from dpforest import plotting
 from dpforest.plotting.style import flip_percent, percent
 from dpforest.plotting.words import path_text
 from dpforest.simulation.views import ForestView
+from ui import state
 from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
 from ui.shared import figures
@@ -66,13 +67,13 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     titled("Leaf by leaf", "Curator only")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        known("scope", SCOPES)
+        known(state.SCOPE, SCOPES)
         scope = st.segmented_control(
             "Leaves of",
             SCOPES,
             default=SCOPES[0],
             required=True,
-            key="scope",
+            key=state.SCOPE,
             persist_state="session",
         )
         tree = choose_tree(view) if scope == SCOPES[1] else None

@@ -14,11 +14,11 @@ from dpforest.tables.csv_text import TableError
 from dpforest.tables.csv_values import written
 from dpforest.tables.domain import DomainError, Feature
 from dpforest.tables.features import text
+from ui import state
 from ui.explore import confirm
 from ui.explore.loaded import Loaded, changes, entries_of, of_json, over
 from ui.explore.spare import spare
 from ui.shared import tables
-from ui.shared.controls import count, is_a, stored
 from ui.shared.downloads import as_csv
 from ui.shared.page import sorry
 from ui.shared.tables import Table
@@ -51,7 +51,7 @@ def downloads(table: Table) -> None:
 
 def show(table: Table) -> None:
     """Attach a file, see what it says, and load it with a press."""
-    said = stored("loaded_said", is_a(dict), {}).get(table.schema_key)
+    said = state.LOADED.value.get(table.schema_key)
     with st.expander("Load a domain from a file", icon=":material/upload_file:"):
         st.caption(
             "The JSON of this page, or a codebook as CSV with the columns name, kind (numeric or categorical), low, "
@@ -62,7 +62,7 @@ def show(table: Table) -> None:
             "Domain or codebook",
             type=["json", "csv", "tsv", "txt"],
             max_upload_size=MAX_DOMAIN_BYTES // _MB,
-            key=f"domain_file_{count('domain_files')}",
+            key=state.DOMAIN_FILE(state.DOMAIN_FILES.value),
         )
         if file is not None:
             _offer(table, file.name, file.getvalue())
@@ -77,7 +77,7 @@ def _offer(table: Table, name: str, data: bytes) -> None:
         if (
             found.differs
             and not found.mistakes
-            and st.checkbox("Use exactly the attributes of the file, no others", key="domain_exactly")
+            and st.checkbox("Use exactly the attributes of the file, no others", key=state.DOMAIN_EXACTLY)
         ):
             found = _read(table, name, data, exactly=True)
     except (TableError, DomainError) as problem:
@@ -96,8 +96,8 @@ def _offer(table: Table, name: str, data: bytes) -> None:
         before = table.domain
         tables.edit(table, found.domain)
         after = tables.kept(before, found.domain)
-        st.session_state["loaded_said"] = {table.schema_key: (tables.fingerprint(after), changes(before, after))}
-        st.session_state["domain_files"] = count("domain_files") + 1  # the file was dealt with
+        state.LOADED.value = {table.schema_key: (tables.fingerprint(after), changes(before, after))}
+        state.DOMAIN_FILES.value += 1  # the file was dealt with
         st.rerun()
 
 

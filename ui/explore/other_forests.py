@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import numpy as np
-
-from dpforest.evaluation.repeats import Curve
-from dpforest.evaluation.stakes import Stakes
-from dpforest.plotting.curve import series
+from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.style import percent
-from ui.jobs import simulate
+from ui.jobs.results import gathered
+from ui.jobs.sweep_job import Line, SweepJob, sweep_job
 from ui.shared.epsilon import grid_with
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, as_it_comes
@@ -21,7 +18,7 @@ class OtherForests:
     """The other forests as they come, certified and by rule; simulated one by one, when somebody asks."""
 
     def __init__(self, choice: Choice) -> None:
-        self._choice, self._curves = choice, dict[str, Curve]()
+        self._choice, self._jobs = choice, dict[str, SweepJob]()
         own = choice.settings
         every = [
             as_it_comes(kind, "certified", own.epsilon, own.neighbors, delta=delta)
@@ -36,20 +33,22 @@ class OtherForests:
             return False
         other = self._left.pop(0)
         with suppress(ValueError):  # too large for this table
-            self._curves[other.name] = simulate.one_release(
-                self._choice.table, other, grid_with(self._choice.settings.epsilon)
-            )
+            job = sweep_job(self._choice.table, Line(other, grid_with(self._choice.settings.epsilon)))
+            for _ in job.work():
+                pass
+            self._jobs[other.name] = job
         return True
 
-    def sentence(self, measure: str, at: Stakes) -> str:
+    def sentence(self, measure: str, at: Headroom) -> str:
         """Which are better than guessing at the present ε, by more than luck; empty until all are known."""
         if self._left:
             return ""
         epsilon = self._choice.settings.epsilon
-        place = grid_with(epsilon).index(epsilon)
-        found = {name: float(np.mean(series(curve, measure)[0][:, place])) for name, curve in self._curves.items()}
-        better = [name for name in sorted(found, key=found.__getitem__)[::-1] if found[name] > at.floor + at.noise]
+        place, means = grid_with(epsilon).index(epsilon), dict[str, float]()
+        for name, job in self._jobs.items():
+            means[name] = float(gathered([job]).private(measure)[:, place].mean())
+        better = [name for name in sorted(means, key=means.__getitem__)[::-1] if means[name] > at.floor + at.noise]
         if not better:
             return f" None of the other forests is better than guessing at ε = {epsilon:g} either."
-        named = ", ".join(f"“{name}” {percent(found[name])}" for name in better)
-        return f" **These do learn something at ε = {epsilon:g}** (one simulated release each): {named}."
+        named = ", ".join(f"“{name}” {percent(means[name])}" for name in better)
+        return f" **These do learn something at ε = {epsilon:g}** (one simulated release each, or more): {named}."

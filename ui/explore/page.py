@@ -8,13 +8,15 @@ from typing import Final
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
+from ui import state
 from ui.explore import budget_tab, curve_panel, data_tab, first_look, headline, leaves_tab, tree_tab, welcome
-from ui.jobs import baselines, simulate
+from ui.jobs import baselines, first_release
+from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
 from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
 from ui.jobs.workers import BACKGROUND
 from ui.shared import figures, release, sidebar, tables
 from ui.shared.controls import LINKED
-from ui.shared.epsilon import choose_epsilon
+from ui.shared.epsilon import choose_epsilon, grid_with
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 
@@ -35,13 +37,12 @@ def show() -> None:
     stored = None if is_ready(settings) else first_look.stored(table, settings)
     try:
         if stored is None:
-            certificate, ledger = simulate.promise(
-                tables.fingerprint(table.domain), settings, len(table.frame), table.domain
-            )
+            certificate, ledger = promise(tables.fingerprint(table.domain), settings, len(table.frame), table.domain)
             warm_up(settings)
-            forest = simulate.simulation(table, settings)
         else:
             certificate, ledger = stored.certificate, stored.ledger
+        grid = grid_with(settings.epsilon)
+        job = sweep_job(table, Line(settings, grid), check=stored is None)
     except (DomainError, ValueError) as problem:
         sorry(problem)
         data_tab.show(choice)
@@ -53,45 +54,47 @@ def show() -> None:
         headline.broken_promise(certificate)
 
     # A first curve at once, on a machine that has nothing compiled from a file ...
-    curve = stored.curve if stored else simulate.first_curve(forest, table, settings, st.container())
+    if stored:
+        stored.into(job)
+    few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
+    result = first_release.first_releases(table, [job], few, st.container())
     level = baselines.level(table)
-    panel = curve_panel.Panel(choice, curve, ledger, level, certificate.delta)
-    numbers = headline.Figures(choice, certificate, curve, level)
+    panel = curve_panel.Panel(choice, result, ledger, level, certificate.delta)
+    numbers = headline.Figures(choice, certificate, result, level)
     if stored:
         time.sleep(AWAY)
         warm_up(settings, panel.progress)
-        forest = simulate.simulation(table, settings)
-    _tabs(choice, certificate, ledger, forest)
+    _tabs(choice, certificate, ledger, job)
     with drawn:
         figures.offer()
 
-    def beside() -> bool:
+    def other_work() -> bool:
         """The ceiling; what δ buys; then, where this forest learns nothing, which other would."""
         return level.step() or panel.look_elsewhere()
 
     # ... refined while somebody looks, until a control moves; the ceiling is fitted in between. Not behind the dialog
     # that releases, whose buttons would wait for the end of this run: closing it runs the page once more.
     if not is_asked:
-        for surer in simulate.refined(forest, curve, simulate.LAST, panel.progress, beside):
+        for surer in first_release.refined(job, result, first_release.LAST, panel.progress, other_work):
             numbers.refine(surer)
             panel.refine(surer)
         warm_up_the_rest(panel.progress)
         BACKGROUND.start_if_useful()
 
 
-def _tabs(choice: Choice, certificate, ledger, forest: simulate.Shared) -> None:
+def _tabs(choice: Choice, certificate, ledger, job: SweepJob) -> None:
     """Of four rooms the one that is open."""
-    epsilon = choice.settings.epsilon
-    tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key="tab", bind=LINKED)
+    epsilon, releases = choice.settings.epsilon, job.releases
+    tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key=state.TAB, bind=LINKED)
     if tree.open:
         with tree:
-            tree_tab.show(choice, forest.view(epsilon))
+            tree_tab.show(choice, releases.view(epsilon))
     if leaves.open:
         with leaves:
-            leaves_tab.show(choice, forest.view(epsilon))
+            leaves_tab.show(choice, releases.view(epsilon))
     if budget.open:
         with budget:
             budget_tab.show(choice, certificate, ledger)
     if data.open:
         with data:
-            data_tab.show(choice, forest)
+            data_tab.show(choice, releases)

@@ -21,6 +21,7 @@ from dpforest.tables.read_parts import (
     read_parts,
     sources,
 )
+from ui import state
 from ui.explore import bounds_hint, column_groups, public_list
 from ui.explore.confirm import EXAMPLE, check_source
 from ui.explore.questions import (
@@ -35,7 +36,7 @@ from ui.explore.questions import (
     targets,
 )
 from ui.shared import tables
-from ui.shared.controls import all_known, is_a, known, memory, stored
+from ui.shared.controls import all_known, known
 from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -88,7 +89,7 @@ def show(table: Table, *, pending: bool) -> None:
 
 
 def _key(table: Table) -> str:
-    skipped = len(stored("skipped", is_a(dict), {}).get(table.schema_key, ()))
+    skipped = len(state.SKIPPED.value.get(table.schema_key, ()))
     return f"ask_{tables.fingerprint(table.domain)[:12]}_{skipped}"
 
 
@@ -104,14 +105,14 @@ def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
     again = [AGAIN] if len(left) < table.domain.n_features else []
     options = [*questions, *others, EVERYTHING, *some, *again]
     sizes = {group: len(names) for group, names in (groups | questions).items()}
-    skipped = stored("skipped", is_a(dict), {}).get(table.schema_key, [])
+    skipped = state.SKIPPED.value.get(table.schema_key, [])
     start = next((options.index(group) for group in questions if group not in skipped), 0)
-    known(f"{key}_group", options)
+    known(state.COLUMN_GROUP(key), options)
     return st.selectbox(
         "Now about",
         options,
         start,
-        key=f"{key}_group",
+        key=state.COLUMN_GROUP(key),
         format_func=lambda g: f"{g} ({sizes[g]:,})" if sizes.get(g, 0) > 1 else g,
     )
 
@@ -125,8 +126,9 @@ def _members(table: Table, group: str, questions: dict[str, list[str]], key: str
         return [feature.name for feature in left], True
     if group == column_groups.ONE_BY_ONE:
         names = [f.name for f in left]
-        all_known(f"{key}_names", names)
-        return st.multiselect("These attributes", names, key=f"{key}_names", placeholder="Choose attributes"), False
+        all_known(state.COLUMN_NAMES(key), names)
+        chosen = st.multiselect("These attributes", names, key=state.COLUMN_NAMES(key), placeholder="Choose attributes")
+        return chosen, False
     return column_groups.groups(left)[group], False
 
 
@@ -135,7 +137,7 @@ def _chosen_again(table: Table, key: str) -> list[str]:
 
 
 def _skip(table: Table, group: str) -> None:
-    skipped = memory("skipped", dict).setdefault(table.schema_key, [])
+    skipped = state.SKIPPED.value.setdefault(table.schema_key, [])
     if set(open_questions(table.domain)) <= {*skipped, group}:
         skipped.clear()  # all were: from the start
     skipped.append(group)
@@ -169,8 +171,7 @@ def _ask(
     except DomainError as problem:
         sorry(problem)
         about = []
-    stored(f"{key}_source", is_a(str))
-    words = st.text_input("Where is this known from?", key=f"{key}_source", placeholder=EXAMPLE)
+    words = st.text_input("Where is this known from?", key=state.SOURCE(key), placeholder=EXAMPLE)
     if pending:
         st.caption("You edited the table below: apply these changes first.")
     with st.container(horizontal=True):
@@ -197,8 +198,8 @@ def _kinds(table: Table, names: Collection[str], key: str, *, of_table: bool, ag
     offered = [title for title, what in KINDS.items() if found & set(what)]
     if not offered:
         return set()
-    all_known(f"{key}_what", offered)
-    wanted = st.pills("What you say it of", offered, selection_mode="multi", default=offered, key=f"{key}_what")
+    all_known(state.STATEMENTS(key), offered)
+    wanted = st.pills("What you say it of", offered, selection_mode="multi", default=offered, key=state.STATEMENTS(key))
     return {what for title in wanted or () for what in KINDS[title]} & found
 
 
@@ -225,11 +226,9 @@ def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool)
     if how == EACH:
         return rounder
     low, high = one_range((now | rounder).values())
-    for end in ("low", "high"):
-        stored(f"{key}_{end}", is_a(float))
     left, right = st.columns(2)
-    lowest = left.number_input("Lowest", value=low, format="%g", key=f"{key}_low")
-    highest = right.number_input("Highest", value=high, format="%g", key=f"{key}_high")
+    lowest = left.number_input("Lowest", value=low, format="%g", key=state.LOWEST(key))
+    highest = right.number_input("Highest", value=high, format="%g", key=state.HIGHEST(key))
     return dict.fromkeys(names, (lowest, highest))
 
 
@@ -238,10 +237,10 @@ def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
     if len(names) == 1:
         return ONE
     choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]
-    known(f"{key}_how", choices)
+    known(state.RANGES(key), choices)
     return (
         st.segmented_control(
-            "Ranges", choices, default=first, key=f"{key}_how", label_visibility="collapsed", required=True
+            "Ranges", choices, default=first, key=state.RANGES(key), label_visibility="collapsed", required=True
         )
         or first
     )
@@ -250,19 +249,20 @@ def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
 def _whole(features: Sequence[Feature], key: str) -> bool | None:
     if not features:
         return None
-    return _WHOLE.get(_one_of("Whole numbers?", [*_WHOLE], {"yes" if f.integer else "no" for f in features}, key))
+    now = {"yes" if f.integer else "no" for f in features}
+    return _WHOLE.get(_one_of("Whole numbers?", [*_WHOLE], now, state.WHOLE(key)))
 
 
 def _missing(features: Sequence[Feature], key: str) -> str | None:
     if not features:
         return None
     now = {{"category": "own value", "refuse": "none expected"}.get(f.missing, AS_LISTED) for f in features}
-    return _RULES.get(_one_of("Missing cells", [*_RULES], now, key))
+    return _RULES.get(_one_of("Missing cells", [*_RULES], now, state.MISSING(key)))
 
 
 def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
     """A choice for all of them; where they differ now, each may stay as it is."""
     start = next(iter(now)) if len(now) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]
-    known(f"{key}_{title}", offered)
-    return st.segmented_control(title, offered, default=start, key=f"{key}_{title}", required=True) or start
+    known(key, offered)
+    return st.segmented_control(title, offered, default=start, key=key, required=True) or start

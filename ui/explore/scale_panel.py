@@ -8,6 +8,7 @@ from dpforest.plotting.scale import scale_picture
 from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.released_scale import CELLS, TOP, scale_histograms
+from ui import state
 from ui.shared.controls import known
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
@@ -29,8 +30,8 @@ def show(choice: Choice, view: ForestView) -> None:
         "scale tells it, with noise, which cells hold more, and it asks there.",
     )
     names = [feature.name for feature in numeric]
-    known("scale_of", names)
-    name = st.selectbox("Attribute", names, key="scale_of", width=420)
+    known(state.SCALE_OF, names)
+    name = st.selectbox("Attribute", names, key=state.SCALE_OF, width=420)
     place = names.index(name) if name in names else 0
     cells = scale_histograms(table.domain, split(table).X_train)[place]
     released = None if view.scale is None else view.scale.shares[place] / TOP

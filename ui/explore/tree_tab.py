@@ -15,13 +15,14 @@ from dpforest.plotting.words import ancestors, answer, question
 from dpforest.simulation.views import ForestView, NodeTable
 from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
+from ui import state
 from ui.explore import boosted_tab, rounds_tab
 from ui.explore.follow_record import choose_row, followed, points
-from ui.shared.controls import count, is_on, is_pair, known, stored, within
+from ui.shared.controls import known, within
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.tables import n_learned_from, read_by
+from ui.shared.tables import read_by
 from ui.shared.wording import plain, unbroken
 
 LEAST_DEPTH, SHALLOW = 2, 3
@@ -41,11 +42,10 @@ def show(choice: Choice, view: ForestView) -> None:
             on_click=_draw_again,
             help="Another simulated release of the same questions and records: only the noise on the leaves is new.",
         )
-        is_on("follow")
-        follow = st.toggle("Follow one record", key="follow", persist_state="session")
+        follow = st.toggle("Follow one record", key=state.FOLLOW, persist_state="session")
         row = choose_row(choice) if follow else None
     path = followed(choice, view, tree, row) if row is not None else []
-    drawn = count("noise_drawn")
+    drawn = state.NOISE_DRAWN.value
     nodes = view.nodes(tree, view.redraw(tree, drawn) if drawn else None)
     structure = _structure(choice, tree, nodes)
     _questions(choice, view, tree, nodes, structure, path)
@@ -67,13 +67,13 @@ def _questions(
             titled(f"Tree {tree + 1} of {view.trees.n_trees}{_of_class(view, tree)}: questions {where}", "Curator only")
         depth = SHALLOW
         if deepest > LEAST_DEPTH:
-            known("levels", range(LEAST_DEPTH, deepest + 1))
+            known(state.LEVELS, range(LEAST_DEPTH, deepest + 1))
             depth = st.segmented_control(
                 "Depth shown",
                 range(LEAST_DEPTH, min(deepest, MOST_LEVELS - 1) + 1),
                 default=min(SHALLOW, deepest),
                 required=True,
-                key="levels",
+                key=state.LEVELS,
                 persist_state="session",
                 format_func=lambda n: f"depth {n}",
                 label_visibility="collapsed",
@@ -122,7 +122,8 @@ def _whole_tree(
     choice: Choice, view: ForestView, tree: int, nodes: NodeTable, structure: tuple, path: list[int]
 ) -> None:
     """All levels and leaves at a glance."""
-    by_records = stored("width", WIDTHS.__contains__, WIDTHS[0]) == WIDTHS[0]
+    known(state.WIDTH, WIDTHS)
+    by_records = state.WIDTH.value in (None, WIDTHS[0])
     deepest = int(nodes.trees.level.max())
     titled(
         f"The whole tree: {plural(nodes.trees.n_leaves, 'leaf', 'leaves')} on {plural(deepest + 1, 'level')}",
@@ -151,7 +152,7 @@ def _whole_tree(
             WIDTHS,
             default=WIDTHS[0],
             required=True,
-            key="width",
+            key=state.WIDTH,
             persist_state="session",
             label_visibility="collapsed",
         )
@@ -159,7 +160,7 @@ def _whole_tree(
 
 
 def _draw_again() -> None:
-    st.session_state["noise_drawn"] = count("noise_drawn") + 1
+    state.NOISE_DRAWN.value += 1
 
 
 def _drawn_how(choice: Choice, view: ForestView) -> str:
@@ -180,7 +181,7 @@ def _flipped(nodes: NodeTable) -> str:
     full = int(np.isfinite(nodes.flip[at]).sum())
     if not full:
         return "No leaf of it has records: all its labels are pure noise."
-    drawn, turned = count("noise_drawn"), int(nodes.turned[at].sum())
+    drawn, turned = state.NOISE_DRAWN.value, int(nodes.turned[at].sum())
     this = f"In draw {drawn + 1} of the noise" if drawn else "In this release"
     return (
         f"{this} {turned:,} of its {plural(full, 'leaf', 'leaves')} with records {'has' if turned == 1 else 'have'} "
@@ -204,7 +205,7 @@ def _of_class(view: ForestView, tree: int) -> str:
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
     settings, table = choice.settings, choice.table
     by_rule = settings.certified and settings.depth == AUTO  # which goes by a noisy number of records
-    asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, n_learned_from(table))[0]
+    asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, len(table.frame))[0]
     if deepest >= asked or FORESTS[settings.kind].is_fitted_anew:
         return ""
     return (
@@ -216,8 +217,8 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
 def choose_tree(view: ForestView) -> int:
     """Index of the tree to look at, the same in every tab."""
     n_trees = view.trees.n_trees
-    within("tree", 1, n_trees)
-    number = st.number_input("Tree", 1, n_trees, key="tree", persist_state="session", width=130)
+    within(state.TREE, 1, n_trees)
+    number = st.number_input("Tree", 1, n_trees, key=state.TREE, persist_state="session", width=130)
     return min(max(int(number), 1), n_trees) - 1
 
 
@@ -228,15 +229,15 @@ def _clicked(key: str, structure: tuple) -> None:
 
 def _look_at(structure: tuple, node: int) -> None:
     """Start the drawing at a node, for as long as the tree has these questions."""
-    st.session_state["focus"] = (structure, node)
+    state.FOCUS.value = (structure, node)
 
 
-def _read_on(structure: tuple, key: str, nodes: list[int]) -> bool:
+def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
     """Show the chosen node. Drop a choice that belongs to the previous tree, which the browser still shows."""
-    node = stored(key, lambda value: type(value) is int and value in nodes)
-    if node is not None:
-        _look_at(structure, node)
-    return node is not None
+    is_of_this_tree = not known(key, nodes) and key.value is not None
+    if is_of_this_tree:
+        _look_at(structure, key.value)
+    return is_of_this_tree
 
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
@@ -248,11 +249,11 @@ def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
 
 def _root(structure: tuple, nodes: NodeTable) -> int:
     """Node the focus drawing starts at; a leaf that was clicked is shown below its parent."""
-    looked_at, node = stored("focus", is_pair, (None, 0))
+    looked_at, node = state.FOCUS.value
     if looked_at != structure:
         return 0
     if type(node) is not int or not 0 <= node < nodes.trees.n_nodes:
-        del st.session_state["focus"]
+        state.FOCUS.pop()
         return 0
     return int(nodes.trees.parent[node]) if nodes.trees.kind[node] == LEAF else node
 
@@ -282,7 +283,7 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
     most = np.sort(below[np.argsort(-nodes.counts[below].sum(axis=1), kind="stable")[:MOST_ANSWERS]]).tolist()
     if not most:
         return
-    key = f"down_{root}"
+    key = state.DOWN(root)
 
     known(key, most)
 
@@ -305,11 +306,11 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
     if len(inner) < 2:
         return
     largest = inner[np.argsort(-nodes.counts[inner].sum(axis=1), kind="stable")[:MOST_QUESTIONS]]
-    known("to_node", options := np.sort(largest).tolist())
+    known(state.TO_NODE, options := np.sort(largest).tolist())
 
     def go() -> None:
-        if _read_on(structure, "to_node", options):
-            st.session_state["to_node"] = None  # a later click may go elsewhere
+        if _read_on(structure, state.TO_NODE, options):
+            state.TO_NODE.value = None  # a later click may go elsewhere
 
     def named(node: int) -> str:
         asked = _unescaped(question(tree, view.domain, node))  # a select box shows its options as they are
@@ -319,7 +320,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
         "Read from a question",
         options,
         None,
-        key="to_node",
+        key=state.TO_NODE,
         on_change=go,
         format_func=named,
         placeholder=f"Choose one of {plural(len(options), 'question')}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.shared.controls import is_on
+from ui import state
 
 
 def line() -> None:
@@ -12,7 +12,7 @@ def line() -> None:
 
     A room with a projector is not new here, and needs the place for the curve.
     """
-    if is_on("welcomed") or is_on("present"):
+    if state.WELCOMED.value or state.PRESENT.value:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="welcome"):
         st.markdown("New here?", width="content")
@@ -23,4 +23,4 @@ def line() -> None:
 
 
 def _end() -> None:
-    st.session_state["welcomed"] = True
+    state.WELCOMED.value = True

@@ -13,14 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from dpforest.evaluation.headroom import effective_n
 from dpforest.evaluation.nonprivate import NonprivateModels, guessing, metrics_of
-from dpforest.evaluation.repeats import Curve
-from dpforest.evaluation.stakes import Stakes, rows_behind, stakes
-from dpforest.plotting.curve import series
 from dpforest.simulation.splits import Split, split_labels
 from dpforest.tables.domain import Domain
 from ui.jobs.job import Job
-from ui.jobs.sweep import splits_of
+from ui.jobs.sweep_job import splits_of
 from ui.shared import cache
 from ui.shared.tables import Table, fingerprint, split
 
@@ -120,8 +118,8 @@ def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
 
 
 def rows(levels: list[Baselines], measure: str) -> float:
-    """As many rows as make an accuracy as sure as this measure is here (`stakes.rows_behind`)."""
-    return sum(rows_behind(measure, one.labels) for one in levels)
+    """As many rows as make an accuracy as sure as this measure is here (`headroom.effective_n`)."""
+    return sum(effective_n(measure, one.labels) for one in levels)
 
 
 def floor(levels: list[Baselines], measure: str) -> float | None:
@@ -132,27 +130,3 @@ def floor(levels: list[Baselines], measure: str) -> float | None:
         "auc": lambda one: 0.5,
     }.get(measure)
     return None if of_one is None else float(np.mean([of_one(one) for one in levels]))
-
-
-def engine_measure(of_curve: str) -> str:
-    """The engine's name of a measure of a curve."""
-    return {"balanced": "balanced_accuracy"}.get(of_curve, of_curve)
-
-
-def ceiling_of(curve: Curve, measure: str, own_level: Baselines) -> tuple[str, float] | None:
-    """Name and figure of the best model without privacy, the forest's own among them; None while some are fitted.
-
-    Parameters
-    ----------
-    measure : {"accuracy", "balanced"}
-    """
-    others = best([own_level], engine_measure(measure))
-    nonprivate = float(np.mean(series(curve, measure)[1]))
-    return None if others is None else max(others, (THIS_FOREST, nonprivate), key=lambda item: item[1])
-
-
-def stakes_of(curve: Curve, measure: str, own_level: Baselines) -> Stakes:
-    """What there is to lose by a measure of a curve."""
-    private, nonprivate, guessed = series(curve, measure)
-    others = best([own_level], engine_measure(measure))
-    return stakes(private, nonprivate, guessed, rows([own_level], engine_measure(measure)), best=others and others[1])

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ui.jobs.sweep import Line
+from ui import state
+from ui.jobs.sweep_job import Line
 from ui.shared import boost_controls
-from ui.shared.controls import LINKED, is_on
+from ui.shared.controls import LINKED
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, Settings, as_it_comes
 from ui.shared.tables import Table
@@ -17,8 +18,7 @@ from ui.shared.tables import Table
 
 def delta_control() -> bool:
     """Whether forests that can be had with a weaker promise are shown with it as well."""
-    is_on("also_delta")
-    return bool(st.toggle("Also with δ = 10⁻⁶", key="also_delta", bind=LINKED, help=ALLOW_DELTA.sentence))
+    return bool(st.toggle("Also with δ = 10⁻⁶", key=state.ALSO_DELTA, bind=LINKED, help=ALLOW_DELTA.sentence))
 
 
 def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, delta: bool = False) -> list[Line]:

@@ -11,13 +11,15 @@ from typing import Final
 
 import streamlit as st
 
+from ui import state
+
 LOOK = 0.1  # seconds after which a script that waits looks whether a control was moved meanwhile
 TURN = 0.3  # seconds that awaited work may take before it lets other awaited work go first
 
 
 def look_up() -> None:
     """End this run of the page if a control was moved: Streamlit looks whenever its state is asked for something."""
-    _ = "moved" in st.session_state
+    _ = state.STOPPED in st.session_state
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui.shared.controls import is_on, is_pair, stored
+from ui import state
 
 
 class TimeBudget:
@@ -23,12 +23,12 @@ class TimeBudget:
 
     def pause_if_over(self, seconds: float) -> None:
         """Between two pieces, after so many seconds more: the page is drawn again with what there is."""
-        before = stored("worked", is_pair)  # a page that is drawn anew in between goes on counting
+        before = state.WORKED.value  # a page that is drawn anew in between goes on counting
         worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
-        st.session_state["worked"] = (self._key, worked)
-        if worked > self._seconds and st.session_state.get("patient") != self._key:
-            st.session_state.update(stopped=self._key, paused=True)
-            st.session_state.pop("worked")
+        state.WORKED.value = (self._key, worked)
+        if worked > self._seconds and state.PATIENT.value != self._key:
+            state.STOPPED.value, state.PAUSED.value = self._key, True
+            state.WORKED.pop()
             st.rerun()
 
 
@@ -36,9 +36,9 @@ class TimeBudget:
 def stoppable(key: object, place) -> Iterator[Any]:
     """Place for progress bars next to a stop button; None once somebody, or the time budget, stopped the work."""
     frame = place.empty()
-    if st.session_state.get("stopped") == key:
+    if state.STOPPED.value == key:
         with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
-            paused = is_on("paused")
+            paused = state.PAUSED.value
             st.caption(
                 "Paused, to spare this machine: not all releases are simulated yet." if paused else "Stopped.",
                 width="content",
@@ -48,12 +48,16 @@ def stoppable(key: object, place) -> Iterator[Any]:
         return
     with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
         bar = st.container(width=340)
-        st.button("Stop", key="stop", on_click=lambda: st.session_state.update(stopped=key, paused=False))
+        st.button("Stop", key="stop", on_click=_stop, args=(key,))
     yield bar
     frame.empty()
 
 
+def _stop(key: object) -> None:
+    state.STOPPED.value, state.PAUSED.value = key, False
+
+
 def _go_on(key: object) -> None:
     """To the end, however long it takes."""
-    st.session_state.pop("stopped", None)
-    st.session_state["patient"] = key
+    state.STOPPED.pop()
+    state.PATIENT.value = key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 
@@ -9,8 +10,8 @@ import numpy as np
 import streamlit as st
 
 import dpforest
-from dpforest.evaluation.greedy_simulation import simulation_for
 from dpforest.simulation.splits import split_table
+from dpforest.simulation.sweep import simulation_for
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
 from ui.server.streamlit_patches.process import freeze_what_stays
@@ -95,8 +96,9 @@ def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray
     settings = Settings(kind, mode, 1.0, 3, 3, "add-remove")
     estimator = settings.estimator()
     domain = estimator.reading_domain(domain)
-    tiny = simulation_for(estimator, domain, split_table(domain, X, y), epsilons=(1.0,))
-    tiny.add_repeat()
+    tiny = simulation_for(estimator, domain, split_table(domain, X, y))
+    for _ in tiny.pieces((1.0, math.inf)):
+        pass
     tiny.view(1.0)
 
 

@@ -7,12 +7,12 @@ from typing import Final
 import streamlit as st
 
 from dpforest.tables.features import plural
+from ui import state
 from ui.learn import progress, show_of_hands
 from ui.learn.rooms import ENDS_AFTER, LEAST_DRAWN, Refused, Rooms
 from ui.learn.step import Step
 from ui.learn.steps import STEPS
 from ui.server.browser_cookie import this_browser
-from ui.shared.controls import is_a, stored
 from ui.shared.page import sorry
 from ui.shared.wording import unbroken
 
@@ -27,11 +27,11 @@ ROOMS: Final = Rooms()  # all rooms of this server; not in a cache of Streamlit,
 
 def led() -> tuple[str, str] | None:
     """Letters of the room that this page leads, and the token of its browser. No address contains the token."""
-    code = st.query_params.get(ROOM) or stored("led_room", is_a(str))
+    code = st.query_params.get(ROOM) or state.LED_ROOM.value
     browser = this_browser() if code else None
     if not code or browser is None or not ROOMS.leads(code, browser):
         return None
-    st.session_state["led_room"] = code  # a visit to another page empties the address
+    state.LED_ROOM.value = code  # a visit to another page empties the address
     st.query_params[ROOM] = code
     return code, browser
 
@@ -47,7 +47,7 @@ def resume() -> None:
 
     A pupil may get the teacher to open a link that names a step and shows its answer. The class must not follow it.
     """
-    is_new = stored("page_drawn", is_a(str)) != progress.TITLE
+    is_new = state.PAGE_DRAWN.value != progress.TITLE
     room = led() if is_new else None
     if room is None or (seen := ROOMS.seen(room[0])) is None:
         return
@@ -84,8 +84,7 @@ def offer(step: Step) -> None:
                 "read files."
             )
         st.button("Open a room", type="primary", on_click=_open)
-        if why := stored("no_room", is_a(str), ""):
-            del st.session_state["no_room"]
+        if why := state.NO_ROOM.pop():
             sorry(why)
 
 
@@ -139,8 +138,8 @@ def phone(code: str) -> None:
     st.markdown(unbroken(f"**{step.question}**"))
     names, mine = list(step.lettered), ROOMS.answer_of(code, browser, seen.step)
     why_not = _why_not_joined(code, browser)
-    key = f"vote_{code}_{seen.step}"
-    st.session_state[key] = None if mine is None else names[mine]  # the counted answer, in all tabs of this browser
+    key = state.VOTE(code, seen.step)
+    key.value = None if mine is None else names[mine]  # the counted answer, in all tabs of this browser
     st.radio(
         step.question,
         names,
@@ -151,7 +150,7 @@ def phone(code: str) -> None:
         on_change=_take,
         args=(key, code, seen.step, names),
     )
-    if st.session_state.pop("too_late", False) is True:
+    if state.TOO_LATE.pop():
         st.caption("Your answer came too late, so it was not counted.")
     if seen.shown:
         _shown(step, mine)
@@ -174,11 +173,11 @@ def _why_not_joined(code: str, browser: str | None) -> str:
     return ""
 
 
-def _take(key: str, code: str, step: int, names: list[str]) -> None:
-    browser, answer = this_browser(), st.session_state[key]
+def _take(key: state.Key, code: str, step: int, names: list[str]) -> None:
+    browser, answer = this_browser(), key.value
     if browser is not None and answer in names:
         is_counted = ROOMS.vote(code, browser, step, names.index(answer), n_answers=len(names))
-        st.session_state["too_late"] = not is_counted
+        state.TOO_LATE.value = not is_counted
 
 
 def _shown(step: Step, mine: int | None) -> None:
@@ -194,12 +193,12 @@ def _shown(step: Step, mine: int | None) -> None:
 
 def _open() -> None:
     if (browser := this_browser()) is None:
-        st.session_state["no_room"] = NO_COOKIE
+        state.NO_ROOM.value = NO_COOKIE
         return
     try:
-        st.session_state["led_room"] = ROOMS.open(browser, st.context.ip_address or "")
+        state.LED_ROOM.value = ROOMS.open(browser, st.context.ip_address or "")
     except Refused as why:
-        st.session_state["no_room"] = str(why)
+        state.NO_ROOM.value = str(why)
     else:
         progress.hands().clear()
 
@@ -207,7 +206,7 @@ def _open() -> None:
 def _close() -> None:
     if (room := led()) is not None:
         ROOMS.close(*room)
-    st.session_state.pop("led_room", None)
+    state.LED_ROOM.pop()
     st.query_params.pop(ROOM, None)
 
 

@@ -8,12 +8,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.plotting.lesson import enlarged
+from ui import state
 from ui.learn import class_mode, lesson_charts, progress, show_of_hands
 from ui.learn.step import Step
 from ui.learn.steps import FOOTER, STEPS
 from ui.server.streamlit_patches import styles
 from ui.shared import figures
-from ui.shared.controls import LINKED, count, is_on, known
+from ui.shared.controls import LINKED, known
 from ui.shared.link import copy_link
 from ui.shared.page import badge, chart, sorry
 from ui.shared.wording import unbroken
@@ -87,8 +88,8 @@ def _row() -> DeltaGenerator:
 def _picture(step: Step, shown: bool) -> None:
     place = st.container()
     at = _control(step, shown)
-    fig, alt, below = lesson_charts.draw(step.key, at, shown, count("lesson_again"))
-    fig = enlarged(fig) if is_on("present") else fig
+    fig, alt, below = lesson_charts.draw(step.key, at, shown, state.LESSON_AGAIN.value)
+    fig = enlarged(fig) if state.PRESENT.value else fig
     chart(fig, alt, place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
     if below:
         st.markdown(_unbroken(below))
@@ -119,13 +120,13 @@ def _control(step: Step, shown: bool) -> str:
 
 
 def _draw_again() -> None:
-    st.session_state["lesson_again"] = count("lesson_again") + 1
+    state.LESSON_AGAIN.value += 1
 
 
 def _asked(step: Step) -> None:
     st.markdown(_unbroken(f"**Predict first.** {step.question}"))
-    known(f"predict_{step.key}", [None, *step.lettered])
-    answer = st.radio(step.question, list(step.lettered), None, key=f"predict_{step.key}", label_visibility="collapsed")
+    known(key := state.PREDICTION(step.key), [None, *step.lettered])
+    answer = st.radio(step.question, list(step.lettered), None, key=key, label_visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=progress.reveal, args=(step, answer))
         st.button("Show without guessing", type="tertiary", on_click=progress.reveal, args=(step, None))

@@ -9,18 +9,19 @@ from typing import Any, Final
 
 import streamlit as st
 
+from ui import state
 from ui.learn.step import Step
 from ui.learn.steps import STEPS
-from ui.shared.controls import is_a, memory, stored
 
 NUMBERS: Final = [str(i) for i in range(len(STEPS))]
 TITLE: Final = "Lesson"
-STEP, AT, SHOWN = "step", "at", "shown"  # in the link
+STEP, AT = state.STEP, state.AT
+SHOWN: Final = "shown"  # in the link, as those are
 
 
 def take_the_link() -> None:
     """What a link asks for, where somebody has just come to the page; to be called before any control is drawn."""
-    if stored("page_drawn", is_a(str)) == TITLE:
+    if state.PAGE_DRAWN.value == TITLE:
         return
     sentences, asked = [], st.query_params.get(STEP, NUMBERS[0])
     step = STEPS[int(asked) if asked in NUMBERS else 0]
@@ -58,15 +59,14 @@ def hands() -> dict[str, list[int]]:
 
 def go_to(number: int) -> None:
     """Open another step."""
-    st.session_state[STEP] = NUMBERS[number]
+    STEP.value = NUMBERS[number]
     start_control()
 
 
 def start_control() -> None:
     """The control of a step that is opened stands where it starts."""
-    number = stored(STEP, NUMBERS.__contains__)
-    if number is not None:
-        st.session_state[AT] = STEPS[int(number)].control.start
+    if (number := STEP.value) in NUMBERS:
+        AT.value = STEPS[int(number)].control.start
 
 
 def reveal(step: Step, answer: str | None) -> None:
@@ -86,4 +86,4 @@ def into_link(step: Step) -> None:
 
 
 def _memory() -> dict[str, Any]:
-    return memory("lesson", dict)
+    return state.LESSON.value

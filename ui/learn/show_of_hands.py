@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from ui import state
 from ui.learn import progress
 from ui.learn.step import LETTERS, Step
 from ui.shared.controls import within
@@ -20,9 +21,9 @@ def count(step: Step) -> None:
     with st.popover("Count hands"):
         st.caption("How many hands for each answer? The bars come when you reveal. Nothing is stored.")
         for i in range(len(step.answers)):
-            within(f"hands_{step.key}_{i}", 0, MOST)
+            within(state.HANDS(step.key, i), 0, MOST)
         typed = [
-            st.number_input(name, 0, MOST, n, key=f"hands_{step.key}_{i}")
+            st.number_input(name, 0, MOST, n, key=state.HANDS(step.key, i))
             for i, (name, n) in enumerate(zip(step.lettered, before, strict=True))
         ]
     progress.hands()[step.key] = [int(n) for n in typed]

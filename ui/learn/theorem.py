@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpforest.plotting.theory import tick_text
+from ui import state
 from ui.shared.controls import LINKED, known
 from ui.shared.page import Badge
 from ui.shared.sidebar import choose_table
@@ -79,6 +80,7 @@ def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
 ) -> Any:
     """A slider over listed values, in the link; it keeps its place while another theorem is looked at."""
+    key = state.THEORY(key)
     known(key, options)
     value = st.select_slider(
         label, options, start, format_func=text or _short, key=key, bind=LINKED, help=help, persist_state="session"
@@ -111,6 +113,7 @@ def present_table(*, two_classes: bool) -> Table | Shown:
 
 def choose(label: str, options: Sequence[str], key: str, help: str) -> str:
     """A choice of a few, in the link."""
+    key = state.THEORY(key)
     known(key, options)
     value = st.segmented_control(
         label, options, default=options[0], required=True, key=key, bind=LINKED, help=help, persist_state="session"

@@ -44,10 +44,10 @@ MOST = 2.0  # efficiency of a node
 
 def consistency() -> Shown:
     """Theorem 1 of Bai and others."""
-    b = pick("B₁ = B₂", [0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20], 1, "theory_temperature",
+    b = pick("B₁ = B₂", [0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20], 1, "temperature",
              "Temperature: at 0 splits are drawn evenly, at large ones the best is nearly always drawn.")  # fmt: skip
-    d = pick("Features", [1, 2, 5, 6, 10, 20, 50, 100], 10, "theory_dimensions", "How many the table has.")
-    q = pick("Levels", LEVELS, 15, "theory_cell_levels", "Splits on the way to a cell.", lambda v: f"{v:,}")
+    d = pick("Features", [1, 2, 5, 6, 10, 20, 50, 100], 10, "dimensions", "How many the table has.")
+    q = pick("Levels", LEVELS, 15, "cell_levels", "Splits on the way to a cell.", lambda v: f"{v:,}")
     x = np.unique(np.logspace(0, 6, 121).round())
     here, halves = side_left(q, d, b, b), levels_to_halve(d, b, b)
     bound = theory_chart(
@@ -117,7 +117,7 @@ def tree() -> Shown:
         return table
     measures, on = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
-    q = pick("Levels", list(range(1, DEEP + 1)), 6, "theory_levels", "All leaves of a level are split.")
+    q = pick("Levels", list(range(1, DEEP + 1)), 6, "levels", "All leaves of a level are split.")
     guessing, x = measures["guessing"], list(range(DEEP + 1))
     curves = {name: [tree_error_bound(edge, [alpha] * n, name) for n in x] for name in RULES}
     here = curves[rule][q]
@@ -174,7 +174,7 @@ def added() -> Shown:
         "Trees",
         BOOSTED,
         20,
-        "theory_added",
+        "added",
         "Added up, each one fitted to what the others got wrong.",
         lambda v: f"{v:,}",
     )
@@ -182,7 +182,7 @@ def added() -> Shown:
         "Mean weight of a row",
         [0.05, 0.1, 0.2, 0.3, 0.4, 0.5],
         0.5,
-        "theory_weight",
+        "weight",
         "½ at the start. It falls as rows are got right, and the bound with it.",
     )
     guessing, x = measures["guessing"], np.unique(np.logspace(0, 5, 201).round())
@@ -240,8 +240,8 @@ def added() -> Shown:
 def splits() -> Shown:
     """Theorem 13 of Nock and Henecka."""
     epsilon = choose_epsilon(others=False)
-    n = pick("Rows", ROWS, 32_561, "theory_split_rows", "How many the table has. Adult has 32,561.", size_text)
-    edge = pick("Edge γ", EDGES, 0.5, "theory_split_edge", "What the best tests of each node have.")
+    n = pick("Rows", ROWS, 32_561, "split_rows", "How many the table has. Adult has 32,561.", size_text)
+    edge = pick("Edge γ", EDGES, 0.5, "split_edge", "What the best tests of each node have.")
     constant = calibration_constant(edge)
     x = np.logspace(3, 12, 181)
     needed, enough = efficiency_needed(n, epsilon, constant), rows_for_efficiency(epsilon, constant)
@@ -282,15 +282,15 @@ def _without(measured_error: float, bound: float) -> str:
 
 
 def _boosting() -> tuple[str, float, float]:
-    rule = choose("Bound", RULES, "theory_rule", "As the paper has it; or derived by us, from less.")
+    rule = choose("Bound", RULES, "rule", "As the paper has it; or derived by us, from less.")
     edge = pick(
         "Edge γ",
         EDGES,
         0.5,
-        "theory_edge",
+        "edge",
         "By how much the shares of the two classes that a test sends one way differ.",
     )
-    alpha = pick("α", ALPHAS, 1.0, "theory_boosting_alpha", "1: Matsushita’s loss. 0: the 0/1 loss.")
+    alpha = pick("α", ALPHAS, 1.0, "boosting_alpha", "1: Matsushita’s loss. 0: the 0/1 loss.")
     return rule, edge, alpha
 
 

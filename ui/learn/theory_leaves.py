@@ -27,8 +27,8 @@ CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 
 def untested() -> Shown:
     """Theorem 2 of Fletcher and Islam."""
-    s = pick("Numeric features", list(range(1, 31)), 10, "theory_features", "How many the table has.")
-    depth = pick("Depth", list(range(DEEPEST + 1)), 7, "theory_path_depth", "Questions on a path from root to leaf.")
+    s = pick("Numeric features", list(range(1, 31)), 10, "features", "How many the table has.")
+    depth = pick("Depth", list(range(DEEPEST + 1)), 7, "path_depth", "Questions on a path from root to leaf.")
     x = list(range(DEEPEST + 1))
     expected, drawn = [untested_features(s, d) for d in x], _drawn(s)
     rule = fletcher_islam_depth(s, 0, "theorem", most=None)
@@ -74,10 +74,10 @@ def empty() -> Shown:
         "Trees that share the rows",
         [int(k) for k in measures[str(depths[0])]],
         100,
-        "theory_sharing",
+        "sharing",
         "Each row goes to one tree, drawn for it alone.",
     )
-    depth = pick("Depth", depths, depths[len(depths) // 2], "theory_leaf_depth", "Questions on a path.")
+    depth = pick("Depth", depths, depths[len(depths) // 2], "leaf_depth", "Questions on a path.")
     cells = [measures[str(d)][str(n_trees)] for d in depths]
     expected, counted = [c["expected"] for c in cells], [c["counted"] for c in cells]
     cell = cells[depths.index(depth)]
@@ -135,8 +135,8 @@ def chance_down(p: float) -> str:
 def floor() -> Shown:
     """The least flip rate of any rule that keeps ε, and what rules do."""
     epsilon = choose_epsilon(others=False)
-    classes = pick("Classes", list(range(2, 11)), 2, "theory_classes", "How many labels there are.")
-    lead = pick("Lead, in rows", list(range(31)), 3, "theory_lead", "All rows of the leaf are of one class: so many.")
+    classes = pick("Classes", list(range(2, 11)), 2, "classes", "How many labels there are.")
+    lead = pick("Lead, in rows", list(range(31)), 3, "lead", "All rows of the leaf are of one class: so many.")
     leads = np.arange(31)
     low, certified, paper = floor_and_rules(epsilon, classes, leads)
     drawn = _labels_drawn(epsilon, classes)

@@ -23,7 +23,7 @@ TARGET = 0.1  # error that boosting is to reach
 def moves() -> Shown:
     """Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka, and what is exact."""
     alpha = _alpha()
-    n = pick("Rows", ROWS, 1000, "theory_loss_rows", "How many rows there are, with the one that is added.", size_text)
+    n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are, with the one that is added.", size_text)
     exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     printed = [float(m_alpha(a).published_sensitivity(n)) for a in ALPHAS]
     bound = exact[ALPHAS.index(alpha)]
@@ -66,8 +66,8 @@ def moves() -> Shown:
 def mixture() -> Shown:
     """The Mα-loss: from the 0/1 loss to Matsushita's."""
     alpha = _alpha()
-    n = pick("Rows", ROWS, 1000, "theory_loss_rows", "How many rows there are.", size_text)
-    edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.5, "theory_edge",
+    n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are.", size_text)
+    edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.5, "edge",
                 "By how much the classes’ shares that a test sends one way differ, in every leaf.")  # fmt: skip
     levels = [levels_for_error(edge, a, TARGET, "derived") for a in ALPHAS[1:]]
     moved = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
@@ -152,7 +152,7 @@ def _loss_alt(alpha: float) -> str:
 
 
 def _alpha() -> float:
-    return pick("α", ALPHAS, 0.5, "theory_alpha", "0: the 0/1 loss. 1: Matsushita’s loss.", lambda v: f"{v:g}")
+    return pick("α", ALPHAS, 0.5, "alpha", "0: the 0/1 loss. 1: Matsushita’s loss.", lambda v: f"{v:g}")
 
 
 @cache.for_everybody(data=True, max_entries=16)

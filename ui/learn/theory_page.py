@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui import state
 from ui.learn import theory_growth, theory_leaves, theory_loss, theory_votes
 from ui.learn.theorem import Shown, Theorem
 from ui.shared import figures
-from ui.shared.controls import LINKED, is_a, known, stored
+from ui.shared.controls import LINKED, known
 from ui.shared.epsilon import LEAST, MOST
 from ui.shared.link import copy_link
 from ui.shared.page import chart, titled
@@ -44,7 +45,7 @@ def show() -> None:
     st.markdown(HEAD)
     panel = PANELS[_chosen()]
     st.markdown(f"##### {panel.claim}", anchors=False)
-    verdict = st.container(border=True, key="theory_says")
+    verdict = st.container(border=True, key="says")
     controls, picture = st.columns([1, 2], gap="large")
     with controls:
         shown = panel.show()
@@ -60,16 +61,16 @@ def show() -> None:
 
 
 def _chosen() -> str:
-    asked = st.query_params.get("theorem")
+    asked = st.query_params.get(state.THEOREM)
     if asked is not None and asked not in PANELS:
-        st.session_state["theorem_asked"] = asked
-    known("theorem", PANELS)
+        state.ASKED(state.THEOREM).value = asked
+    known(state.THEOREM, PANELS)
     names = list(PANELS)
     name = st.selectbox(
-        "Theorem", names, key="theorem", bind=LINKED, on_change=lambda: st.session_state.pop("theorem_asked", None)
+        "Theorem", names, key=state.THEOREM, bind=LINKED, on_change=lambda: state.ASKED(state.THEOREM).pop()
     )
     name = name if name in PANELS else names[0]
-    if other := stored("theorem_asked", is_a(str)):
+    if other := state.ASKED(state.THEOREM).value:
         st.caption(f"The link asks for a theorem “{plain(other, 40)}”, which is not here; shown is “{name}”.")
     return name
 
@@ -77,7 +78,7 @@ def _chosen() -> str:
 def _link_asks() -> None:
     """Of an ε in the link that is none, where no slider of ε has told it."""
     asked = st.query_params.get("eps")
-    if asked is None or _is_epsilon(asked) or stored("eps_asked", is_a(str)):
+    if asked is None or _is_epsilon(asked) or state.ASKED(state.EPSILON).value:
         return
     st.caption(
         f"The link asks for ε = {plain(asked, 20)}, which is no number from {LEAST:g} to {MOST:g}; here nothing goes "

@@ -47,12 +47,12 @@ def votes() -> Shown:
     if isinstance(table, Shown):
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
-    k = pick("Trees", TREES, 101, "theory_votes", "How many random trees vote.", lambda v: f"{v:,}")
+    k = pick("Trees", TREES, 101, "votes", "How many random trees vote.", lambda v: f"{v:,}")
     confidence = pick(
         "Confidence",
         [0.5, 0.8, 0.9, 0.95, 0.99, 0.999],
         0.95,
-        "theory_confidence",
+        "confidence",
         "The theorem may fail if the trees are drawn unluckily: this often it does not.",
         lambda v: f"{100 * v:g} %",
     )
@@ -135,23 +135,23 @@ def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> 
 def private() -> Shown:
     """Theorem 5.6 of Bojarski and others."""
     epsilon = choose_epsilon(others=False)
-    n = pick("Rows", ROWS, 30_000, "theory_rows", "How many rows the table has.", size_text)
-    k = pick("Trees", PROOF_TREES, 521, "theory_proof_trees", "They share ε.", lambda v: f"{v:,}")
-    depth = pick("Depth", list(range(1, 11)), 3, "theory_proof_depth", "Questions on a path.")
-    d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "theory_slack",
+    n = pick("Rows", ROWS, 30_000, "rows", "How many rows the table has.", size_text)
+    k = pick("Trees", PROOF_TREES, 521, "proof_trees", "They share ε.", lambda v: f"{v:,}")
+    depth = pick("Depth", list(range(1, 11)), 3, "proof_depth", "Questions on a path.")
+    d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "slack",
              "How far votes may be off. More slack: likelier to hold, and a weaker bound.")  # fmt: skip
     parts = pick(
         "K: leaves given up below 1/K of the mean",
         [5, 10, 20, 40, 80, 160],
         20,
-        "theory_leaf_share",
+        "leaf_share",
         "Larger: fewer rows are given up, but smaller leaves have to withstand the noise.",
     )
     e = pick(
         "Error of a tree",
         [0.0, 0.01, 0.02, 0.05, 0.1, 0.2],
         0.02,
-        "theory_tree_error",
+        "tree_error",
         "On average over all random trees, without noise.",
         lambda v: f"{100 * v:g} %",
     )
@@ -222,12 +222,12 @@ def noisy() -> Shown:
         return table
     measures, name = of_table("noisy_votes", table), plain(table.short_title, 40)
     sizes = [int(k) for k in measures]
-    k = pick("Trees", sizes, 101, "theory_noisy_trees", "How many vote.")
+    k = pick("Trees", sizes, 101, "noisy_trees", "How many vote.")
     p = pick(
         "Each is right with probability",
         CHANCES,
         0.6,
-        "theory_chance",
+        "chance",
         "On any row, by itself.",
         lambda v: f"{100 * v:g} %",
     )

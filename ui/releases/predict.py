@@ -21,10 +21,10 @@ from dpforest.tables.encoding import quoted
 from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
+from ui import state
 from ui.server import uploads
 from ui.shared import cache, figures, tables
 from ui.shared.attribute_effects import attributes
-from ui.shared.controls import is_on, is_pair, stored
 from ui.shared.downloads import as_csv
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import Badge, sorry, titled
@@ -115,14 +115,13 @@ def _badge(forest: ReleasedForest, from_file: bool) -> Badge:
 
 def explain(forest: ReleasedForest, *, from_file: bool) -> None:
     """What moves its scores, for a forest that adds them up: it follows from the file alone."""
-    is_on("explained")
-    if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key="explained"):
+    if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key=state.EXPLAINED):
         return
-    kept, scores = stored("scores_of", is_pair, (None, None))  # computed once for each forest
+    kept, scores = state.SCORES_OF.value  # computed once for each forest
     try:
         if kept is not forest:
             scores = AddedScores.of(forest)
-            st.session_state["scores_of"] = forest, scores
+            state.SCORES_OF.value = forest, scores
         attributes(scores, _badge(forest, from_file))
     except ValueError as problem:
         sorry(problem)
@@ -158,7 +157,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     """Read a CSV against the forest's own domain and predict every row."""
     st.markdown("##### Predict new rows", anchors=False)
     file = st.file_uploader(
-        "New rows (CSV)", type=["csv", "tsv", "txt", "data"], max_upload_size=MAX_UPLOAD_MB, key="new_rows"
+        "New rows (CSV)", type=["csv", "tsv", "txt", "data"], max_upload_size=MAX_UPLOAD_MB, key=state.NEW_ROWS
     )
     if file is None:
         st.caption(f"Columns are matched by name; further columns are kept and not used. {uploads.shortage()}")

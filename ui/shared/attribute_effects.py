@@ -12,6 +12,7 @@ from scipy.stats import norm
 from dpforest.explain import AddedScores
 from dpforest.plotting import rounds as pictures
 from dpforest.plotting.style import flip_percent
+from ui import state
 from ui.shared.controls import known
 from ui.shared.page import Badge, chart, titled
 from ui.shared.wording import plain
@@ -50,13 +51,13 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
         )
     titled("The effect of one attribute", badge_kind, help=_EFFECT)
     order = [names[i] for i in np.argsort(-shares, kind="stable")]
-    known("effect_of", order)
+    known(state.EFFECT_OF, order)
     with st.container(horizontal=True):
-        name = st.selectbox("Attribute", order, key="effect_of", width=420)
+        name = st.selectbox("Attribute", order, key=state.EFFECT_OF, width=420)
         label = domain.classes[-1]
         if domain.n_classes > 2:
-            known("effect_on", domain.classes)
-            label = st.selectbox("Score of", domain.classes, key="effect_on", width=240)
+            known(state.EFFECT_ON, domain.classes)
+            label = st.selectbox("Score of", domain.classes, key=state.EFFECT_ON, width=240)
     place, of_class = names.index(name), domain.classes.index(label)
     codes = pictures.codes_shown(domain.features[place])
     scores, noise = added.effect(place, codes)

@@ -9,6 +9,7 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.boost_spec import DECAY
+from ui import state
 from ui.shared.controls import LINKED, follow, known, select, within
 from ui.shared.page import chart
 from ui.shared.tables import Table
@@ -39,23 +40,23 @@ def alpha(mode: str, depth: int) -> Any:
     name = select(
         "α: how questions are judged",
         names,
-        "alphas",
+        state.ALPHAS,
         "α mixes two ways to judge a question. At 0 it counts records that are got right, which one record "
         "changes little, so it needs little noise. At 1 it also sees questions that pay off later, but needs far more "
         "noise.",
     )
     how = ALPHAS[mode][name]
     if how == "fixed":
-        within("alpha", 0.0, 1.0)
-        value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key="alpha", bind=LINKED)
+        within(state.ALPHA, 0.0, 1.0)
+        value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key=state.ALPHA, bind=LINKED)
         _draw([value] * depth, exact=True)
         return round(float(value), 1)
     if how == "hand":
         columns = st.columns(2)
         for k in range(depth):
-            within(f"a{k}", 0.0, 1.0)
+            within(state.ALPHA_AT(k), 0.0, 1.0)
         levels = [
-            columns[k % 2].slider(f"Level {k}", 0.0, 1.0, round(DECAY**k, 1), 0.1, key=f"a{k}", bind=LINKED)
+            columns[k % 2].slider(f"Level {k}", 0.0, 1.0, round(DECAY**k, 1), 0.1, key=state.ALPHA_AT(k), bind=LINKED)
             for k in range(depth)
         ]
         _draw(levels, exact=True)
@@ -94,14 +95,14 @@ def default_bound(table: Table | None) -> int:
 def row_bound(table: Table | None) -> int:
     """What everybody may know of the number of rows; of tables that are public anyway, the next round number."""
     default = default_bound(table)
-    known("bound", BOUNDS)
-    follow("bound", default)
+    known(state.BOUND, BOUNDS)
+    follow(state.BOUND, default)
     bound = st.select_slider(
         "At most so many rows, as everybody knows",
         BOUNDS,
         default,
         format_func=lambda n: f"{n:,}",
-        key="bound",
+        key=state.BOUND,
         bind=LINKED,
         help="How much one row can change a question's score depends on how many others there are. The exact number is "
         "private, so a public bound stands in for it; a lower one needs less noise, and the table must keep it.",

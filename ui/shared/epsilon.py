@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from ui.shared.controls import LINKED, is_a, known, stored
+from ui import state
+from ui.shared.controls import LINKED, known
 from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
@@ -45,7 +46,12 @@ _HELP: Final = (
 
 
 def choose_epsilon(
-    key: str = "eps", *, label: str = "Privacy budget ε", start: float = 1.0, help: str = _HELP, others: bool = True
+    key: str = state.EPSILON,
+    *,
+    label: str = "Privacy budget ε",
+    start: float = 1.0,
+    help: str = _HELP,
+    others: bool = True,
 ) -> float:
     """A slider of ε and a field to type it in. A link may ask for any ε that can be typed; of others it is told.
 
@@ -65,7 +71,7 @@ def choose_epsilon(
         if _shown(typed) != asked:  # 0.40 is on the scale as 0.4
             st.session_state[key] = typed
     elif asked is not None:
-        st.session_state[f"{key}_asked"] = asked
+        state.ASKED(key).value = asked
     scale = sorted({*EPSILONS, start, *_typed_before(key)})
     known(key, scale)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}_controls"):
@@ -77,16 +83,16 @@ def choose_epsilon(
                 format_func=_shown,
                 key=key,
                 bind=LINKED,
-                on_change=lambda: st.session_state.pop(f"{key}_asked", None),
+                on_change=lambda: state.ASKED(key).pop(),
                 help=help,
             )
         epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
-        st.session_state[f"{key}_typed"] = _shown(epsilon)
+        state.TYPED(key).value = _shown(epsilon)
         with st.container(width=96):
             # A text: of "0,4" a browser would leave 04 in a field for numbers, which is ten times as much.
             st.text_input(
                 "Type ε",
-                key=f"{key}_typed",
+                key=state.TYPED(key),
                 on_change=_take_typed,
                 args=(key,),
                 label_visibility="collapsed",
@@ -95,22 +101,21 @@ def choose_epsilon(
         if others:
             with st.popover("Others’ ε", width="content"):
                 _others()
-    if other := stored(f"{key}_asked", is_a(str)):
+    if other := state.ASKED(key).value:
         st.caption(
             f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}; shown is "
             f"ε = {epsilon:g}."
         )
-    if other := stored(f"{key}_refused", is_a(str)):
-        del st.session_state[f"{key}_refused"]  # shown once: it does not matter on another page
+    if other := state.REFUSED(key).pop():  # shown once: it does not matter on another page
         st.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
     return epsilon
 
 
-def put_epsilon(epsilon: float, key: str = "eps") -> None:
+def put_epsilon(epsilon: float, key: str = state.EPSILON) -> None:
     """Move the slider of a page that is not drawn yet."""
     _onto_scale(key, epsilon)
     st.session_state[key] = epsilon
-    st.session_state.pop(f"{key}_asked", None)
+    state.ASKED(key).pop()
 
 
 def grid_with(epsilon: float) -> tuple[float, ...]:
@@ -145,12 +150,12 @@ def _onto_scale(key: str, epsilon: float) -> None:
     """Two numbers are on the scale besides its own: the slider may only leave a number that is still there."""
     if epsilon not in EPSILONS:
         before = [typed for typed in _typed_before(key) if typed != epsilon]
-        st.session_state[f"{key}_own"] = (*before[-1:], epsilon)
+        state.ADDED(key).value = (*before[-1:], epsilon)
 
 
 def _typed_before(key: str) -> tuple[float, ...]:
     """Numbers that this session added to the scale."""
-    return stored(f"{key}_own", lambda value: isinstance(value, tuple) and all(map(_can_be_epsilon, value)), ())
+    return tuple(filter(_can_be_epsilon, state.ADDED(key).value))
 
 
 def _can_be_epsilon(value: object) -> bool:
@@ -159,11 +164,11 @@ def _can_be_epsilon(value: object) -> bool:
 
 def _take_typed(key: str) -> None:
     """What was typed, put on the scale and on the slider."""
-    text = stored(f"{key}_typed", is_a(str), "").strip()
+    text = state.TYPED(key).value.strip()
     if (value := _typed(text)) is not None:
         put_epsilon(value, key)
     else:  # the field says again what the slider says
-        st.session_state[f"{key}_refused"] = text
+        state.REFUSED(key).value = text
 
 
 def _others() -> None:

@@ -14,10 +14,10 @@ import streamlit as st
 
 from dpforest.plotting.paper import PaperError, missing, rendered
 from dpforest.plotting.style import visible
-from ui.shared.controls import are_texts, drop, is_on, known, memory
+from ui import state
+from ui.shared.controls import known
 from ui.shared.downloads import as_csv, as_latex
 
-_KEPT: Final = "figures"  # of this run of the page, by title
 _WORDS: Final = 6  # of a chart's description, where it has no title
 _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
 
@@ -38,7 +38,7 @@ class Figure:
 
 def start() -> None:
     """A new run of a page: nothing is drawn yet."""
-    st.session_state[_KEPT] = {}
+    state.FIGURES.value = {}
 
 
 def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> dict[str, Any]:
@@ -76,19 +76,18 @@ def _is_large(value: object) -> bool:
 
 
 def _kept() -> dict[str, Figure]:
-    return memory(_KEPT, dict)
+    return state.FIGURES.value
 
 
 def offer() -> None:
     """Behind a button: all that is drawn so far. To be called last; opening it runs the page once more."""
-    is_on("figures_open")
-    with st.popover("Figures", key="figures_open", on_change="rerun"):
+    with st.popover("Figures", key=state.FIGURES_OPEN, on_change="rerun"):
         kept = _kept()
         if not kept:
             st.caption("No chart and no table is drawn yet.")
             return
-        known("figure", kept)
-        title = st.selectbox("For a paper", list(kept), key="figure", format_func=visible)
+        known(state.FIGURE, kept)
+        title = st.selectbox("For a paper", list(kept), key=state.FIGURE, format_func=visible)
         figure = kept[title]
         if isinstance(figure.drawn, pd.DataFrame):
             _of_table(kept, title)
@@ -137,8 +136,7 @@ def _frame(figure: Figure) -> pd.DataFrame:
 
 def _failures() -> list[str]:
     """Why a press gave no file: said when the button is opened again, as a press runs no page."""
-    drop("figure_failures", are_texts)
-    return memory("figure_failures", list)
+    return state.FIGURE_FAILURES.value
 
 
 def _on_paper(figure: Figure, title: str, kind: Any, failures: list[str]) -> bytes:

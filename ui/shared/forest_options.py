@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from ui import state
+
 
 @dataclass(frozen=True)
 class Option:
@@ -52,7 +54,7 @@ def _same(choices: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 DELTA: Final = 1e-6
 ALLOW_DELTA = Option(
-    "delta",
+    state.DELTA,
     "delta",
     "Allow δ = 10⁻⁶",
     "δ = 0: whatever comes out is at most e^ε times as likely with any one person as without. With δ = 10⁻⁶ it may be "
@@ -61,7 +63,7 @@ ALLOW_DELTA = Option(
     switch=True,
 )
 VOTING = Option(
-    "voting",
+    state.VOTING,
     "voting",
     "Voting",
     "How the trees' answers become one. Each leaf is evidence for a class, which can be added up; or shares of classes "
@@ -82,14 +84,14 @@ VOTING = Option(
     },
 )
 COUNT_ROWS = Option(
-    "counted",  # not the key of LABEL_ROWS, whose default is another: a kept value would be missing from the link
+    state.COUNTED,  # not the key of LABEL_ROWS, whose default is another: a kept value would be missing from the link
     "partition",
     "Rows and trees",
     "Every row in every tree makes steadier trees but splits ε among them.",
     _same({"all rows in every tree": "shared", "each row in one tree": "independent"}),
 )
 LEAF = Option(
-    "leaf",
+    state.LEAF,
     "leaf_mechanism",
     "How a leaf draws its label",
     "All of them prefer the most frequent class; they differ in how often they flip it.",
@@ -106,7 +108,7 @@ LEAF = Option(
     },
 )
 LABEL_ROWS = Option(
-    "rows",
+    state.ROWS,
     "partition",
     "Rows and trees",
     "Each row in one tree lets every tree spend all of ε.",
@@ -116,7 +118,7 @@ LABEL_ROWS = Option(
     },
 )
 BUDGET = Option(
-    "budget",
+    state.BUDGET,
     "budget",
     "Budget of a leaf",
     "A row is in one leaf of a tree only, so leaves need not share; Nock and Henecka let them.",
@@ -126,13 +128,13 @@ BUDGET = Option(
     },
 )
 SCORE = Option(
-    "score",
+    state.SCORE,
     "split_score",
     "Score of a question",
     "Weighed by records, more data make better questions; stretched from 0 to 1, as Bai et al. do, they do not.",
     {"certified": {"weighed by records": "counts", "stretched (paper)": "normalized"}, "as_published": {}},
 )
-SHARD_ROWS = replace(LABEL_ROWS, key="shards", choices={**LABEL_ROWS.choices, "as_published": {}})
+SHARD_ROWS = replace(LABEL_ROWS, key=state.SHARDS, choices={**LABEL_ROWS.choices, "as_published": {}})
 _WARMTH = {"from ε": None, **{f"{b:g}": float(b) for b in (0, 0.5, 1, 2, 5, 10, 20)}, "∞": math.inf}
 TEMPERATURES = tuple(
     Option(
@@ -144,13 +146,13 @@ TEMPERATURES = tuple(
         slider=True,
     )
     for key, what, name, title in (
-        ("b1", "feature", "B1", "attribute"),
-        ("b2", "value", "B2", "value"),
-        ("b3", "label", "B3", "label"),
+        (state.FEATURE_TEMPERATURE, "feature", "B1", "attribute"),
+        (state.VALUE_TEMPERATURE, "value", "B2", "value"),
+        (state.LABEL_TEMPERATURE, "label", "B3", "label"),
     )
 )
 BINS = Option(
-    "bins",
+    state.BINS,
     "n_bins",
     "Parts of a numeric range",
     "The scale of a numeric attribute is cut into so many equal parts; questions lie between the parts.",
@@ -160,7 +162,7 @@ BINS = Option(
 )
 MULTINOMIAL_BINS = replace(BINS, choices={**BINS.choices, "as_published": {}}, defaults=("16",))
 BOUND_M = Option(
-    "m",
+    state.LARGEST_LEAF,
     "max_leaf",
     "M: most that a leaf can say",
     "The public bound on what a leaf adds; it also sets the size of a step.",
@@ -172,7 +174,7 @@ BOUND_M = Option(
     defaults=("±2", "10"),
 )
 SHARE = Option(
-    "share",
+    state.SHARE,
     "tree_share",
     "Share of ε for the questions",
     "The rest goes into what the leaves say.",
@@ -181,7 +183,7 @@ SHARE = Option(
     defaults=("50%",),
 )
 BETA = Option(
-    "beta",
+    state.BETA,
     "beta",
     "Weight β of a tree",
     "How much a tree counts. Computed from its noisy leaves it costs nothing more, but on large tables it is so small "
@@ -193,7 +195,7 @@ BETA = Option(
 )
 _CRITERIA: Final = {"Gini impurity": "gini", "majority votes": "max", "information gain": "entropy"}
 CRITERION = Option(
-    "criterion",
+    state.CRITERION,
     "criterion",
     "What makes a good question",
     "How impure the two groups are that a question makes; or how many records their majorities get right.",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpforest.evaluation.stakes import POINT, Stakes, cheap_from
+from dpforest.evaluation.headroom import POINT, Headroom, cheap_from
 from dpforest.plotting.style import percent
 from ui.shared.wording import plain
 
@@ -23,7 +23,7 @@ def points(difference: float) -> str:
     return f"{100 * difference:.1f} points"
 
 
-def learns_nothing(at: Stakes, guess: str, measure: str, rows: int, *, certified: bool = True) -> str:
+def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True) -> str:
     """That a forest predicts no better than guessing, and so that privacy is not what is wrong with it.
 
     It may still rank rows: that does not show in these measures, so nothing more is said than what they show.
@@ -55,7 +55,7 @@ def learns_nothing(at: Stakes, guess: str, measure: str, rows: int, *, certified
     )
 
 
-def what_helps(at: Stakes, best_name: str | None, *, greedy: bool, wide: Sequence[tuple[str, float]] = ()) -> str:
+def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Sequence[tuple[str, float]] = ()) -> str:
     """What would help, as far as it is known: whether anything can be learned here, and what to try.
 
     Parameters
@@ -65,7 +65,7 @@ def what_helps(at: Stakes, best_name: str | None, *, greedy: bool, wide: Sequenc
     greedy : bool
         Whether the forest looks at the data.
     wide : sequence of (name, share)
-        Of `stakes.roomy`.
+        Of `headroom.overwide_features`.
     """
     if at.best is None or best_name is None:
         return "Whether there is anything to learn here is being worked out."
@@ -94,7 +94,7 @@ def _part(share: float) -> str:
 
 
 def what_privacy_costs(
-    epsilons: np.ndarray, means: np.ndarray, at: Stakes, best_name: str | None, what: str = "privacy"
+    epsilons: np.ndarray, means: np.ndarray, at: Headroom, best_name: str | None, what: str = "privacy"
 ) -> str:
     """The main message of the curve of a forest that learns something. It names the baseline for the cost.
 

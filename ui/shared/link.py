@@ -9,24 +9,21 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from dpforest.models.base import AUTO
-from ui.shared.controls import is_a, stored
+from ui import state
 from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, Settings
 
-# Controls that several pages have, and those that can be handed over, by key.
+# Controls of each page that other pages have as well, besides `PRESENT`, and those that can be handed over.
+_TABLE: Final = (state.DATA, state.LABEL)
 _CONTROLS: Final = {
-    "Explore": ("data", "label", "eps", "neighbors", "mode", "present", "forest", "delta"),
-    "Compare forests": ("data", "label", "eps", "neighbors", "also_delta", "present"),
-    "Choose ε": ("data", "label", "neighbors", "mode", "also_delta", "present"),
-    "Audit": ("eps", "neighbors", "present"),
-    "Use a released forest": ("present",),
-    "Theory": ("data", "label", "eps", "present"),
-    "Papers": ("present",),
-    "Glossary": ("present",),
-    "Lesson": ("present",),
+    "Explore": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.MODE, state.FOREST, state.DELTA),
+    "Compare forests": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.ALSO_DELTA),
+    "Choose ε": (*_TABLE, state.NEIGHBORS, state.MODE, state.ALSO_DELTA),
+    "Audit": (state.EPSILON, state.NEIGHBORS),
+    "Theory": (*_TABLE, state.EPSILON),
 }
-_SHAPE: Final = ("by_rule", "depth", "trees")
+_SHAPE: Final = (state.BY_RULE, state.DEPTH, state.TREES)
 _FROM: Final = {"from": "choose"}
 NOT_COPIED: Final = ("room",)  # who joins a class is no setting of a page
 _RENAMED: Final = {"neighbours": "neighbors"}  # parameters of older links, and their names now
@@ -43,15 +40,14 @@ def carry_over(title: str) -> None:
             del st.query_params[old]
     if st.query_params.to_dict() == _FROM:
         st.query_params.clear()
-        if (settings := stored("handed_over", is_a(Settings))) is not None:
-            del st.session_state["handed_over"]
+        if (settings := state.HANDED_OVER.pop()) is not None:
             _take(settings)
-    is_new = stored("page_drawn", is_a(str), title) != title
+    is_new = state.PAGE_DRAWN.value not in (None, title)
     if is_new and st.query_params:
         for key in _SHAPE:  # these outlive a visit to another page
             st.session_state.pop(key, None)
     elif is_new:
-        for key in _CONTROLS.get(title, ()):
+        for key in (*_CONTROLS.get(title, ()), state.PRESENT):
             value = st.session_state.get(key, _last()["values"].get(key))
             if value is not None:
                 st.session_state[key] = value
@@ -59,31 +55,31 @@ def carry_over(title: str) -> None:
                 st.query_params[key] = in_address
         if title == "Choose ε":
             _look_at_what_was_chosen()
-    st.session_state["page_opened"] = title
+    state.PAGE_OPENED.value = title
 
 
 def _look_at_what_was_chosen() -> None:
     """ε and forest of the pages before, where somebody has chosen them: else Choose looks at its own answer."""
     values, address = _last()["values"], _last()["address"]
     if address.get("eps"):
-        put_epsilon(values["eps"], "look_eps")
-        st.query_params["look_eps"] = address["eps"]
+        put_epsilon(values["eps"], state.EPSILON_TO_LOOK_AT)
+        st.query_params[state.EPSILON_TO_LOOK_AT] = address["eps"]
     kind = values.get("forest")
     if address.get("forest") and kind in FORESTS:
         mode = MODES.get(str(values.get("mode")), "certified")
         weaker = bool(values.get("delta")) and mode == "certified" and ALLOW_DELTA in FORESTS[kind].options
         if weaker:
-            st.session_state["also_delta"], st.query_params["also_delta"] = True, "true"
+            state.ALSO_DELTA.value, st.query_params[state.ALSO_DELTA] = True, "true"
         options = (("delta", DELTA),) if weaker else ()
         name = Settings(kind, mode, 1.0, AUTO, AUTO, "add-remove", options).name
-        st.session_state["looked_at"] = st.query_params["looked_at"] = name
+        state.LOOKED_AT.value = st.query_params[state.LOOKED_AT] = name
 
 
 def remember() -> None:
     """What all controls of a page say, once they are drawn. What this page does not have keeps what it said last."""
-    title = st.session_state["page_drawn"] = st.session_state["page_opened"]
+    title = state.PAGE_DRAWN.value = state.PAGE_OPENED.value
     address, last = st.query_params.to_dict(), _last()
-    for key in _CONTROLS.get(title, ()):
+    for key in (*_CONTROLS.get(title, ()), state.PRESENT):
         if key in st.session_state:
             last["values"][key] = st.session_state[key]
             last["address"][key] = address.get(key, "")
@@ -94,16 +90,16 @@ def remember() -> None:
 def _remember_what_is_looked_at(address: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
     """ε and forest of Choose for the pages after it, where somebody has chosen them."""
     if address.get("look_eps"):
-        put_epsilon(st.session_state["look_eps"])
-        last["values"]["eps"], last["address"]["eps"] = st.session_state["look_eps"], address["look_eps"]
+        put_epsilon(state.EPSILON_TO_LOOK_AT.value)
+        last["values"]["eps"], last["address"]["eps"] = state.EPSILON_TO_LOOK_AT.value, address["look_eps"]
     kind = address.get("looked_at", "").partition(",")[0]
     if kind in FORESTS:
-        st.session_state["forest"] = last["values"]["forest"] = last["address"]["forest"] = kind
+        state.FOREST.value = last["values"]["forest"] = last["address"]["forest"] = kind
 
 
 def hand_over(settings: Settings, label: str, help: str) -> None:
     """A link to Explore that takes a forest along, with depth and trees by rule. All else goes along anyway."""
-    st.session_state["handed_over"] = settings
+    state.HANDED_OVER.value = settings
     st.page_link("app.py", label=label, icon=":material/arrow_forward:", query_params=_FROM, help=help)
 
 
@@ -147,7 +143,7 @@ def _take(settings: Settings) -> None:
     for key in _SHAPE:
         st.session_state.pop(key, None)
     put_epsilon(settings.epsilon)
-    st.session_state["forest"] = settings.kind
+    state.FOREST.value = settings.kind
     _last()["address"].update(forest=settings.kind, eps=f"{settings.epsilon:g}")
     for option in FORESTS[settings.kind].options:
         if choices := option.choices[settings.mode]:
@@ -160,5 +156,7 @@ def _take(settings: Settings) -> None:
 
 def _last() -> dict[str, dict[str, Any]]:
     """Of each control the value, and what the address said of it; empty where that was nothing, as by default."""
-    stored("between_pages", lambda value: isinstance(value, dict) and set(value) == {"values", "address"})
-    return st.session_state.setdefault("between_pages", {"values": {}, "address": {}})
+    last = state.BETWEEN_PAGES.value
+    for part in ("values", "address"):
+        last.setdefault(part, {})
+    return last

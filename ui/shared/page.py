@@ -11,11 +11,12 @@ import streamlit as st
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.out_of_domain import OutOfDomainWarning
+from ui import state
 from ui.server.streamlit_patches import styles
 from ui.server.streamlit_patches.internals import UncheckedFigure
 from ui.server.uploads import lesson_only
 from ui.shared import figures, link, session_ledger
-from ui.shared.controls import LINKED, is_on
+from ui.shared.controls import LINKED
 from ui.shared.wording import plain
 
 Badge = Literal[
@@ -69,6 +70,7 @@ def open_page(title: str) -> None:
     # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
     warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
+    state.drop_unfit()
     link.carry_over(title)
     st.html(styles.PAGE + (styles.DARK if _is_dark() else ""))
     figures.start()
@@ -84,9 +86,8 @@ def open_page(title: str) -> None:
         st.stop()
     session_ledger.in_sidebar()
     with st.sidebar:
-        is_on("present")
         presents = st.toggle(
-            "Present", key="present", bind=LINKED, help="Larger type, and no sidebar, for a room with a projector."
+            "Present", key=state.PRESENT, bind=LINKED, help="Larger type, and no sidebar, for a room with a projector."
         )
     if presents:
         st.html(styles.PRESENTATION)
@@ -94,7 +95,7 @@ def open_page(title: str) -> None:
 
 
 def _end_presentation() -> None:
-    st.session_state["present"] = False
+    state.PRESENT.value = False
 
 
 def badge(kind: Badge, detail: str = "") -> None:
@@ -132,7 +133,7 @@ def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
 
 
 def _on_page(figure: dict[str, Any], alt: str, place, **settings):
-    size = LARGE if is_on("present") else PLAIN
+    size = LARGE if state.PRESENT.value else PLAIN
     shown = UncheckedFigure(in_page_colors(figure, dark=_is_dark(), size=size))
     return place.plotly_chart(shown, config=CONFIG, alt=alt, **settings)
 

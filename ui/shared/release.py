@@ -12,8 +12,8 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
+from ui import state
 from ui.shared import cache, tables
-from ui.shared.controls import is_a, stored
 from ui.shared.loss_sums import Cost, at_delta, caution_on_delta
 from ui.shared.page import badge, sorry
 from ui.shared.session_ledger import (
@@ -140,7 +140,7 @@ def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> bool:
             return False
         is_asked = st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified)
         if is_asked:
-            st.session_state["just_released"] = None
+            state.JUST_RELEASED.pop()
             _dialog(choice, ledger, certificate.delta)
         if not certificate.certified:
             st.caption(_why_not(certificate))
@@ -158,7 +158,7 @@ def _why_not(certificate: Certificate) -> str:
 
 @st.dialog("Release this forest", width="large", on_dismiss="rerun")
 def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
-    made = stored("just_released", is_a(Release))
+    made = state.JUST_RELEASED.value
     if made is None:
         _ask(choice, ledger, delta)
         return
@@ -263,7 +263,7 @@ def _really_others(choice: Choice, people: int) -> bool:
         return True
     return st.checkbox(
         f"{so_alike(like, shape)}: are these really other people? Yes, nobody is in both.",
-        key=f"really_others_{key}_{people}",
+        key=state.REALLY_OTHERS(key, people),
     )
 
 
@@ -277,7 +277,7 @@ def _release(choice: Choice, people: int) -> None:
     except ValueError as problem:  # DomainError and BudgetError are of this kind
         sorry(problem)
         return
-    st.session_state["just_released"] = made
+    state.JUST_RELEASED.value = made
     st.rerun(scope="fragment")
 
 

@@ -17,7 +17,8 @@ from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
-from ui.shared.controls import known, memory, stored
+from ui import state
+from ui.shared.controls import among, known
 from ui.shared.forests import NEIGHBORS
 from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, sure_words
 from ui.shared.tables import Table
@@ -74,7 +75,7 @@ class Release:
 
 def releases() -> list[Release]:
     """All releases of this session, those of cleared tables too: what was spent stays spent."""
-    kept = memory("releases", list)
+    kept = state.RELEASES.value
     kept[:] = [each for each in kept if isinstance(each, Release)]  # drops only strange values: no cost is lost
     return kept
 
@@ -136,7 +137,7 @@ def forget_tables() -> None:
 
 
 def _update(change) -> None:
-    st.session_state["releases"] = [change(r) for r in releases()]
+    state.RELEASES.value = [change(r) for r in releases()]
 
 
 # ---------------------------------------------------------------- the same rows
@@ -149,7 +150,7 @@ def rows_key(table: Table) -> str:
     """
     if table.csv is None:
         return table.key
-    known = memory("row_keys", dict)
+    known = state.ROW_KEYS.value
     if table.key not in known:
         known[table.key] = digest_of_rows(table.csv.table)
     return known[table.key]
@@ -303,7 +304,7 @@ def in_sidebar() -> None:
     with st.sidebar:
         for group in groups().values():
             st.caption(sentence(group))
-        with st.popover("How it adds up, correct it", key="adds_up"):
+        with st.popover("How it adds up, correct it"):
             _account()
 
 
@@ -332,13 +333,12 @@ def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]
     """Two groups turn out to be the same people: said here, and the sum grows at once."""
     if not earlier:
         return
-    key = f"same_people_{people}"
+    key = state.SAME_PEOPLE(people)
     named = {g: f"yes, as in {numbered(others)}" for g, others in earlier.items()}
 
     def merge_groups() -> None:
-        same = stored(key, lambda value: type(value) is int and value in earlier)
-        if same is not None:
-            merge(same, people)
+        if among(key.value, earlier):
+            merge(key.value, people)
 
     known(key, [None, *earlier])
     st.selectbox(
@@ -360,7 +360,7 @@ def _take_out(group: list[Release]) -> None:
     titles = {k: _titles(some) for k, some in tables.items()}
     if len(set(titles.values())) < len(titles):  # a file under its old name again
         titles = {k: f"{titles[k]} ({numbered(some)})" for k, some in tables.items()}
-    key = f"take_out_{group[0].people}"
+    key = state.TAKE_OUT(group[0].people)
     known(key, [None, *titles])
     out = st.selectbox(
         "Is a table in this sum by mistake?",
@@ -374,6 +374,7 @@ def _take_out(group: list[Release]) -> None:
     if like := [r for r in group if r.table_key != out and alike(r.shape, shape)]:
         st.caption(f"{so_alike(like, shape)}: are these really other people?")
     sure = st.checkbox(
-        f"I state that nobody in {plain(titles[out], 90)} is in another table of this sum.", key=f"{key}_{out}"
+        f"I state that nobody in {plain(titles[out], 90)} is in another table of this sum.",
+        key=state.OTHER_PEOPLE(group[0].people, out),
     )
     st.button("Take it out of the sum", disabled=not sure, on_click=take_out, args=(out,), key=f"{key}_now")

@@ -13,10 +13,11 @@ from dpforest.limits import LEAF_CAP, MAX_DEPTH
 from dpforest.models.random.spec import ForestSpec
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
+from ui import state
 from ui.shared import boost_controls, cache
-from ui.shared.controls import LINKED, among, is_on
+from ui.shared.controls import LINKED, among
 from ui.shared.forests import FORESTS, TREES, Settings
-from ui.shared.tables import Table, fingerprint, n_learned_from
+from ui.shared.tables import Table, fingerprint
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
 # What rules go by while there is no table: one attribute and two classes.
@@ -25,15 +26,14 @@ _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 def choose_shape(settings: Settings, table: Table | None) -> Settings:
     """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
-    is_on("by_rule")
-    if "by_rule" not in st.session_state and {"depth", "trees"} & set(st.query_params):
-        st.session_state["by_rule"] = False  # a link says so by its numbers alone
-    n_rows = n_learned_from(table) if table is not None else ROWS_WITHOUT_A_TABLE
+    if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
+        state.BY_RULE.value = False  # a link says so by its numbers alone
+    n_rows = len(table.frame) if table is not None else ROWS_WITHOUT_A_TABLE
     depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
     by_rule = st.toggle(
         "Depth and trees by rule",
         True,
-        key="by_rule",
+        key=state.BY_RULE,
         bind=LINKED,
         help="Certified, a public rule says how deep trees should be and how many: the more records and ε, the more "
         "leaves can be told from noise. At another ε it says something else, and the curve follows it. A release goes "
@@ -41,8 +41,7 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
         "yourself.",
     )
     if table is not None:
-        whole = settings.shape(table.domain, len(table.frame))
-        st.caption(rule_sentence(settings, depth, trees, n_rows) + _of_a_release(whole, (depth, trees)))
+        st.caption(rule_sentence(settings, depth, trees, n_rows))
     ends = None if table is None else ends_at(settings, table.domain, n_rows)
     chosen_depth, chosen_trees = _depth(settings, depth, by_rule, ends), _trees(settings, trees, by_rule)
     settings = settings if by_rule else replace(settings, depth=chosen_depth, trees=chosen_trees)
@@ -66,13 +65,6 @@ def rule_sentence(settings: Settings, depth: int, trees: int, n_rows: int) -> st
     if not settings.certified:
         return f"As published: {size}."
     return f"The rule, at ε = {settings.epsilon:g} and about {_rounded(n_rows):,} records: {size}."
-
-
-def _of_a_release(whole: tuple[int, int], here: tuple[int, int]) -> str:
-    """Where more records make another shape."""
-    if whole == here:
-        return ""
-    return f" (A release learns from all records, not seven tenths: {plural(whole[1], 'tree')} of depth {whole[0]}.)"
 
 
 def _rounded(n: int) -> int:
@@ -118,7 +110,7 @@ def _into_link(key: str) -> None:
 
 
 def _by_hand() -> None:
-    st.session_state["by_rule"] = False
+    state.BY_RULE.value = False
 
 
 @cache.for_session(max_entries=64)
@@ -146,13 +138,13 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
         return by_rule_depth
     most = min(forest.most_depth, ends or forest.most_depth)
-    depth = st.session_state.get("depth", 1)
-    if by_rule or _unsaid("depth") or not among(depth, range(1, MAX_DEPTH + 1)):
-        _put("depth", min(by_rule_depth, most))
+    depth = st.session_state.get(state.DEPTH, 1)
+    if by_rule or _unsaid(state.DEPTH) or not among(depth, range(1, MAX_DEPTH + 1)):
+        _put(state.DEPTH, min(by_rule_depth, most))
     elif depth > most:
-        _put("depth", most)
+        _put(state.DEPTH, most)
     if not by_rule:
-        _into_link("depth")
+        _into_link(state.DEPTH)
     if ends:
         st.caption(
             f"No tree grows deeper than {ends} here: no question is left, or it would have over {LEAF_CAP:,} leaves."
@@ -163,8 +155,8 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
         "Depth",
         1,
         most,
-        _other_than_now("depth", range(1, most + 1)),
-        key="depth",
+        _other_than_now(state.DEPTH, range(1, most + 1)),
+        key=state.DEPTH,
         bind=_bind(by_rule),
         on_change=_by_hand,
         help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
@@ -182,15 +174,15 @@ def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
         choices = sorted({*choices, by_rule_trees})
     else:  # but what goes into a link must not follow the exact number of rows
         by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))
-    if by_rule or _unsaid("trees") or not among(st.session_state.get("trees", choices[0]), choices):
-        _put("trees", by_rule_trees)
+    if by_rule or _unsaid(state.TREES) or not among(st.session_state.get(state.TREES, choices[0]), choices):
+        _put(state.TREES, by_rule_trees)
     if not by_rule:
-        _into_link("trees")
+        _into_link(state.TREES)
     trees = st.select_slider(
         "Trees",
         choices,
-        _other_than_now("trees", choices),
-        key="trees",
+        _other_than_now(state.TREES, choices),
+        key=state.TREES,
         bind=_bind(by_rule),
         on_change=_by_hand,
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "

@@ -15,10 +15,10 @@ from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
+from ui import state
 from ui.server import uploads
-from ui.server.streamlit_patches.internals import is_upload
 from ui.shared import boost_controls, cache, session_ledger, tables
-from ui.shared.controls import LINKED, all_known, count, follow, is_a, is_on, known, memory, select, stored
+from ui.shared.controls import LINKED, all_known, follow, known, select
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBORS, Settings, as_code
 from ui.shared.link import copy_link
@@ -51,7 +51,8 @@ def choose(epsilon: float) -> Choice | None:
 def choose_table() -> Table | None:
     """The controls of data and label alone, for pages with many forests."""
     with st.sidebar:
-        name = select("Data", tables.names(), "data", "A table that comes with the app, or your own.", tables.DEFAULT)
+        help = "A table that comes with the app, or your own."
+        name = select("Data", tables.names(), state.DATA, help, tables.DEFAULT)
     return _upload() if name == tables.UPLOAD else _bundled(name)
 
 
@@ -60,15 +61,13 @@ def _bundled(name: str) -> Table:
     with st.sidebar:
         st.caption(f"{plain(data.title, 90)}. [Source]({data.url})" if data.url else f"{plain(data.title, 90)}.")
         choices = tables.label_choices(data)
-        label = select("Label", choices, "label", "The column that the forest learns to predict.")
+        label = select("Label", choices, state.LABEL, "The column that the forest learns to predict.")
     return tables.bundled_table(data, label)
 
 
 def _detach() -> None:
     """Remove the attached file when another file, or none, replaces it: Streamlit would keep it."""
-    file = stored("attached", is_upload)
-    st.session_state.pop("attached", None)
-    if file is not None:
+    if (file := state.ATTACHED.pop()) is not None:
         uploads.remove(file.file_id)
 
 
@@ -78,12 +77,12 @@ def _upload() -> Table | None:
             "CSV file",
             type=["csv", "tsv", "txt", "data"],
             max_upload_size=MAX_UPLOAD_MB,
-            key=f"file_{count('cleared')}",
+            key=state.FILE(state.CLEARED.value),
             help="It stays in the memory of the computer that runs this app, and goes nowhere else.",
             on_change=_detach,
         )
         # A visit to another page empties the widget; the file stays until it is replaced, removed or cleared.
-        file = st.session_state["attached"] = file or stored("attached", is_upload)
+        file = state.ATTACHED.value = file or state.ATTACHED.value
         still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
         st.caption(f"{still}Read in memory only; {forgotten}.")
@@ -108,13 +107,13 @@ def _upload() -> Table | None:
             )
         with st.sidebar:
             # A visit to another page empties the widget; what was chosen stays, and never goes into the address.
-            chosen = memory("labels", dict)
-            known(f"label_{digest[:8]}", candidates)
+            chosen = state.LABELS.value
+            known(label_key := state.LABEL_OF(digest[:8]), candidates)
             label = st.selectbox(
                 "Label",
                 candidates,
                 candidates.index(chosen[digest]) if chosen.get(digest) in candidates else 0,
-                key=f"label_{digest[:8]}",
+                key=label_key,
                 help="The column that the forest learns to predict.",
             )
             chosen[digest] = label
@@ -151,15 +150,15 @@ def _say_unused(names: list[str]) -> None:
 
 def _without_some(csv: CsvTable, digest: str) -> CsvTable:
     """The file without the columns that somebody leaves out. It stays the same file, of the same people."""
-    kept = memory("left_out", dict)  # a visit to another page empties the widget
+    kept = state.LEFT_OUT.value  # a visit to another page empties the widget
     names = [column.name for column in csv.columns]
     with st.sidebar:
-        all_known(f"left_out_{digest[:8]}", names)
+        all_known(key := state.LEFT_OUT_OF(digest[:8]), names)
         left_out = st.multiselect(
             "Columns to leave out",
             names,
             kept.get(digest, []),
-            key=f"left_out_{digest[:8]}",
+            key=key,
             placeholder="none",
             help="Columns that cannot be read (dates, infinite numbers) or should not be learned "
             "from (names, numbers of records).",
@@ -172,17 +171,17 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
     kind = select(
         "Forest",
         list(FORESTS),
-        "forest",
+        state.FOREST,
         "Random trees draw their questions by lot and spend nearly all of ε on the leaves. Greedy trees choose good "
         "ones and pay for choosing.",
     )
     forest = FORESTS[kind]
     st.caption(unbroken(f"{forest.sentence} {forest.advice}"))
-    known("mode", forest.modes())
+    known(state.MODE, forest.modes())
     mode = st.radio(
         "Mode",
         list(forest.modes()),
-        key="mode",
+        key=state.MODE,
         bind=LINKED,
         horizontal=True,
         help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanism as a paper printed "
@@ -209,11 +208,11 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
 
 def choose_neighbors() -> str:
     """Which tables must be hard to tell apart."""
-    known("neighbors", NEIGHBORS)
+    known(state.NEIGHBORS, NEIGHBORS)
     neighbors = st.radio(
         "What an outsider must not notice",
         list(NEIGHBORS),
-        key="neighbors",
+        key=state.NEIGHBORS,
         bind=LINKED,
         help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
         "exchanged for another (replace-one; the number of rows is then public).",
@@ -224,7 +223,6 @@ def choose_neighbors() -> str:
 def _switch(option: Option, mode: str) -> Any:
     """A choice between off and on, with its sentence in sight."""
     off, on = option.choices[mode].values()
-    is_on(option.key)
     switched = st.toggle(option.title, key=option.key, bind=LINKED)
     st.caption(unbroken(option.sentence))
     return on if switched else off
@@ -265,10 +263,8 @@ def clear() -> None:
     session_ledger.forget_tables()
     cache.clear()
     uploads.remove_all()
-    times = count("cleared") + 1
-    for key in list(st.session_state):
-        if key not in ("releases", "data", "forest", "mode", "eps", "depth", "trees", "neighbors"):
-            del st.session_state[key]
-    st.session_state["cleared"] = times
-    if stored("data", is_a(str)) == tables.UPLOAD:
-        st.session_state["data"] = tables.DEFAULT
+    times = state.CLEARED.value + 1
+    state.clear()
+    state.CLEARED.value = times
+    if state.DATA.value == tables.UPLOAD:
+        state.DATA.value = tables.DEFAULT

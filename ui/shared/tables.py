@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
 
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES
-from dpforest.simulation.splits import TEST_SHARE, Split, split_table
+from dpforest.simulation.splits import Split, split_table
 from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import text
 from dpforest.tables.out_of_domain import OutOfDomainCells
+from ui import state
 from ui.shared import cache
-from ui.shared.controls import is_a, memory, stored
 from ui.shared.forests import Settings
 
 UPLOAD = "upload a CSV"
@@ -61,7 +60,7 @@ class Table:
     @property
     def is_public(self) -> bool:
         """Whether looking at this table costs nobody anything: bundled, or declared so."""
-        return not self.uploaded or self.key in stored("declared_public", is_a(set), set())
+        return not self.uploaded or self.key in state.DECLARED_PUBLIC.value
 
     def columns(self) -> pd.DataFrame:
         """The attributes that the domain reads."""
@@ -87,7 +86,7 @@ def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
 
 def digest_of(upload) -> str:
     """SHA-256 of an upload, once a file."""
-    known = memory("digests", dict)
+    known = state.DIGESTS.value
     if upload.file_id not in known:
         known[upload.file_id] = hashlib.sha256(upload.getvalue()).hexdigest()
     return known[upload.file_id]
@@ -118,13 +117,13 @@ def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
 def _read_with(table: Table, csv: CsvTable) -> Table:
     """The same table, the columns of its domain and its label read cell by cell; kept for this session."""
     key = (table.schema_key, fingerprint(table.domain))
-    kept = stored("read_rows", lambda value: isinstance(value, tuple) and len(value) == 3, (None, None, None))
+    kept = state.READ_ROWS.value
     if kept[0] != key:
         frame = csv.table.copy(deep=False)
         read, unread = csv.read_and_unread(table.domain)
         for name, cells in read.items():
             frame[name] = cells
-        kept = st.session_state["read_rows"] = key, frame, replace(csv, notes=(*csv.notes, *unread))
+        kept = state.READ_ROWS.value = key, frame, replace(csv, notes=(*csv.notes, *unread))
     return replace(table, frame=kept[1], csv=kept[2])
 
 
@@ -145,12 +144,12 @@ def _edited(table: Table) -> Domain:
 
 def _edits() -> dict[str, Domain]:
     """Edited domains of this session, by `schema_key`. Reading them stores nothing."""
-    return stored("schemas", is_a(dict), {})
+    return st.session_state.get(state.SCHEMAS, {})
 
 
 def edit(table: Table, domain: Domain) -> None:
     """Keep an edited domain for this session."""
-    memory("schemas", dict)[table.schema_key] = kept(table.domain, domain)
+    state.SCHEMAS.value[table.schema_key] = kept(table.domain, domain)
 
 
 def kept(old: Domain, domain: Domain) -> Domain:
@@ -201,11 +200,6 @@ def read_by(table: Table, settings: Settings) -> Table:
     """The table as forests with these settings read it (`ForestClassifier.reading_domain`)."""
     domain = settings.estimator().reading_domain(table.domain)
     return table if domain is table.domain else replace(table, domain=domain)
-
-
-def n_learned_from(table: Table) -> int:
-    """Rows that are not held out, were all of them read."""
-    return len(table.frame) - math.ceil(TEST_SHARE * len(table.frame))
 
 
 @cache.by_table(everybody=32, own=2, spinner="Reading the rows against the domain …")

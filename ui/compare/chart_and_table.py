@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpforest.evaluation.stakes import cheap_from
+from dpforest.evaluation.headroom import cheap_from
 from dpforest.plotting.compare import MeasureScale, Series, comparison
 from dpforest.plotting.curve import mark_others
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.features import plural
-from ui.compare.controls import IN_PERCENT, MEASURES, Comparison
+from ui.compare.comparison_controls import IN_PERCENT, MEASURES, Comparison
 from ui.jobs import baselines
 from ui.jobs.baselines import Baselines
-from ui.jobs.sweep import Cells
-from ui.jobs.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
+from ui.jobs.results import SweepResult, ceiling_of, headroom_of
+from ui.jobs.sweep_job import SweepJob
 from ui.shared import figures
 from ui.shared.epsilon import OTHERS
 from ui.shared.forest_options import DELTA
@@ -31,25 +31,25 @@ from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, unbroken
 
 
-def scale_of(measure: str, levels: list[Baselines], done: Done) -> MeasureScale:
+def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> MeasureScale:
     """Floor and ceiling of a measure, means over splits; the ceiling once all that could be it are fitted."""
     name = MEASURES[measure]
     floor = baselines.floor(levels, name)
     scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)
     said = {"accuracy": "always the most frequent class", "balanced_accuracy": "always one class", "auc": "a coin"}
     floor_text = "" if floor is None else f"{said[name]} {scale.text(floor)}: the floor"
-    best = ceiling_of_sweep(done, levels, name)
+    best = ceiling_of(done, levels, name)
     if best is None:
         return replace(scale, floor_text=floor_text)
     return replace(
         scale,
-        ceiling=best[1],
+        ceiling=best.value,
         floor_text=floor_text,
-        ceiling_text=f"{best[0]} {scale.text(best[1])}",
+        ceiling_text=f"{best.words} {scale.text(best.value)}",
     )
 
 
-def lines_chart(view: Comparison, lines: Sequence[Cells], done: Done, scale: MeasureScale, place=st):
+def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place=st):
     """All forests against ε."""
     series = [_series(view, line, done, scale) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
@@ -64,7 +64,7 @@ def lines_chart(view: Comparison, lines: Sequence[Cells], done: Done, scale: Mea
     )
 
 
-def _series(view: Comparison, line: Cells, done: Done, scale: MeasureScale) -> Series:
+def _series(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureScale) -> Series:
     name, settings = line.line.name, line.line.settings
     cells = done.cells.loc[name].reset_index()
     cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
@@ -98,9 +98,9 @@ def _bound(loss: float, epsilon: float) -> float | Fraction:
     return loss if np.isinf(loss) else min(Fraction(loss), as_typed(epsilon))
 
 
-def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Baselines]) -> pd.DataFrame:
+def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> pd.DataFrame:
     """One row a forest, at the ε of the slider. No price where there is nothing to lose."""
-    rows, at_stake = [], stakes_of_sweep(done, levels, "accuracy")
+    rows, at_stake = [], headroom_of(done, levels, "accuracy")
     for line in lines:
         own = done.cells.loc[line.line.name].reset_index()
         here, nonprivate = own[own["epsilon"] == view.epsilon].iloc[0], own[np.isinf(own["epsilon"])].iloc[0]
@@ -115,9 +115,9 @@ def table(view: Comparison, lines: Sequence[Cells], done: Done, levels: list[Bas
                 "to": here["accuracy", "high"],
                 "same forest without noise": without,
                 "best above guessing": "no more than luck"
-                if at.nothing_to_lose
+                if at.has_none
                 else points(max(without, at.private) - at.floor),
-                "price of privacy": None if at.nothing_to_lose else 100 * (without - mean),
+                "price of privacy": None if at.has_none else 100 * (without - mean),
                 "next to no price from ε": cheap,
                 "balanced": here["balanced_accuracy", "mean"],
                 "AUC": here["auc", "mean"],
@@ -178,7 +178,7 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
     )
 
 
-def cannot_be_measured(view: Comparison, done: Done) -> str:
+def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
     """Why there is nothing to draw: a measure that needs two classes where the held-out rows have one."""
     if done.cells[MEASURES[view.measure]]["mean"].notna().any():
         return ""

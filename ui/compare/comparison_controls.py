@@ -7,11 +7,12 @@ from typing import Final
 
 import streamlit as st
 
+from ui import state
 from ui.compare import own_settings
 from ui.jobs.lines import delta_control, lines_of, settings_of
-from ui.jobs.sweep import Line
+from ui.jobs.sweep_job import Line
 from ui.shared import sidebar
-from ui.shared.controls import LINKED, all_known, is_on, known, select
+from ui.shared.controls import LINKED, all_known, known, select
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import EPSILONS, FORESTS, Settings
 from ui.shared.tables import Table
@@ -52,51 +53,49 @@ def own_settings_of(view: Comparison, kind: str) -> dict[str, int | str]:
 def choose(epsilon: float) -> Comparison:
     """Draw the controls in the sidebar."""
     with st.sidebar:
-        all_known("forests", FORESTS)
+        all_known(state.FORESTS, FORESTS)
         kinds = st.multiselect(
             "Forests",
             list(FORESTS),
             list(FORESTS),
-            key="forests",
+            key=state.FORESTS,
             bind=LINKED,
             help="Certified each has depth and trees by rule, which goes by ε and the number of records; as published "
             "those of its paper.",
         )
-        is_on("also_published")
         published = st.toggle(
             "Also as published",
-            key="also_published",
+            key=state.ALSO_PUBLISHED,
             bind=LINKED,
             help="The mechanisms as papers printed them, dashed. Their ε is a claim; what is true is said at each "
             "point.",
         )
         delta = delta_control()
         neighbors = sidebar.choose_neighbors()
-        measure = select("Measure", list(MEASURES), "compared", "What is drawn; the table has all of them.")
+        measure = select("Measure", list(MEASURES), state.COMPARED, "What is drawn; the table has all of them.")
         chosen = tuple(kind for kind in FORESTS if kind in kinds)
         own = own_settings.choose(chosen)
         with st.expander("Fine settings"):
-            known("releases_each", RELEASES)
+            known(state.RELEASES_EACH, RELEASES)
             releases = st.select_slider(
                 "Simulated releases a forest",
                 RELEASES,
                 DEFAULT_RELEASES,
-                key="releases_each",
+                key=state.RELEASES_EACH,
                 bind=LINKED,
                 help="Each draws trees, noise, and which row goes to which tree anew.",
             )
-            known("held_out", HELD_OUT)
+            known(state.HELD_OUT, HELD_OUT)
             held = st.radio(
                 "Rows held out to measure",
                 list(HELD_OUT),
-                key="held_out",
+                key=state.HELD_OUT,
                 bind=LINKED,
                 help="Once is quick. In 5 parts every row is held out once, so that the luck of one split averages "
                 "out; five times the work.",
             )
-            is_on("bands")
             bands = st.toggle(
-                "Bands", True, key="bands", bind=LINKED, help="Eight in ten simulated releases fall inside."
+                "Bands", True, key=state.BANDS, bind=LINKED, help="Eight in ten simulated releases fall inside."
             )
     return Comparison(
         chosen,
@@ -153,7 +152,7 @@ def mapped(view: Comparison, table: Table) -> list[Line]:
 
     So a moved slider keeps the simulations of the grid.
     """
-    kind = select("Forest", list(view.kinds), "mapped", "The forest that is mapped, certified.")
+    kind = select("Forest", list(view.kinds), state.MAPPED, "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbors)
     grid = EPSILONS[::2] if FORESTS[kind].is_fitted_anew else EPSILONS
     grids = [grid] if view.epsilon in grid else [grid, (view.epsilon,)]

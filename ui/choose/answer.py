@@ -13,8 +13,8 @@ import numpy as np
 import streamlit as st
 
 from dpforest import __version__
+from dpforest.evaluation.headroom import Headroom
 from dpforest.evaluation.smallest_epsilon import Answer, held_out_margin, smallest_epsilons
-from dpforest.evaluation.stakes import Stakes
 from dpforest.plotting.board_report import BoardReport, render
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.curve import mark_others
@@ -24,12 +24,13 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.rounding import percent_down
 from dpforest.tables.features import plural
-from ui.choose.controls import SURE, Wish
-from ui.jobs import simulate
+from ui import state
+from ui.choose.wish_controls import SURE, Wish
 from ui.jobs.baselines import Baselines
-from ui.jobs.sweep_results import Done, ceiling_of_sweep, stakes_of_sweep
+from ui.jobs.results import SweepResult, ceiling_of, headroom_of
+from ui.jobs.sweep_job import promise as promise_of
 from ui.shared import tables
-from ui.shared.controls import LINKED, is_on
+from ui.shared.controls import LINKED
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import EPSILONS, WITH_DELTA, Settings
 from ui.shared.page import badge, chart
@@ -39,16 +40,19 @@ from ui.shared.wording import plain
 NAMED: Final = 2  # forests, in the answer
 
 
-def answered(done: Done, needed: float, wish: Wish) -> list[Answer]:
+def answered(done: SweepResult, needed: float, wish: Wish) -> list[Answer]:
     """The smallest ε of each forest; sure only once there are as many releases as were decided on beforehand."""
-    found = smallest_epsilons(done.pieces, needed, wish.share, margin=wish.margin)
+    decided = done.pieces[done.pieces["repeat"] < wish.releases]  # no more of them: looking on would be too sure
+    found = smallest_epsilons(decided, needed, wish.share, margin=wish.margin)
+    means = done.pieces.groupby(["forest", "epsilon"])["accuracy"].mean()
+    found = [a if a.epsilon is None else replace(a, accuracy=float(means[a.forest, a.epsilon])) for a in found]
     found.sort(key=lambda a: (math.inf if a.epsilon is None else a.epsilon, a.forest.endswith(WITH_DELTA)))
     return found if done.n >= wish.releases else [replace(answer, is_sure=False) for answer in found]
 
 
-def no_need(needed: float, guessing: float, at_stake: dict[str, Stakes]) -> str:
+def no_need(needed: float, guessing: float, at_stake: dict[str, Headroom]) -> str:
     """Why no ε is an answer: guessing reaches it, or no forest is better than guessing. Empty where one is."""
-    idle = all(at.nothing_to_lose for at in at_stake.values())
+    idle = all(at.has_none for at in at_stake.values())
     said = ""
     if idle:
         said = (
@@ -104,12 +108,11 @@ def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wi
     return chart(figure, f"Smallest ε of each forest. {said}.", place, title="Smallest ε of each forest", key=key)
 
 
-def how_read(answers: Sequence[Answer], done: Done, wish: Wish) -> str:
+def how_read(answers: Sequence[Answer], done: SweepResult, wish: Wish) -> str:
     """What stands behind the dots."""
     n_test = int(done.pieces["n_test"].max())
-    text = (
-        f"Full dots are settled (95 % confidence), hollow ones are still being worked out. Behind each: {done.behind}."
-    )
+    text = "Full dots are settled (95 % confidence), hollow ones are still being worked out. "
+    text += f"Behind each: {done.rests_on}."
     accuracy = next((a.accuracy for a in answers if a.accuracy is not None), None)
     if wish.margin and accuracy is not None:
         points = 100 * float(held_out_margin([accuracy], [n_test])[0])
@@ -122,17 +125,16 @@ def how_read(answers: Sequence[Answer], done: Done, wish: Wish) -> str:
 
 def promise(table: Table, settings: Settings) -> tuple[Certificate, Ledger]:
     """Certificate and ledger of a release with these settings."""
-    return simulate.promise(tables.fingerprint(table.domain), settings, len(table.frame), table.domain)
+    return promise_of(tables.fingerprint(table.domain), settings, len(table.frame), table.domain)
 
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
     """What is promised; where only the schema speaks against it, on demand what would be once that is public."""
     if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
-    is_on("if_public")
     if st.toggle(
         "Show what would be promised if the schema were public",
-        key="if_public",
+        key=state.IF_PUBLIC,
         bind=LINKED,
         help="It is not promised now: bounds and categories that were read from the rows can give single people away.",
     ):
@@ -156,13 +158,13 @@ def report(
     answers: Sequence[Answer],
     needed: float,
     wish: Wish,
-    done: Done,
+    done: SweepResult,
     level: Baselines,
 ) -> str:
     """The page for a privacy board, as HTML."""
     name = settings.name
     cells = done.cells.loc[name].reset_index()
-    ceiling = ceiling_of_sweep(done, [level], "accuracy")
+    ceiling = ceiling_of(done, [level], "accuracy")
     own = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
     accuracy = own["accuracy"]
     shown = settings.parameters()
@@ -183,11 +185,11 @@ def report(
                 for a in answers
             ),
             curve=tuple(zip(own["epsilon"], accuracy["mean"], accuracy["low"], accuracy["high"], strict=True)),
-            ceiling=None if ceiling is None else ceiling[1],
-            ceiling_name="" if ceiling is None else ceiling[0],
+            ceiling=None if ceiling is None else ceiling.value,
+            ceiling_name="" if ceiling is None else ceiling.words,
             floor=level.floor["accuracy"],
-            stakes=stakes_of_sweep(done, [level], "accuracy")[name],
-            repeats=-(-done.n // done.folds),
+            stakes=headroom_of(done, [level], "accuracy")[name],
+            repeats=int(done.pieces.loc[done.pieces["forest"] == name, "repeat"].nunique()),
             splits=done.folds,
             band="8 in 10 simulated releases",
             prior=wish.prior,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.evaluation.stakes import POINT, cheap_from, roomy, rows_behind, stakes
+from dpforest.evaluation.headroom import POINT, cheap_from, effective_n, headroom, overwide_features
 from tests.conftest import public_domain
 
 MANY = 10**6  # held-out rows, so that luck is less than a point
@@ -13,7 +13,7 @@ EPSILONS = [0.01, 0.1, 1.0, 10.0]
 
 
 def at(private, own: float, floor: float, n_test: float = MANY, best: float | None = None):
-    return stakes(np.atleast_2d(private), np.array([own]), floor, n_test, best=best)
+    return headroom(np.atleast_2d(private), np.array([own]), floor, n_test, best=best)
 
 
 @pytest.mark.parametrize(
@@ -28,15 +28,15 @@ def at(private, own: float, floor: float, n_test: float = MANY, best: float | No
     ],
 )
 def test_curves_by_hand(private, own, floor, nothing):
-    assert at(private, own, floor).nothing_to_lose is nothing
+    assert at(private, own, floor).has_none is nothing
 
 
 def test_few_rows_or_much_spread_hide_what_is_gained():
     curve = np.full((1, 4), 0.80)
-    assert not at(curve, 0.80, 0.76).nothing_to_lose
-    assert at(curve, 0.80, 0.76, n_test=40).nothing_to_lose
-    assert not stakes(curve, np.array([0.79, 0.81]), 0.76, MANY).nothing_to_lose
-    assert stakes(curve, np.array([0.70, 0.90]), 0.76, MANY).nothing_to_lose
+    assert not at(curve, 0.80, 0.76).has_none
+    assert at(curve, 0.80, 0.76, n_test=40).has_none
+    assert not headroom(curve, np.array([0.79, 0.81]), 0.76, MANY).has_none
+    assert headroom(curve, np.array([0.70, 0.90]), 0.76, MANY).has_none
 
 
 def test_whether_anything_can_be_learned_needs_another_model():
@@ -64,10 +64,10 @@ def test_no_price_is_named_where_there_is_nothing_to_lose(private, own, floor, n
     found = at(private, own, floor, n_test, best)
     cheap = cheap_from(EPSILONS, private, found)
     if cheap is not None:
-        assert not found.nothing_to_lose
+        assert not found.has_none
         i = EPSILONS.index(cheap)
         assert all(mean >= own - POINT and mean > floor for mean in private[i:])
-    if found.nothing_to_lose:
+    if found.has_none:
         assert max(own, *private) <= floor + found.noise
     assert found.noise >= POINT
 
@@ -86,7 +86,7 @@ def test_rows_behind_a_measure_give_its_spread_for_guesses(measure, counts):
         "auc": (ranks - (counts[1] - 1) / 2) / counts[0],
     }[measure]
     # A standard deviation of 4,000 draws is off by 1.1 %, so by more than 6 % once in 10⁷ runs.
-    assert found.std() == pytest.approx(0.5 / np.sqrt(rows_behind(measure, y)), rel=0.06)
+    assert found.std() == pytest.approx(0.5 / np.sqrt(effective_n(measure, y)), rel=0.06)
 
 
 def test_roomy_ranges_are_named():
@@ -96,6 +96,6 @@ def test_roomy_ranges_are_named():
         [rng.integers(0, 60, 1_000), rng.integers(0, 3, 1_000), rng.integers(0, 65_536, 1_000), np.full(1_000, 7)],
         axis=1,
     ).astype(np.uint16)
-    found = roomy(domain, codes)
+    found = overwide_features(domain, codes)
     assert [name for name, _ in found] == ["f3", "f0"]
     assert [share for _, share in found] == [0, pytest.approx(0.9 * 60 / 65_536, rel=0.1)]

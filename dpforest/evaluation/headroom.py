@@ -12,11 +12,11 @@ from dpforest.tables.domain import Domain
 
 POINT: Final = 0.01  # of a share: what counts as no price
 PART: Final = 0.25  # of what there is to lose, and at most so much of it
-ROOMY: Final = 0.1  # of a public range: if nine in ten rows need less, a random threshold mostly misses them
+OVERWIDE: Final = 0.1  # of a public range: if nine in ten rows need less, a random threshold mostly misses them
 
 
 @dataclass(frozen=True)
-class Stakes:
+class Headroom:
     """How far a forest and the best model known get beyond guessing, by one measure on the rows held out.
 
     Attributes
@@ -41,19 +41,19 @@ class Stakes:
     noise: float
 
     @property
-    def nothing_to_lose(self) -> bool:
+    def has_none(self) -> bool:
         """Whether the forest is no better than guessing, with noise at any ε and without."""
         return max(self.own, self.private) <= self.floor + self.noise
 
     @property
     def is_undecided(self) -> bool:
         """Whether it may be better than guessing after all, and too few rows are held out to tell."""
-        return self.nothing_to_lose and max(self.own, self.private) > self.floor + POINT
+        return self.has_none and max(self.own, self.private) > self.floor + POINT
 
     @property
     def learnable(self) -> bool | None:
         """Whether any model known is better than guessing; None where no other one is known."""
-        if not self.nothing_to_lose:
+        if not self.has_none:
             return True
         return None if self.best is None else self.best > self.floor + self.noise
 
@@ -63,7 +63,9 @@ class Stakes:
         return min(POINT, PART * max(self.own - self.floor, 0.0))
 
 
-def stakes(private: np.ndarray, own: np.ndarray, floor: float, n_test: float, *, best: float | None = None) -> Stakes:
+def headroom(
+    private: np.ndarray, own: np.ndarray, floor: float, n_test: float, *, best: float | None = None
+) -> Headroom:
     """From simulated releases of one forest.
 
     Parameters
@@ -73,24 +75,24 @@ def stakes(private: np.ndarray, own: np.ndarray, floor: float, n_test: float, *,
         The same forest without privacy.
     floor : float
     n_test : float
-        Rows held out; for other measures than accuracy `rows_behind`.
+        Rows held out; for other measures than accuracy `effective_n`.
     best : float, optional
 
     Examples
     --------
-    >>> heavy = stakes(np.full((3, 4), 0.76), np.full(3, 0.761), 0.76, 10_000, best=0.85)
-    >>> heavy.nothing_to_lose, heavy.learnable
+    >>> heavy = headroom(np.full((3, 4), 0.76), np.full(3, 0.761), 0.76, 10_000, best=0.85)
+    >>> heavy.has_none, heavy.learnable
     (True, True)
-    >>> stakes(np.full((3, 4), 0.76), np.full(3, 0.80), 0.76, 10_000).nothing_to_lose
+    >>> headroom(np.full((3, 4), 0.76), np.full(3, 0.80), 0.76, 10_000).has_none
     False
     """
     mean = float(np.mean(own))
     spread = float(np.std(own, ddof=1)) if len(own) > 1 else 0.0
     luck = float(held_out_margin([max(mean, floor)], [n_test])[0])
-    return Stakes(float(floor), mean, float(np.mean(private, axis=0).max()), best, max(POINT, spread, luck))
+    return Headroom(float(floor), mean, float(np.mean(private, axis=0).max()), best, max(POINT, spread, luck))
 
 
-def rows_behind(measure: str, labels: np.ndarray) -> float:
+def effective_n(measure: str, labels: np.ndarray) -> float:
     """As many rows as make an accuracy as sure as a measure is on these labels, where a forest only guesses.
 
     Parameters
@@ -101,7 +103,7 @@ def rows_behind(measure: str, labels: np.ndarray) -> float:
     labels : int array of shape (n,)
 
     >>> some = np.repeat([0, 1], [90, 10])
-    >>> [round(rows_behind(measure, some), 1) for measure in ("accuracy", "balanced_accuracy", "auc")]
+    >>> [round(effective_n(measure, some), 1) for measure in ("accuracy", "balanced_accuracy", "auc")]
     [100.0, 36.0, 26.7]
     """
     rows = np.bincount(labels)
@@ -114,7 +116,9 @@ def rows_behind(measure: str, labels: np.ndarray) -> float:
     return float(own[0] if len(rows) == 2 else len(rows) ** 2 / (1 / own).sum())
 
 
-def cheap_from(epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | np.ndarray, at: Stakes) -> float | None:
+def cheap_from(
+    epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | np.ndarray, at: Headroom
+) -> float | None:
     """The smallest ε from which on privacy costs next to nothing; None where there is none, or nothing to lose.
 
     Parameters
@@ -126,18 +130,18 @@ def cheap_from(epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | 
 
     Examples
     --------
-    >>> at = Stakes(floor=0.5, own=0.8, private=0.8, best=None, noise=0.01)
+    >>> at = Headroom(floor=0.5, own=0.8, private=0.8, best=None, noise=0.01)
     >>> cheap_from([0.1, 1, 10], [0.6, 0.795, 0.8], at)
     1.0
     """
-    if at.nothing_to_lose or at.own <= at.floor + at.noise:
+    if at.has_none or at.own <= at.floor + at.noise:
         return None
     near = np.asarray(means) >= at.own - at.bearable
     on = np.flatnonzero(np.minimum.accumulate(near[::-1])[::-1])
     return float(epsilons[on[0]]) if len(on) else None
 
 
-def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
+def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
     """Numeric attributes whose public range is much wider than the rows need, on its scale. Curator only.
 
     Parameters
@@ -148,7 +152,7 @@ def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
     Returns
     -------
     list of (name, share)
-        Of the range that nine in ten rows lie in, where they have less than `ROOMY` of the codes; the narrowest first.
+        Of the range that nine in ten rows lie in, where it is less than `OVERWIDE` of the codes; the narrowest first.
     """
     found = []
     for j, feature in enumerate(domain.features):
@@ -157,7 +161,7 @@ def roomy(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
         known = codes[:, j][codes[:, j] >= feature.first_code]
         if len(known):
             low, high = np.quantile(known, [0.05, 0.95])
-            if high - low < ROOMY * (N_CODES - 1 - feature.first_code):
+            if high - low < OVERWIDE * (N_CODES - 1 - feature.first_code):
                 rows = feature.least_value(int(high)) - feature.least_value(int(low))
                 found.append((feature.name, rows / (feature.scale_numbers.high - feature.scale_numbers.low)))
     return sorted(found, key=lambda own: own[1])

@@ -8,10 +8,11 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ui import state
 from ui.choose import risk_parts
 from ui.jobs.lines import delta_control, lines_of
 from ui.shared import sidebar
-from ui.shared.controls import LINKED, follow, is_on, known, select, within
+from ui.shared.controls import LINKED, follow, known, select, within
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
 from ui.shared.tables import Table
@@ -53,17 +54,17 @@ def choose() -> Wish:
         sure = select(
             "How sure to get it: in at least",
             list(SURE),
-            "sure",
+            state.SURE,
             "You will draw the noise once, and may have bad luck.",
             DEFAULT_SURE,
         )
         prior = risk_parts.prior_control()
         neighbors = sidebar.choose_neighbors()
-        known("mode", MODES)
+        known(state.MODE, MODES)
         mode = st.radio(
             "Mode",
             list(MODES),
-            key="mode",
+            key=state.MODE,
             bind=LINKED,
             horizontal=True,
             help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanisms as papers "
@@ -71,20 +72,19 @@ def choose() -> Wish:
         )
         delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):
-            within("rows_each", 1, MOST_ROWS)
+            within(state.ROWS_EACH, 1, MOST_ROWS)
             rows = st.slider(
                 "Rows of one person, at most",
                 1,
                 MOST_ROWS,
-                key="rows_each",
+                key=state.ROWS_EACH,
                 bind=LINKED,
                 help="ε speaks of one row. Somebody with several rows is protected at least that many times less.",
             )
-            is_on("margin")
             margin = st.toggle(
                 "Keep a margin for the held-out rows",
                 True,
-                key="margin",
+                key=state.MARGIN,
                 bind=LINKED,
                 help="Accuracy is measured on a sample of rows, so it may be a little too high by luck. With the "
                 "margin an ε counts only if the lower end of the 95 % interval is high enough.",
@@ -105,8 +105,8 @@ def needed_accuracy(floor: float, best: float) -> float:
     low = min(STEP * int(100 * floor / STEP), 100.0 - STEP)
     default = STEP * round((100 * floor + 50 * max(best - floor, 0)) / STEP)
     default = min(max(default, low), 100.0)
-    follow("need", default)
-    within("need", low, 100.0)
+    follow(state.NEED, default)
+    within(state.NEED, low, 100.0)
     value = st.slider(
         "Accuracy that you need",
         low,
@@ -114,7 +114,7 @@ def needed_accuracy(floor: float, best: float) -> float:
         default,
         STEP,
         format="%.1f %%",
-        key="need",
+        key=state.NEED,
         bind=LINKED,
         help="Share of new records that the forest has to predict rightly. The lowest value is what always naming the "
         "most frequent class gets.",
@@ -126,17 +126,16 @@ def look_at(
     names: list[str], best: str, smallest: dict[str, float | None], at: DeltaGenerator, which: DeltaGenerator
 ) -> tuple[str, float]:
     """Which forest at which ε, drawn in two places: the best answer, until somebody chooses otherwise."""
-    known("looked_at", names)
-    follow("looked_at", best)
+    known(state.LOOKED_AT, names)
+    follow(state.LOOKED_AT, best)
     with which:
-        kind = select(
-            "Look at the forest", names, "looked_at", "The one with the smallest ε, unless you choose another.", best
-        )
+        help = "The one with the smallest ε, unless you choose another."
+        kind = select("Look at the forest", names, state.LOOKED_AT, help, best)
     start = smallest.get(kind) or 1.0
-    follow("look_eps", start)
+    follow(state.EPSILON_TO_LOOK_AT, start)
     with at:
         epsilon = choose_epsilon(
-            "look_eps",
+            state.EPSILON_TO_LOOK_AT,
             label="at ε",
             start=start,
             help="Starts at the smallest ε that reaches what you need.",

@@ -1,0 +1,111 @@
+"""The first simulated releases that a page shows, and their refinement while somebody looks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from dpforest.plotting.style import percent
+from ui.jobs.job import n_of_all, run
+from ui.jobs.priority import SCHEDULER
+from ui.jobs.results import SweepResult, gathered
+from ui.jobs.sweep_job import SweepJob, sweep_job
+from ui.jobs.workers import INTERACTIVE
+from ui.shared.forests import FORESTS
+from ui.shared.tables import Table
+
+FIRST, LAST = 2, 20  # releases at once where they are quick, and at last
+QUICK: Final = 0.4  # seconds
+MOST_SECONDS: Final = 30  # of refining; what is drawn by then says how many releases it rests on
+MANY_CELLS: Final = 700_000  # of a table; more take a noticeable time at all ε
+SOME_ROWS: Final = 5_000  # more are first simulated at a few ε only, while others compute
+
+
+def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
+    """What there is, or the first release of each job.
+
+    On a large table, while others compute, or once several people wait, it is made at a few ε only.
+    """
+    if n_of_all(jobs):
+        return gathered(jobs)
+    n_rows, start = len(table.frame), time.monotonic()
+    is_large = n_rows * table.domain.n_features * len(jobs) > MANY_CELLS
+    if is_large or INTERACTIVE.is_ready or (n_rows > SOME_ROWS and SCHEDULER.is_busy):
+        jobs = [sweep_job(table, replace(job.line, epsilons=few), job.releases.folds) for job in jobs]
+    if len(jobs) > 1:
+        for _ in run(jobs, 1, place):
+            pass
+        return gathered(jobs)
+    (job,) = jobs
+    is_slow = is_large or FORESTS[job.line.settings.kind].is_fitted_anew
+    bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if is_slow else None
+    for share in job.work(1, awaited=True):
+        if bar is not None:
+            bar.progress(min(share, 1.0), _words(job, n_rows))
+    if bar is not None:
+        bar.empty()
+    if time.monotonic() - start < QUICK and len(job.line.epsilons) > len(few):
+        for _ in job.work(FIRST, awaited=True):
+            pass
+    return gathered([job])
+
+
+def _words(job: SweepJob, n_rows: int) -> str:
+    """Of the bar: the accuracy at the ε that is looked at, once it is there."""
+    epsilon, so_far = job.line.settings.epsilon, job.so_far()
+    if epsilon not in so_far:
+        return f"Sending {n_rows:,} rows through the trees …"
+    done = f"{len(so_far)} of {len(job.epsilons)} values of ε …"
+    return f"At ε = {epsilon:g} one simulated release is right in {percent(so_far[epsilon])}; {done}"
+
+
+def refined(
+    job: SweepJob, result: SweepResult, n_pieces: int, place: Any, other_work: Callable[[], bool] = lambda: False
+) -> Iterator[SweepResult]:
+    """Add releases one by one, with a progress bar once it takes long; moving a control ends this within one of them.
+
+    Yields the result now and then, when it is worth drawing again: it rests on more releases than the one before,
+    whoever added them, or the other work is done.
+
+    Parameters
+    ----------
+    other_work : callable
+        A step of other work, done after each release and to its end; False when there is nothing left to do.
+    """
+    bar, start = None, time.monotonic()
+    drawn, is_new, is_left, worked = start, False, True, False
+    if FORESTS[job.line.settings.kind].is_fitted_anew and job.n_done < n_pieces:
+        bar = place.progress(0.0, f"Simulated release {job.n_done + 1} of {n_pieces} …")
+
+    def is_surer() -> bool:
+        return job.n_done > result.n or len(job.line.epsilons) > len(result.epsilons)
+
+    for piece in range(job.n_done + 1, n_pieces + 1):
+        for _ in job.work(piece):
+            pass
+        now = time.monotonic()
+        is_left = is_left and other_work()
+        start += time.monotonic() - now  # other work has a time of its own
+        worked, is_new = worked or is_left, is_new or (worked and not is_left)
+        now = time.monotonic()
+        if now - start > MOST_SECONDS:
+            break
+        if bar is not None or now - start > 0.5:
+            text = f"Simulated release {piece} of {n_pieces}; no need to wait"
+            bar = bar or place.progress(piece / n_pieces, text)
+            bar.progress(piece / n_pieces, text)
+        if now - drawn > 1.0 and (is_new or is_surer()):
+            result, is_new = gathered([job]), False
+            yield result
+            drawn = time.monotonic()
+    if is_new or is_surer():
+        result, is_new = gathered([job]), False
+        yield result
+    while is_left and other_work():
+        is_new = True
+    if is_new:
+        yield result
+    if bar is not None:
+        bar.empty()

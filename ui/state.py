@@ -1,0 +1,325 @@
+"""Every value that a session keeps, declared once: its key, its type, and what else holds for it.
+
+A value can outlive what it fits: an old session or a link can leave anything under a key. `drop_unfit` removes such
+values when a page opens, so a page finds no value of another type. Where the options of a control follow the table,
+`known` and `within` of `ui.shared.controls` check the rest.
+
+Keys of buttons, charts and containers are not declared: nobody can leave a value under them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import streamlit as st
+
+
+class Key(str):
+    """The key of one value of the session. A widget takes it as its `key`.
+
+    Parameters
+    ----------
+    name : str
+    kind : type, tuple of types, or str
+        A class of the app by its name; `object` where `known` checks all.
+    default : optional
+        Of `value`. A dict, list or set is empty at first, and kept.
+    fits : callable, optional
+        Whether a value of this type can be.
+    linked : bool
+        Whether the control puts its value into the link.
+    stays : bool
+        Whether "Clear my data" leaves the value, which says nothing about a table.
+    """
+
+    def __new__(
+        cls,
+        name: str,
+        kind: Any,
+        default: Any = None,
+        *,
+        fits: Callable[[Any], bool] = lambda value: True,
+        linked: bool = False,
+        stays: bool = False,
+    ) -> Key:
+        key = super().__new__(cls, name)
+        key.kind, key.default, key._fits, key.linked, key.stays = kind, default, fits, linked, stays
+        return key
+
+    kind: Any
+    default: Any
+    _fits: Callable[[Any], bool]
+    linked: bool
+    stays: bool
+
+    def __reduce__(self) -> tuple:
+        return str, (str(self),)
+
+    def fits(self, value: Any) -> bool:
+        if isinstance(self.kind, str):
+            return type(value).__name__ == self.kind
+        kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
+        return (object in kinds or type(value) in kinds) and self._fits(value)
+
+    @property
+    def value(self) -> Any:
+        """What the session has under this key, if it fits, else the default."""
+        drop(self, self.fits)
+        if self.kind in (dict, list, set):
+            return st.session_state.setdefault(self, self.kind())
+        return st.session_state.get(self, self.default)
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        st.session_state[self] = value
+
+    def pop(self) -> Any:
+        """Take the value out of the session."""
+        value = self.value
+        st.session_state.pop(self, None)
+        return value
+
+
+class Keys:
+    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Parameters as for `Key`."""
+
+    def __init__(self, pattern: str, kind: Any, default: Any = None, **settings: Any) -> None:
+        self.pattern, self._declared = pattern, (kind, default, settings)
+        self.matches = re.compile(pattern.replace("{}", ".+").replace("{:d}", r"\d+"), re.DOTALL).fullmatch
+
+    def __call__(self, *items: object) -> Key:
+        return self.named(self.pattern.format(*items))
+
+    def named(self, name: str) -> Key:
+        kind, default, settings = self._declared
+        return Key(name, kind, default, **settings)
+
+
+def _between(low: float, high: float) -> Callable[[Any], bool]:
+    return lambda value: low <= value <= high
+
+
+def _texts(value: list) -> bool:
+    return all(isinstance(each, str) for each in value)
+
+
+def _pair(value: tuple) -> bool:
+    return len(value) == 2
+
+
+def _count(name: str) -> Key:
+    """How often something was pressed."""
+    return Key(name, int, 0, fits=lambda value: 0 <= value <= 1_000_000)
+
+
+# Every page
+PRESENT = Key("present", bool, False, linked=True)
+PAGE_OPENED = Key("page_opened", str)
+PAGE_DRAWN = Key("page_drawn", str)
+BETWEEN_PAGES = Key("between_pages", dict, fits=lambda value: value.keys() <= {"values", "address"})
+HANDED_OVER = Key("handed_over", "Settings")
+FIGURES = Key("figures", dict)
+FIGURES_OPEN = Key("figures_open", bool, False)
+FIGURE = Key("figure", str)
+FIGURE_FAILURES = Key("figure_failures", list, fits=_texts)
+DEFAULT_OF = Keys("default_{}", object)
+
+# Table
+DATA = Key("data", str, linked=True, stays=True)
+LABEL = Key("label", str, linked=True)
+FILE = Keys("file_{}", object)
+ATTACHED = Key("attached", "UploadedFile")
+CLEARED = _count("cleared")
+DIGESTS = Key("digests", dict)
+READ_ROWS = Key("read_rows", tuple, (None, None, None), fits=lambda value: len(value) == 3)
+SCHEMAS = Key("schemas", dict)
+LABELS = Key("labels", dict)
+LABEL_OF = Keys("label_{}", str)
+LEFT_OUT = Key("left_out", dict)
+LEFT_OUT_OF = Keys("left_out_{}", list, fits=_texts)
+DECLARED_PUBLIC = Key("declared_public", set)
+
+# Forest
+EPSILON = Key("eps", float, linked=True, stays=True)
+EPSILON_TO_LOOK_AT = Key("look_eps", float, linked=True)
+ASKED = Keys("{}_asked", str)
+REFUSED = Keys("{}_refused", str)
+TYPED = Keys("{}_typed", str, "")
+ADDED = Keys("{}_own", tuple, ())
+FOREST = Key("forest", str, linked=True, stays=True)
+MODE = Key("mode", str, linked=True, stays=True)
+NEIGHBORS = Key("neighbors", str, linked=True, stays=True)
+BY_RULE = Key("by_rule", bool, True, linked=True)
+DEPTH = Key("depth", int, linked=True, stays=True)
+TREES = Key("trees", int, linked=True, stays=True)
+DELTA = Key("delta", bool, False, linked=True)
+ALSO_DELTA = Key("also_delta", bool, False, linked=True)
+BOUND = Key("bound", int, linked=True)
+ALPHAS = Key("alphas", str, linked=True)
+ALPHA = Key("alpha", float, linked=True)
+ALPHA_AT = Keys("a{:d}", float, linked=True)
+VOTING = Key("voting", str, linked=True)
+COUNTED = Key("counted", str, linked=True)
+LEAF = Key("leaf", str, linked=True)
+ROWS = Key("rows", str, linked=True)
+SHARDS = Key("shards", str, linked=True)
+BUDGET = Key("budget", str, linked=True)
+SCORE = Key("score", str, linked=True)
+FEATURE_TEMPERATURE = Key("b1", str, linked=True)
+VALUE_TEMPERATURE = Key("b2", str, linked=True)
+LABEL_TEMPERATURE = Key("b3", str, linked=True)
+BINS = Key("bins", str, linked=True)
+LARGEST_LEAF = Key("m", str, linked=True)
+SHARE = Key("share", str, linked=True)
+BETA = Key("beta", str, linked=True)
+CRITERION = Key("criterion", str, linked=True)
+
+# Releases
+RELEASES = Key("releases", list, stays=True)
+JUST_RELEASED = Key("just_released", "Release")
+ROW_KEYS = Key("row_keys", dict)
+SAME_PEOPLE = Keys("same_people_{}", object)
+TAKE_OUT = Keys("take_out_{}", object)
+OTHER_PEOPLE = Keys("take_out_{}_{}", bool, False)
+REALLY_OTHERS = Keys("really_others_{}_{}", bool, False)
+NEW_ROWS = Key("new_rows", object)
+EXPLAINED = Key("explained", bool, False)
+SCORES_OF = Key("scores_of", tuple, (None, None), fits=_pair)
+EFFECT_OF = Key("effect_of", str)
+EFFECT_ON = Key("effect_on", str)
+
+# Background work
+WORKED = Key("worked", tuple, fits=_pair)
+PATIENT = Key("patient", object)
+STOPPED = Key("stopped", object)
+PAUSED = Key("paused", bool, False)
+
+# Explore
+TAB = Key("tab", str, linked=True)
+WELCOMED = Key("welcomed", bool, False)
+MEASURE = Key("measure", str, linked=True)
+SCALE_OF = Key("scale_of", str)
+TREE = Key("tree", int)
+FOLLOW = Key("follow", bool, False)
+ROW = Key("row", int)
+WIDTH = Key("width", str)
+LEVELS = Key("levels", int)
+FOCUS = Key("focus", tuple, (None, 0), fits=_pair)
+TO_NODE = Key("to_node", object)
+DOWN = Keys("down_{}", object)
+NOISE_DRAWN = _count("noise_drawn")
+SCOPE = Key("scope", str)
+EDITOR = Keys("editor_{}", dict)
+CLASSES_OF = Keys("classes_{}", str)
+CLASSES_NOTE = Keys("classes_note_{}", str)
+PUBLIC = Keys("public_{}", bool, False)
+DOMAIN_FILE = Keys("domain_file_{}", object)
+DOMAIN_FILES = _count("domain_files")
+DOMAIN_EXACTLY = Key("domain_exactly", bool, False)
+LOADED = Key("loaded_said", dict)
+SKIPPED = Key("skipped", dict)
+COLUMN_GROUP = Keys("{}_group", object)
+COLUMN_NAMES = Keys("{}_names", list, fits=_texts)
+SOURCE = Keys("{}_source", str)
+STATEMENTS = Keys("{}_what", object)
+LOWEST = Keys("{}_low", float)
+HIGHEST = Keys("{}_high", float)
+RANGES = Keys("{}_how", str)
+WHOLE = Keys("{}_whole", str)
+MISSING = Keys("{}_missing", str)
+
+# Compare
+COMPARE_TAB = Key("compare_tab", str, linked=True)
+FORESTS = Key("forests", list, linked=True)
+ALSO_PUBLISHED = Key("also_published", bool, False, linked=True)
+COMPARED = Key("compared", str, linked=True)
+RELEASES_EACH = Key("releases_each", int, linked=True)
+HELD_OUT = Key("held_out", str, linked=True)
+BANDS = Key("bands", bool, True, linked=True)
+MAPPED = Key("mapped", str, linked=True)
+SETTINGS_OF = Key("own_of", str)
+SETTINGS = Key("own", dict)
+SETTINGS_IGNORED = Key("own_ignored", list, fits=_texts)
+SETTINGS_LINK = Key("own_said", str)
+SETTING = Keys("own_{}_{}", (int, str))
+
+# Choose ε
+CHOOSE_TAB = Key("choose_tab", str, linked=True)
+NEED = Key("need", float, linked=True)
+SURE = Key("sure", str, linked=True)
+ROWS_EACH = Key("rows_each", int, linked=True)
+MARGIN = Key("margin", bool, False, linked=True)
+LOOKED_AT = Key("looked_at", str, linked=True)
+IF_PUBLIC = Key("if_public", bool, False, linked=True)
+PRIOR = Key("prior", float, linked=True)
+GUESS = Key("guess", str, linked=True)
+MEMBER_ROW = Key("member_row", int)
+MEMBER_WANTED = Key("member_wanted", int)
+MEMBER_ALIKE = Key("member_alike", tuple)
+MEMBER_ATTACKED = Key("member_attacked", tuple, (None, []), fits=_pair)
+
+# Audit
+RULE = Key("rule", str, linked=True)
+CLASSES = Key("classes", int, linked=True)
+PAIR = Key("pair", str, linked=True)
+ATTACKED = Key("attacked", tuple, (None, []), fits=_pair)
+AUDITED_EPSILON = Key("audited_epsilon", float)
+
+# Lesson, theory, papers, glossary
+STEP = Key("step", str, linked=True)
+AT = Key("at", str, linked=True)
+LESSON = Key("lesson", dict)
+LESSON_AGAIN = _count("lesson_again")
+PREDICTION = Keys("predict_{}", object)
+HANDS = Keys("hands_{}_{}", int)
+LED_ROOM = Key("led_room", str)
+NO_ROOM = Key("no_room", str, "")
+VOTE = Keys("vote_{}_{}", object)
+TOO_LATE = Key("too_late", bool, False)
+THEOREM = Key("theorem", str, linked=True)
+THEORY = Keys("theory_{}", object, linked=True)
+PAPER = Key("paper", str, linked=True)
+PAPER_ITEM = Keys("item_{}", str, linked=True)
+WORD = Key("word", str, linked=True)
+
+_KEYS: Final = {str(key): key for key in list(globals().values()) if isinstance(key, Key)}
+_PATTERNS: Final = sorted(  # the most specific first
+    (keys for keys in list(globals().values()) if isinstance(keys, Keys)), key=lambda keys: -len(keys.pattern)
+)
+
+
+def declared(name: str) -> Key | None:
+    """The declaration of a key; None for that of a button, a chart, or a container."""
+    made = (keys.named(name) for keys in _PATTERNS if keys.matches(name))
+    return _KEYS.get(name) or next(made, None)
+
+
+def names() -> list[str]:
+    """All keys that are not made per item."""
+    return sorted(_KEYS)
+
+
+def drop(key: str, fits: Callable[[Any], bool]) -> bool:
+    """Drop a value that does not fit. True if it dropped one."""
+    if key not in st.session_state or fits(st.session_state[key]):
+        return False
+    del st.session_state[key]
+    return True
+
+
+def drop_unfit() -> None:
+    """Drop every value of the session that does not fit its declaration."""
+    for name, value in st.session_state.to_dict().items():
+        key = declared(str(name))
+        if key is not None and not key.fits(value):
+            del st.session_state[name]
+
+
+def clear() -> None:
+    """Drop every value of the session but those that say nothing about a table."""
+    for name in st.session_state.to_dict():
+        key = declared(str(name))
+        if key is None or not key.stays:
+            del st.session_state[name]
