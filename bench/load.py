@@ -36,7 +36,7 @@ import psutil
 from processes import ROOT
 from streamlit_client import Run, Tab
 
-PATIENCE = 120  # seconds until a session counts as lost
+SESSION_TIMEOUT = 120  # seconds until a session counts as lost
 WARM_UP = 0.2  # of the time, before memory counts
 GOAL = 1.0  # seconds, of the median rerun
 
@@ -101,7 +101,7 @@ class Person:
         await tab.open()
         control, run, due = "opening the page", tab.run, time.monotonic() + every
         while True:
-            await tab.until("first_chart", PATIENCE)
+            await tab.until("first_chart", SESSION_TIMEOUT)
             totals.late += time.monotonic() > due + 0.1
             await asyncio.sleep(max(due - time.monotonic(), 0))
             totals.add(control, run)

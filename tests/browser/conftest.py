@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser.driver import COMPILING, COUNT_RUNS, PATIENCE, Explore, Watch, chart_ready
+from tests.browser.driver import COMPILING, COUNT_RUNS, TIMEOUT, Explore, Watch, chart_ready
 from tests.browser.server import Server
 
 DESK = {"viewport": {"width": 1400, "height": 1000}, "locale": "en-US"}
@@ -54,7 +54,7 @@ def phone_window(browser: Browser) -> Iterator[BrowserContext]:
 @contextmanager
 def _window(browser: Browser, **looks: Any) -> Iterator[BrowserContext]:
     with browser.new_context(**looks) as context:
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(TIMEOUT)
         context.add_init_script(COUNT_RUNS)
         yield context
 

@@ -15,13 +15,13 @@ from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 FITTING = 120_000  # milliseconds; the ceiling of a large table is fitted once a process, beside what is refined
 COMPILING = 300_000  # milliseconds; the first start on a machine compiles the kernels
-PATIENCE = 90_000  # milliseconds: more than a busy machine takes; what is there is not waited for
+TIMEOUT = 90_000  # milliseconds: more than a busy machine takes; what is there is not waited for
 UPLOAD = "upload a CSV"
 TABS = ("Tree", "Leaves", "Budget", "Data")
 
 BROWSER = pytest.mark.browser
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=TIMEOUT)
 
 
 class Watch:
@@ -78,7 +78,7 @@ class Figure(NamedTuple):
         return float(match[0])
 
 
-def idle(page: Page, timeout: float = PATIENCE) -> None:
+def idle(page: Page, timeout: float = TIMEOUT) -> None:
     """Until the script has run to its end; then nothing on the page may be an exception."""
     page.wait_for_selector(IDLE, timeout=timeout)
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
@@ -93,7 +93,7 @@ def rerun(page: Page) -> Iterator[None]:
     idle(page)
 
 
-def chart_ready(page: Page, timeout: float = PATIENCE) -> None:
+def chart_ready(page: Page, timeout: float = TIMEOUT) -> None:
     """Until the figures, the chart and all refinements are there."""
     page.wait_for_selector(".st-key-headline h3", timeout=timeout)
     page.wait_for_selector(".js-plotly-plot .plot-container", timeout=timeout)

@@ -221,11 +221,11 @@ def test_it_prints_on_one_page_and_asks_for_nothing(reasons, tmp_path):
         (0.82, Stakes(0.751, 0.751, 0.83, 0.849, 0.01), "Needed: an accuracy of", True),  # it is noise that helps
     ],
 )
-def test_cost_begins_with_what_there_is_to_lose(needed, stakes, first, smallest):
-    text = Read(render(report(needed_accuracy=needed, stakes=stakes))).text
+def test_cost_begins_with_what_there_is_to_lose(needed, headroom, first, smallest):
+    text = Read(render(report(needed_accuracy=needed, headroom=headroom))).text
     cost = text[text.index("What it costs") : text.index("accuracy on held-out rows")]
     assert first in cost and ("smallest ε" in cost) is smallest
-    assert ("no better than guessing" in cost) is stakes.nothing_to_lose
+    assert ("no better than guessing" in cost) is headroom.nothing_to_lose
     if not smallest:
         assert "95 % confidence" not in cost and "0.7" not in cost.split("Needed", 1)[1].split("No ε")[1]
 

@@ -76,12 +76,12 @@ def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
 def test_what_delta_changes(page):
     page.query_params.update({"delta": "true", "tab": "Budget"})
     page.run()
-    said = words(page)
+    text = words(page)
     assert page.toggle(key="delta").value
-    assert "What ε = 1 at δ = 10⁻⁶ means" in said
-    assert "What Gaussian noise costs adds up in μ²" in said
-    assert "Number of rows: **once" in said
-    assert "tree by tree: **" in said
+    assert "What ε = 1 at δ = 10⁻⁶ means" in text
+    assert "What Gaussian noise costs adds up in μ²" in text
+    assert "Number of rows: **once" in text
+    assert "tree by tree: **" in text
     assert "δ = 1e-06" in page.code[0].value
     assert page.dataframe[0].value["what"].tolist()[0] == "number of rows"
 
@@ -101,7 +101,7 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
     page.session_state["follow"] = True
     page.run()
     assert not page.exception
-    said = words(page)
+    text = words(page)
     for expected in (
         "Accuracy by round",
         "What moves the scores",
@@ -110,7 +110,7 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
         "Noise alone would have turned it in ",
         "before any question it is",
     ):
-        assert expected in said, expected
+        assert expected in text, expected
 
 
 @pytest.mark.parametrize("data", ["breast_wisconsin", "zoo"])
@@ -172,7 +172,7 @@ def test_the_simulation_says_points_as_they_come_and_keeps_them():
     assert ended.n_repeats == 0
     seen: list[dict[float, float]] = []
     ended.add_repeat(lambda: seen.append(ended.so_far), first=1.0)
-    assert all(first.items() <= found.items() for found in seen)
+    assert all(first.items() <= values.items() for values in seen)
     assert sorted(seen[-1]) == [0.1, 1.0, 10.0]
     assert ended.so_far == {}
     assert np.array_equal(ended.curve().accuracy, whole.curve().accuracy)
@@ -282,7 +282,7 @@ def test_a_link_has_no_number_that_follows_from_the_exact_number_of_rows(page):
     assert int(page.query_params["trees"]) in TREES
 
 
-def test_what_is_said_of_delta_is_what_it_means(page):
+def test_sentences_about_delta_are_true(page):
     """δ is no chance that a release breaks e^ε: that one is larger (20 in a million at ε = 1)."""
     page.query_params.update({"delta": "true"})
     page.run()

@@ -26,9 +26,9 @@ def cookies(
     headers = [(b"host", host.encode()), (b"cookie", sent.encode())]
     scope = {"type": "http", "method": method, "path": path, "headers": headers, "scheme": scheme}
     asyncio.run(BrowserCookie(app)(scope, None, send))  # type: ignore[arg-type]
-    found = [value.decode() for name, value in answer[0]["headers"] if name == b"set-cookie"]
-    assert found[0] == "other=1"
-    return found[1:]
+    cookies = [value.decode() for name, value in answer[0]["headers"] if name == b"set-cookie"]
+    assert cookies[0] == "other=1"
+    return cookies[1:]
 
 
 def pair(cookie: str) -> str:

@@ -190,8 +190,8 @@ def press(opened: AppTest, label: str) -> AppTest:
 
 
 def letters(wall: AppTest) -> str:
-    said = wall.query_params["room"]
-    return said if isinstance(said, str) else said[0]
+    shown = wall.query_params["room"]
+    return shown if isinstance(shown, str) else shown[0]
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def wall(monkeypatch):
     return press(page("teacher"), "Open a room")
 
 
-def test_phones_vote_follow_and_are_told_about_their_own_answer(wall):
+def test_phones_vote_follow_and_get_feedback_on_their_answer(wall):
     code, step = letters(wall), STEPS[0]
     names, right = list(step.lettered), next(i for i, a in enumerate(step.answers) if a.right)
     phones = [page(f"phone {i}", room=code.lower()) for i in range(5)]
@@ -213,8 +213,8 @@ def test_phones_vote_follow_and_are_told_about_their_own_answer(wall):
     press(wall, "Show without guessing")
     assert "4 ✓" in words(wall) and "This tally has no noise" in words(wall)
     for i, phone in enumerate(phones):
-        said = words(phone.run())
-        assert step.answers[right if i else 0].feedback in said and step.take_away in said
+        shown = words(phone.run())
+        assert step.answers[right if i else 0].feedback in shown and step.take_away in shown
         assert phone.radio[0].disabled
     press(wall, "Next →")
     assert STEPS[1].question in words(phones[0].run()) and step.question not in words(phones[0])
@@ -315,8 +315,8 @@ def test_no_visitor_can_delete_the_rooms(wall):
 
 
 def test_a_link_to_copy_leaves_the_room_out(wall):
-    said = [code.value for code in wall.code]
-    assert said and not any("room=" in text for text in said)
+    shown = [code.value for code in wall.code]
+    assert shown and not any("room=" in text for text in shown)
 
 
 @pytest.mark.parametrize("other", ["app.py", "pages/4_Use_a_forest.py"])

@@ -98,8 +98,8 @@ def test_a_cell_that_makes_no_domain_gives_one_sentence(opened):
         applied(page, row, cell, value)
         case = f"{cell} = {value!r:.40} in row {row}"
         assert not page.exception, case
-        said = [box.value.replace("\\", "") for box in page.warning]
-        assert sum(sentence in one for one in said) == 1, f"{case}: {said}"
+        warnings_shown = [box.value.replace("\\", "") for box in page.warning]
+        assert sum(sentence in one for one in warnings_shown) == 1, f"{case}: {warnings_shown}"
         assert kept(page) is None, case
     assert {cell for _, cell, _, _ in REFUSED} == {*CELLS} - {"use"}
 

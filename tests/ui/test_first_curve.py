@@ -23,7 +23,7 @@ for _ in range(2):
 
 
 @pytest.mark.parametrize("large", [True, False])
-def test_a_bar_beside_it_is_drawn_each_time(monkeypatch, large):
+def test_a_progress_bar_is_drawn_each_time(monkeypatch, large):
     monkeypatch.setattr(simulate, "MANY_CELLS", 0 if large else 10**9)
     worked = []
     once = simulate._released_once
@@ -32,7 +32,7 @@ def test_a_bar_beside_it_is_drawn_each_time(monkeypatch, large):
     for _ in range(2):
         page.run()
         assert not page.exception
-        said = [line.value for line in page.markdown]
-        assert said[0] == said[1]
+        lines = [line.value for line in page.markdown]
+        assert lines[0] == lines[1]
     assert len(worked) == large
-    assert said[0].startswith("4 values, 1 release" if large else "18 values, ")
+    assert lines[0].startswith("4 values, 1 release" if large else "18 values, ")

@@ -81,7 +81,7 @@ def test_no_other_host_is_asked_for_anything():
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize("host", [OURS, "127.0.0.1:8501", "[::1]:8501", "LOCALHOST"])
-def test_the_app_answers_to_its_own_name(host, kind):
+def test_the_app_answers_to_its_name(host, kind):
     assert is_served(kind, host=host)
 
 
@@ -157,12 +157,12 @@ def test_pages_of_others_may_not_ask(origin, kind):
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_our_own_pages_may(kind):
+def test_pages_of_the_app_may(kind):
     assert is_served(kind, host=OURS, origin=f"http://{OURS}")
     assert is_served(kind, host=OURS)  # programs that are no browsers say nothing
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/"])
-def test_nobody_is_told_how_much_others_have_uploaded(path):
+def test_the_size_of_other_uploads_is_not_disclosed(path):
     assert asked(host=OURS, path=path)[0]["status"] == 404
     assert asked(host=OURS, path="/_stcore/health")[0]["status"] == 200

@@ -134,7 +134,7 @@ def test_the_report_says_it_first(opened, monkeypatch):
     assert "No ε is needed for that" in cost and "smallest ε" not in cost
 
 
-def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
+def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
     rows = [
         {
             "forest": name,
@@ -182,22 +182,22 @@ def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
         ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs cannot be told"),
     ],
 )
-def test_sentences_on_cost(means, own, said):
+def test_sentences_on_cost(means, without_noise, text):
     """Each names what it compares with: the same forest without noise, or guessing."""
     means = np.array(means)
-    assert said in what_privacy_costs(EPSILONS, means, Stakes(0.7, own, means.max(), None, 0.01), None)
+    assert text in what_privacy_costs(EPSILONS, means, Stakes(0.7, without_noise, means.max(), None, 0.01), None)
 
 
 @pytest.mark.parametrize("best, named", [(0.967, True), (0.802, True), (0.8, False), (0.75, False)])
 def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does(best, named):
     """Explore's card “Without privacy” shows the best model. The sentence is about the forest, so it names both."""
     means = np.array([0.6, 0.795, 0.8, 0.8])
-    said = what_privacy_costs(EPSILONS, means, Stakes(0.7, 0.8, 0.8, best, 0.01), "CART")
-    assert "compared with the same forest without noise (80.0 %)." in said
-    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in said) == named
+    text = what_privacy_costs(EPSILONS, means, Stakes(0.7, 0.8, 0.8, best, 0.01), "CART")
+    assert "compared with the same forest without noise (80.0 %)." in text
+    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in text) == named
 
 
-def test_what_would_help_is_said_only_once_it_is_known():
+def test_advice_is_given_only_once_it_is_known():
     at = [Stakes(0.7, 0.7, 0.7, best, 0.01) for best in (None, 0.7, 0.9)]
     assert "being worked out" in what_helps(at[0], None, greedy=False)
     assert "say little about the label" in what_helps(at[1], "CART", greedy=False)

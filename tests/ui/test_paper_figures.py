@@ -129,5 +129,5 @@ def test_a_browser_that_does_not_start_or_takes_too_long_is_a_sentence(monkeypat
 def test_without_a_browser_a_sentence_says_what_to_install(tmp_path):
     code = "from dpforest.plotting import paper; import json; print(json.dumps(paper.missing()))"
     environment = {**os.environ, "PATH": str(tmp_path), "BROWSER_PATH": str(tmp_path / "none")}
-    said = json.loads(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).stdout)
-    assert "computer that runs this app" in said and ("install" in said)
+    report = json.loads(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).stdout)
+    assert "computer that runs this app" in report and ("install" in report)

@@ -40,13 +40,13 @@ def texts(file: Path) -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
     }
-    found = []
+    hits = []
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            found.append("".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values))
+            hits.append("".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes:
-            found.append(node.value)
-    return found
+            hits.append(node.value)
+    return hits
 
 
 @pytest.mark.parametrize("file", SHOWN, ids=lambda file: file.name)

@@ -156,7 +156,7 @@ class Recent:
 RECENT = Recent(400_000_000)
 
 
-@cache.by_table(everybody=256, own=4)
+@cache.by_table(everybody=256, session=4)
 def _make(key: tuple, _table: Table, _settings: Settings) -> Shared:
     return Shared(_settings.estimator(_table.domain), _table.domain, split(_table), key[-1])
 
@@ -176,7 +176,7 @@ class _Look:
         self.curve: Curve | None = None
 
 
-@cache.by_table(everybody=256, own=64)
+@cache.by_table(everybody=256, session=64)
 def _look(key: tuple, _table: Table) -> _Look:
     return _Look()
 

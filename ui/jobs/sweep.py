@@ -83,7 +83,7 @@ class Cells(Job[pd.DataFrame]):
         return pd.concat([self.pieces[i] for i in range(n)], ignore_index=True)
 
 
-@cache.by_table(everybody=96, own=48)
+@cache.by_table(everybody=96, session=48)
 def _make(key: tuple, _table: Table, _line: Line) -> Cells:
     return Cells(_line, _table.domain, splits_of(_table, key[-1]))
 
@@ -94,7 +94,7 @@ def cells(table: Table, line: Line, folds: int) -> Cells:
     return _make((table.schema_key, fingerprint(table.domain), line.key, folds), table, line)
 
 
-@cache.by_table(everybody=4, own=2)
+@cache.by_table(everybody=4, session=2)
 def _split_folds(key: tuple, _table: Table) -> list[Split]:
     rows = SimpleNamespace(domain=_table.domain, X=_table.columns(), y=_table.frame[_table.label])
     return sweep.splits(rows, key[-1], 0)

@@ -208,7 +208,7 @@ def n_learned_from(table: Table) -> int:
     return len(table.frame) - math.ceil(TEST_SHARE * len(table.frame))
 
 
-@cache.by_table(everybody=32, own=2, spinner="Reading the rows against the domain …")
+@cache.by_table(everybody=32, session=2, spinner="Reading the rows against the domain …")
 def _split(key: tuple, _table: Table) -> Split:
     # What does not fit is told on the Data tab (`rows_fit`), so there is no need of a warning.
     return split_table(_table.domain, _table.columns(), _table.frame[_table.label], out_of_domain=OutOfDomainCells())
