@@ -1,9 +1,9 @@
 """Other people's classifiers as `bench/accuracy.py` fits ours: made from ε, a domain and a seed.
 
-DP-EBM is told the public bounds and categories (in the order of their texts, which is what it takes "nominal" for),
+DP-EBM gets the public bounds and categories (in the order of their texts, which is what it takes "nominal" for),
 and cells are read by the public rule before it sees them: numbers are moved to their bounds, missing ones to the middle
 (it takes none), and a missing category is one more category. Which categories get a bin it still reads from the rows,
-and it takes the number of rows as public; neither can be said otherwise.
+and it takes the number of rows as public; neither can be changed.
 """
 
 import atexit

@@ -1,13 +1,13 @@
 """Many people at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30] [--page Audit]
 [--hostile] [--log FILE]`.
 
-Starts the app as its own process and opens it in as many sessions, each over a websocket of its own and with the
+Starts the app as its own process and opens it in as many sessions, each over a separate websocket and with the
 messages of Streamlit's front end. Each moves one control every so many seconds: on Explore mostly ε, depth or trees,
 now and then forest or label. Told apart are
 
 - *rerun*: from sending the move to the new figures and their chart, which is what a person waits for;
 - *finished*: from sending the move to the end of the script, with all that is refined while somebody looks on. The next
-  move ends a run, so this is known of some runs only, and it is said of how many.
+  move ends a run, so this is known of some runs only, and the report says of how many.
 
 A session whose figures have not come when its next move is due waits for them and moves late; such moves are counted.
 The people are simulated on the same machine; their share of its processors is stated as well. Never part of the tests.

@@ -39,7 +39,7 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def fit(n: int) -> dict[str, float]:
-    """In a process of its own: seconds, those of them spent on making rows, and growth above the warm process."""
+    """In a separate process: seconds, those of them spent on making rows, and growth above the warm process."""
     from dpforest import MajorityLabelForestClassifier
 
     domain = public_domain((np.zeros(FEATURES), np.ones(FEATURES)))

@@ -38,7 +38,7 @@ class Run:
 
 
 class Tab:
-    """A page of the app, opened in a session of its own.
+    """A page of the app, opened in a separate session.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One contender in a process of its own: takes commands on stdin, one JSON object a line, and answers on stdout.
+"""One contender in a separate process: takes commands on stdin, one JSON object a line, and answers on stdout.
 
 Runs in our environment and in the peers', so it needs nothing but numpy, scikit-learn and what it measures.
 

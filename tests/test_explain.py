@@ -135,7 +135,7 @@ def test_without_privacy_there_is_no_noise():
 
 
 def test_a_forged_file_takes_no_more_memory_than_its_size(monkeypatch):
-    """A mean tree says nothing of the largest one: steps go by the nodes that are taken."""
+    """The mean tree does not bound the largest one: steps go by the nodes that are taken."""
     model, _ = booster(2, epsilon=None, n_estimators=2, max_depth=6)
     added = AddedScores.of(model.forest_)
     asked: list[int] = []

@@ -1,4 +1,4 @@
-"""What is said to be reproduced is what was run, and what was not reproduced is said."""
+"""The list of reproduced items is what was run; items that were not reproduced are listed with a reason."""
 
 import json
 import re
@@ -59,7 +59,7 @@ class Stopped(Exception):
 
 @pytest.fixture
 def work(monkeypatch, tmp_path):
-    """Two parts of three cells that say when they are at work, in files of their own; `stop_at` stops a cell."""
+    """Two parts of three cells that say when they are at work, in separate files; `stop_at` stops a cell."""
     seen = SimpleNamespace(done=[], stop_at=None, results=tmp_path / "results.json", kept=tmp_path / "unfinished")
 
     def cell(part: str, i: int) -> Cell:
@@ -230,7 +230,7 @@ def test_every_table_and_figure_is_there_and_what_is_left_out_is_said(paper):
 
 @pytest.mark.slow
 def test_a_quick_run_goes_through_every_part_and_writes_nothing():
-    """Two tables a part, all in a process of its own: what is kept stays as it is."""
+    """Two tables a part, all in a separate process: what is kept stays as it is."""
     before = PATH.read_bytes(), REPORT.read_bytes()
     done = subprocess.run([sys.executable, "-m", "reproduce", "--quick"], cwd=HOME, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The rooms of the house: imports run one way (pyproject.toml); every cache is registered; hooks are the checks."""
+"""The packages: imports run one way (pyproject.toml); every cache is registered; hooks are the checks."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""From noisy leaves to votes: what a silent leaf says, what becomes of negative counts, ties and coins.
+"""From noisy leaves to votes: the vote of a silent leaf, what becomes of negative counts, ties and coins.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
 """

@@ -17,7 +17,7 @@ pytestmark = BROWSER
 
 @pytest.fixture
 def neighbor(explore: Explore, window: BrowserContext, page_of: Callable[[BrowserContext], Page]) -> Explore:
-    """Another page of the same browser: a session of its own."""
+    """Another page of the same browser: a separate session."""
     return Explore(page_of(window), explore.url)
 
 

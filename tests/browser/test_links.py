@@ -136,7 +136,7 @@ def test_compare(explore: Explore, friend: Explore) -> None:
 
 
 def test_choose(explore: Explore, friend: Explore) -> None:
-    """What is asked and what is promised, as soon as it is there: more releases are simulated meanwhile."""
+    """The question and the promise, as soon as it is there: more releases are simulated meanwhile."""
     query = "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3&looked_at=RF-E&look_eps=0.5"
 
     def stands(window: Explore) -> None:

@@ -1,4 +1,4 @@
-"""A first look at a few ε: worked out once for all who ask, told of while it is worked out, and never replayed."""
+"""A first look at a few ε: worked out once for all who ask, with a message meanwhile, and never replayed."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

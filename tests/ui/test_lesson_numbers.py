@@ -258,7 +258,7 @@ def test_every_figure_in_the_texts_is_one_that_comes_out(key):
 
 
 def test_right_answers_are_right():
-    """What is asked for, worked out; the wrong answers are no near misses of it."""
+    """The answers, worked out; the wrong answers are no near misses of it."""
     votes = dict(zip(HAS["votes"]["trees"], HAS["votes"]["accuracy"], strict=True))
     assert round(100 * votes[31]) == 84 and all(abs(100 * votes[31] - wrong) > 10 for wrong in (45, 60))
     deep = dict(zip(HAS["depth"]["depth"], HAS["depth"]["accuracy"]["1"], strict=True))

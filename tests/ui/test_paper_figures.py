@@ -103,7 +103,7 @@ def test_print_colors_leave_the_figure_on_the_page_as_it_is():
 
 @WITH_A_BROWSER
 def test_a_figure_becomes_svg_and_pdf_and_leaves_nothing_behind(monkeypatch):
-    folder = Path(tempfile.mkdtemp())  # of its own, as others draw as well; a short name, as Chromium's sockets want
+    folder = Path(tempfile.mkdtemp())  # separate, as others draw as well; a short name, as Chromium's sockets want
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     figure = go.Figure(go.Scatter(x=[1, 2], y=[2, 1], name="a"), layout={"title": {"text": "cut <b>here</b>"}})
     svg = paper.rendered(figure, "svg").decode()

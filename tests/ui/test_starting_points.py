@@ -26,7 +26,7 @@ def test_every_slider_says_whose_number_it_starts_from(app, kind, mode):
 
 
 def test_what_papers_say():
-    """From the papers' text: figures that are ours are said to be ours."""
+    """From the papers' text: the text names our figures as ours."""
     papers = {kind: forest for kind, forest in FORESTS.items() if forest.is_published}
     shapes = {kind: forest.estimator.published_shape for kind, forest in papers.items()}
     ours = {name for name, kind in papers.items() if kind.published_depth.startswith("As published: our choice")}

@@ -16,7 +16,7 @@ from ui.shared.tables import Table
 
 
 def delta_control() -> bool:
-    """Whether forests that can be had with a weaker promise are shown with it as well."""
+    """Whether forests that offer a weaker promise are shown with it as well."""
     is_on("also_delta")
     return bool(st.toggle("Also with δ = 10⁻⁶", key="also_delta", bind=LINKED, help=ALLOW_DELTA.sentence))
 

@@ -106,7 +106,7 @@ REBUILD: Final = Step(
     control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
     reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Limit for any "
     "attacker: 24.5 at ε = 1, 18.9 at ε = 0.3.",
-    take_away="ε = 10 would have told on 25 of 30. Small ε, small table: next to nothing is told, and next to nothing "
+    take_away="ε = 10 would have told on 25 of 30. Small ε, small table: next to nothing leaks, and next to nothing "
     "is learned.",
     links=(
         Link(

@@ -13,7 +13,7 @@ EXPLORE, CHOOSE_EPSILON, AUDIT = "app.py", "pages/2_Choose_epsilon.py", "pages/3
 
 @dataclass(frozen=True)
 class AnswerOption:
-    """An answer that can be predicted, and what is said to whoever chose it."""
+    """An answer to choose from, and the feedback to whoever chose it."""
 
     text: str
     right: bool

@@ -210,7 +210,7 @@ def n_learned_from(table: Table) -> int:
 
 @cache.by_table(everybody=32, session=2, spinner="Reading the rows against the domain …")
 def _split(key: tuple, _table: Table) -> Split:
-    # What does not fit is told on the Data tab (`rows_fit`), so there is no need of a warning.
+    # The Data tab reports cells that do not fit (`rows_fit`), so no warning is needed.
     return split_table(_table.domain, _table.columns(), _table.frame[_table.label], out_of_domain=OutOfDomainCells())
 
 
