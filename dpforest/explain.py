@@ -22,6 +22,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import MULTIWAY, NO_THRESHOLD, NUMERIC, Trees
 from dpforest.trees.released_scale import TOP, ReleasedScale
+from dpforest.voting import CLIPPED_LOGISTIC
 
 _AT_ONCE: Final = 2**21  # weights of an effect that are kept at a time
 _MOST_NOISE: Final = 1e9  # scores are below it
@@ -88,7 +89,7 @@ class AddedScores:
         >>> data.domain.features[int(shares.argmax())].name
         'health'
         """
-        if forest.leaf_values is None or forest.class_of_tree is not None:
+        if forest.voting != CLIPPED_LOGISTIC:
             raise ValueError("only a random-tree booster has scores that add up over attributes")
         return cls(forest.trees, forest.domain, forest.leaf_shares(), _noise_in(forest), forest.scale)
 

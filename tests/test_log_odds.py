@@ -50,7 +50,7 @@ def test_a_forest_predicts_by_it_and_its_file_does(settings):
     assert (np.asarray(data.domain.classes)[shares.argmax(axis=1)] == model.predict(data.X)).all()
     if isinstance(model.forest_, ReleasedForest):
         again = ReleasedForest.from_json(model.forest_.to_json(uncertified=True))
-        assert again.log_odds == model.forest_.log_odds
+        assert again.leaves.log_odds == model.forest_.leaves.log_odds
         assert np.array_equal(again.class_shares(data.X), shares)
 
 

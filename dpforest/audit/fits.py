@@ -14,6 +14,7 @@ from dpforest.tables.domain import PrivacyLeakWarning
 from dpforest.tables.rows import Rows
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import LEAF
+from dpforest.trees.leaves import CountLeaves, LabelLeaves
 
 PART: Final = 250  # fits between two reports of progress
 ABSENT: Final = -np.inf  # stands for a statistic that a forest does not have
@@ -44,16 +45,19 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
         "test of node": tests,
         "size of tree": np.diff(trees.tree_start),
         "certificate": zlib.crc32(repr(forest.certificate).encode()),
-        "settings": zlib.crc32(repr((forest.voting, forest.negative_rule, forest.seed, forest.alpha_link)).encode()),
     }
-    if forest.labels is not None:
-        record["label of leaf"] = forest.labels
-        record["leaves that say class"] = np.bincount(forest.labels, minlength=forest.domain.n_classes)
-    if forest.noisy_counts is not None:
-        record["count of leaf and class"] = forest.noisy_counts
-    if forest.leaf_values is not None:
-        record["value of leaf"] = forest.leaf_values
-        record["largest value in tree"] = np.maximum.reduceat(np.abs(forest.leaf_values), trees.leaf_start[:-1])
+    leaves, alpha_link = forest.leaves, 1.0
+    if isinstance(leaves, LabelLeaves):
+        record["label of leaf"] = leaves.labels
+        record["leaves that say class"] = np.bincount(leaves.labels, minlength=forest.domain.n_classes)
+    elif isinstance(leaves, CountLeaves):
+        record["count of leaf and class"] = leaves.noisy_counts
+    else:
+        alpha_link = leaves.alpha_link
+        record["value of leaf"] = leaves.leaf_values
+        record["largest value in tree"] = np.maximum.reduceat(np.abs(leaves.leaf_values), trees.leaf_start[:-1])
+    settings = leaves.voting, leaves.negative_rule, forest.seed, alpha_link
+    record["settings"] = zlib.crc32(repr(settings).encode())
     if forest.scale is not None:
         record["rows below part of feature"] = forest.scale.cumulative
     record["number of rows"] = forest.about.get("n_rows", 0)

@@ -24,6 +24,7 @@ from dpforest.simulation.splits import Split
 from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
+from dpforest.trees.leaves import ScoreLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
 
 
@@ -102,15 +103,18 @@ class GreedySimulation(Repeats):
         trace = Trace()
         forest = self._fit(epsilon, self.seed, self.rows, trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
-        of_all = AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
+        leaves, of_all = forest.leaves, AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
+        values, classes = None, None
+        if isinstance(leaves, ScoreLeaves) and of_all is None:
+            values, classes = leaves.leaf_values, leaves.class_of_tree
         return ForestView(
             forest.trees,
             self.domain,
             trace.counts,
             trace.labels,
             trace.noise,
-            forest.leaf_values if of_all is None else None,
-            forest.class_of_tree,
+            values,
+            classes,
             tuple(trace.trees),
             forest.scale,
             of_all,

@@ -12,6 +12,7 @@ from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation
 from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, LedgerEntry
 from dpforest.privacy.rationals import as_typed
 from dpforest.trees.forest import ReleasedForest
+from dpforest.trees.leaves import ScoreLeaves
 
 
 class FiledError(ValueError):
@@ -56,8 +57,8 @@ class Filed:
         share = _whole(ledger, entries[asked]) if scaled else Fraction(0)
         if not 0 <= share < 1 - size:
             raise FiledError(f"its ledger gives the scale a share of {float(share):.4g} of the budget")
-        boosted = forest.class_of_tree is not None and forest.domain.n_classes > 2
-        n_scores = forest.domain.n_classes if boosted else 1
+        boosted = isinstance(forest.leaves, ScoreLeaves) and forest.leaves.class_of_tree is not None
+        n_scores = forest.domain.n_classes if boosted and forest.domain.n_classes > 2 else 1
         preparation = Preparation(n_rows, size, share)
         return cls(forest, forest.trees.n_trees // n_scores, n_rows, preparation, entries[asked + scaled :])
 

@@ -34,6 +34,7 @@ from dpforest.privacy.randomness import source_for
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import COUNTS, LABELS, charge_leaves
 from dpforest.trees.forest import ReleasedForest
+from dpforest.trees.leaves import CountLeaves, LabelLeaves, Leaves, ScoreLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
 
 # ---------------------------------------------------------------- settings that a file does not name
@@ -78,13 +79,15 @@ def _multinomial(filed: Filed) -> Iterator[dict[str, Any]]:
 
 def _boosted(filed: Filed) -> Iterator[dict[str, Any]]:
     about, depth, model = filed.forest.about, filed.forest.trees.depth, BoostedForestClassifier()
+    leaves = filed.forest.leaves
+    assert isinstance(leaves, ScoreLeaves)  # as `KINDS` says
     of_level = _left(filed) / model.scores_of(filed.forest.domain) / max(filed.n_trees, 1) / max(depth, 1)
     splits, noisy = filed.share(0, of_level), about.get("alpha") == "noisy"
     calibration = filed.share(1, of_level) if noisy else Fraction(0)
     shares = {"tree_share": as_user_types(splits + calibration)}
     if noisy and splits + calibration:
         shares["calibration_share"] = as_user_types(calibration / (splits + calibration))
-    own = {"n_estimators": filed.n_trees, "alpha": about.get("alpha"), "alpha_link": filed.forest.alpha_link}
+    own = {"n_estimators": filed.n_trees, "alpha": about.get("alpha"), "alpha_link": leaves.alpha_link}
     for n_bound in filed.row_bounds():
         for leaf in ("counts", "range"):
             for beta in FITTING[leaf]:
@@ -186,7 +189,7 @@ class Kind(NamedTuple):
     """One estimator: what its leaves are, how they vote, its settings, and what a fit with them writes."""
 
     model: type[ForestClassifier]
-    leaves: str
+    leaves: type[Leaves]
     voting: tuple[str, ...]
     settings: Callable[[Filed], Iterator[dict[str, Any]]]
     promise: Callable[[Any, Filed], Promise]
@@ -196,16 +199,16 @@ _AVERAGES: Final = ("majority", "threshold", "probabilistic", "log-odds")
 KINDS: Final = {
     kind.model.__name__: kind
     for kind in (
-        Kind(MajorityLabelForestClassifier, "labels", ("majority",), _labels, _of_random),
-        Kind(RandomDecisionForestClassifier, "noisy_counts", _AVERAGES, _counts, _of_random),
+        Kind(MajorityLabelForestClassifier, LabelLeaves, ("majority",), _labels, _of_random),
+        Kind(RandomDecisionForestClassifier, CountLeaves, _AVERAGES, _counts, _of_random),
         # Its first files have "threshold".
-        Kind(JagannathanForestClassifier, "noisy_counts", ("log-odds", "threshold"), _jagannathan, _of_random),
-        Kind(RandomForestLaplaceClassifier, "noisy_counts", ("majority",), _even, _of_random),
-        Kind(RandomForestExponentialClassifier, "labels", ("majority",), _even, _of_random),
-        Kind(FriedmanSchusterClassifier, "noisy_counts", ("majority",), _tree, _of_tree),
-        Kind(MultinomialForestClassifier, "labels", ("majority",), _multinomial, _of_multinomial),
-        Kind(BoostedForestClassifier, "leaf_values", ("additive",), _boosted, _of_boosted),
-        Kind(RandomTreeBoosterClassifier, "leaf_values", (CLIPPED_LOGISTIC,), _booster, _of_booster),
+        Kind(JagannathanForestClassifier, CountLeaves, ("log-odds", "threshold"), _jagannathan, _of_random),
+        Kind(RandomForestLaplaceClassifier, CountLeaves, ("majority",), _even, _of_random),
+        Kind(RandomForestExponentialClassifier, LabelLeaves, ("majority",), _even, _of_random),
+        Kind(FriedmanSchusterClassifier, CountLeaves, ("majority",), _tree, _of_tree),
+        Kind(MultinomialForestClassifier, LabelLeaves, ("majority",), _multinomial, _of_multinomial),
+        Kind(BoostedForestClassifier, ScoreLeaves, ("additive",), _boosted, _of_boosted),
+        Kind(RandomTreeBoosterClassifier, ScoreLeaves, (CLIPPED_LOGISTIC,), _booster, _of_booster),
     )
 }
 
@@ -228,7 +231,7 @@ def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
     kind = KINDS.get(str(name))
     if kind is None:
         raise FiledError(f"about.estimator is {str(name)[:60]!r}, and this version of dpforest has no such estimator")
-    if getattr(forest, kind.leaves) is None or forest.voting not in kind.voting:
+    if not isinstance(forest.leaves, kind.leaves) or forest.voting not in kind.voting:
         raise FiledError(f"its leaves or its voting do not fit {name}, its estimator according to about.estimator")
     filed = Filed.of(forest)
     for settings in kind.settings(filed):

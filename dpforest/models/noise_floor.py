@@ -22,6 +22,7 @@ from dpforest.models.boosting.gradients import LARGEST, POINT
 from dpforest.privacy.ledger import GRADIENT_SUMS, LedgerEntry
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.trees.forest import ReleasedForest
+from dpforest.trees.leaves import CountLeaves, ScoreLeaves
 
 FALSE_ALARM: Final = -15 * math.log(10)
 
@@ -40,10 +41,11 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
     if entry.each is None:
         return
     scale = float(entry.sensitivity) / float(entry.each.amount) ** (0.5 if entry.each.kind == GAUSSIAN else 1)
-    if forest.noisy_counts is not None:
-        chance = _log_chance(forest.noisy_counts.astype(float).ravel(), scale, 0.0, entry)
-    elif entry.what == GRADIENT_SUMS and forest.leaf_values is not None:
-        moves = forest.leaf_values * 2.0**POINT
+    leaves = forest.leaves
+    if isinstance(leaves, CountLeaves):
+        chance = _log_chance(leaves.noisy_counts.astype(float).ravel(), scale, 0.0, entry)
+    elif entry.what == GRADIENT_SUMS and isinstance(leaves, ScoreLeaves):
+        moves = leaves.leaf_values * 2.0**POINT
         if "total_step" in forest.about:  # the first files lack it: then the rule gives it
             _check_steps(moves, spec.step / moves.shape[1])
         if np.abs(moves).max(initial=0) >= LARGEST:  # clamped: the sums may have been larger

@@ -15,6 +15,7 @@ from dpforest.privacy.certificate import Certificate, large_delta_caution
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE
 from dpforest.trees.forest import ReleasedForest
+from dpforest.trees.leaves import CountLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
 
 _ENTRY = ("what", "mechanism", "sensitivity", "each", "times", "composition", "part")
@@ -36,8 +37,8 @@ def check(forest: ReleasedForest) -> None:
         certificate, ledger, spec = promise
         mismatch = next(_mismatches(forest, certificate, ledger, later), None)
         if mismatch is None:
-            if forest.log_odds is not None:
-                _check_log_odds(forest, certificate, spec)
+            if isinstance(forest.leaves, CountLeaves) and forest.leaves.log_odds is not None:
+                _check_log_odds(forest.leaves, certificate, spec)
             if forest.certificate.certified:
                 check_noise(forest, spec)
             return
@@ -45,9 +46,9 @@ def check(forest: ReleasedForest) -> None:
     raise FiledError(nearest[1])
 
 
-def _check_log_odds(forest: ReleasedForest, certificate: Certificate, spec: Any) -> None:
+def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) -> None:
     """Raise FiledError if the noise that weighs the votes differs from the ledger's noise."""
-    says, follows = forest.log_odds, spec.log_odds(certificate.epsilon, forest.noisy_counts)
+    says, follows = leaves.log_odds, spec.log_odds(certificate.epsilon, leaves.noisy_counts)
     assert says is not None
     if says.noise_scale != follows.noise_scale:
         raise FiledError(_differs("log_odds.noise_scale", says.noise_scale, follows.noise_scale))

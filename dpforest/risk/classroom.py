@@ -64,7 +64,7 @@ def secrets(seed: int) -> np.ndarray:
 
 
 def spec_of(n_trees: int) -> ForestSpec:
-    """The app's forest "noisy counts", every student in every tree, with every setting said."""
+    """Return the plan of a random decision forest with every student in every tree and all settings stated."""
     forest = RandomDecisionForestClassifier(
         n_estimators=n_trees,
         max_depth=DEPTH,

@@ -17,6 +17,7 @@ from dpforest.risk.success_rate import LOOKS, SECONDS, Estimates, success_rate
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.forest import Forest
+from dpforest.trees.leaves import LabelLeaves, ScoreLeaves
 
 MOST_SHADOWS: Final = 2_000  # fits to learn from
 FEWEST_SHADOWS: Final = 10
@@ -102,13 +103,14 @@ def _answers(
     """A forest's answers on a record: share of its class, value of each tree, noisy counts less the other rows."""
     leaves = routing.leaves_of_rows(forest.trees, domain, asked)[:, 0]
     out = [forest.shares_and_index(asked)[0][0, label]]
-    if forest.leaf_values is not None:
-        out += forest.leaf_values[leaves].ravel().tolist()
-    elif forest.labels is not None:
-        out.append(np.mean(forest.labels[leaves] == label))
-    if forest.noisy_counts is not None:
+    held = forest.leaves
+    if isinstance(held, ScoreLeaves):
+        out += held.leaf_values[leaves].ravel().tolist()
+    elif isinstance(held, LabelLeaves):
+        out.append(np.mean(held.labels[leaves] == label))
+    else:
         known = routing.count_rows(forest.trees, domain, *others, n_classes=domain.n_classes)
-        out += [*forest.noisy_counts[leaves, label], *(forest.noisy_counts - known)[leaves, label]]
+        out += [*held.noisy_counts[leaves, label], *(held.noisy_counts - known)[leaves, label]]
     return np.array(out, float)
 
 

@@ -20,6 +20,7 @@ from dpforest.simulation.views import ForestView
 from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
+from dpforest.trees.leaves import LabelLeaves, ScoreLeaves
 from dpforest.trees.released_scale import scale_histograms
 from dpforest.voting import CLIPPED_LOGISTIC
 
@@ -82,15 +83,18 @@ class FittedSimulation(Simulation):
         model, rows = self._model(epsilon, (None, None), seed), self._rows
         forest = model.fit_encoded(self.domain, self._as_released(model, rows), trace=trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
-        of_all = AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
+        leaves, of_all = forest.leaves, AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
+        values, classes = None, None
+        if isinstance(leaves, ScoreLeaves) and of_all is None:
+            values, classes = leaves.leaf_values, leaves.class_of_tree
         return ForestView(
             forest.trees,
             self.domain,
             trace.counts,
             trace.labels,
             trace.noise,
-            forest.leaf_values if of_all is None else None,
-            forest.class_of_tree,
+            values,
+            classes,
             tuple(trace.trees),
             forest.scale,
             of_all,
@@ -128,7 +132,7 @@ class FittedSimulation(Simulation):
         if trace.noise is not None and math.isfinite(epsilon):
             flips = float(flipped_share(trace.noise.evidence, trace.labels, n_rows))
         shares, predicted = fitted.shares_and_index(split.X_test)
-        step = 0.5 / fitted.trees.n_trees if fitted.labels is not None else 1e-6
+        step = 0.5 / fitted.trees.n_trees if isinstance(fitted.leaves, LabelLeaves) else 1e-6
         return {
             "epsilon": epsilon,
             "depth": model.max_depth if isinstance(model.max_depth, int) else fitted.trees.depth,

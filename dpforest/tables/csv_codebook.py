@@ -45,7 +45,7 @@ _RULES: Final = {
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # as `ui.shared.downloads` writes what a spreadsheet would compute
+_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # a writer puts an apostrophe before what a spreadsheet would compute
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Codebook:
 def read_codebook(data: bytes) -> Codebook:
     """Read a codebook: columns `COLUMNS` in any order, of which only the name must be there; empty cells say nothing.
 
-    Words in the column source assert the whole attribute, in these words: what the line does not say of it, too, by a
-    public rule (`ui.explore.loaded.merged`).
+    Words in the column source assert the whole attribute. Whoever merges the entry into a domain fills what the line
+    leaves open by a public rule.
 
     Raises
     ------

@@ -56,6 +56,7 @@ class Column:
     reason : str
         One sentence.
     n_missing, n_distinct : int
+        Number of missing cells, and of different values among the others.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Bojarski et al.'s Theorems 5.1 to 5.9 on random trees, as printed, with what their proofs give where that differs.
 
-Those that hold as printed and are moved on the page Theory stand in `votes.py`. `e` is the mean training error of a
+Those that hold as printed are in `votes.py`. `e` is the mean training error of a
 random tree, `d` the slack of the votes, `h` the depth; leaves with less than a K-th of the mean number of rows are
 given up. Where a probability comes out at 0 or less, the theorem says nothing.
 """

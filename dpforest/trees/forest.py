@@ -13,8 +13,8 @@ from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file, routing
 from dpforest.trees.forest_file import ForestFormatError as ForestFormatError
 from dpforest.trees.layout import Trees
+from dpforest.trees.leaves import CountLeaves, LabelLeaves, ScoreLeaves
 from dpforest.trees.released_scale import ReleasedScale
-from dpforest.voting import LogOdds
 
 
 def as_values(X: Any) -> Any:
@@ -24,94 +24,73 @@ def as_values(X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A fitted forest: trees, what each leaf says, and how trees are combined.
+    """A fitted forest: trees, what their leaves hold, and what is public about the fit.
 
     Parameters
     ----------
     trees : Trees
     domain : Domain
         Public schema, with the classes in the order of the columns below.
-    labels : uint8 array of shape (n_leaves,), or None
-        One class index a leaf. One of this, `noisy_counts` and `leaf_values` is given.
-    noisy_counts : int64 or float64 array of shape (n_leaves, n_classes), or None
-        Counts after noise. Shares and votes follow from them without touching data again.
-    voting : {"majority", "threshold", "probabilistic", "log-odds", "additive", "clipped-logistic"}
-    negative_rule : {"clamp", "paper"}
+    leaves : LabelLeaves, CountLeaves or ScoreLeaves
+        What the leaves hold, and how predictions follow from it.
     seed : int
-        Public; shares of silent leaves and coins of probabilistic averaging come from it.
+        Public. It draws the shares of leaves that say nothing and the coins of probabilistic averaging.
     certificate : Certificate
+        What the fit promises, and on which assumptions.
     ledger : Ledger
+        What the fit asked of the rows, and at what cost.
     about : dict
         How the forest was made: estimator and public settings.
-    leaf_values : float64 array, or None
-        What each leaf adds to the score of its tree's class (voting "additive"), of shape (n_leaves,); or to that of
-        the second of two classes, (n_leaves, 1), or of each class, (n_leaves, n_classes) ("clipped-logistic").
-    class_of_tree : int16 array of shape (n_trees,), or None
-        Class whose score a tree adds to; with two classes every tree adds to the second and subtracts from the first.
-    alpha_link : float
-        α of the link that turns scores into shares (voting "additive").
     notes : tuple of str
-        What had to be mended when it was read from a file, a sentence each.
-    log_odds : LogOdds or None
-        How much leaves are trusted (voting "log-odds").
+        What was repaired when the forest was read from a file, a sentence each.
     scale : ReleasedScale or None
-        Where rows lie, as released, which tests were asked by. Predictions have no use for it.
+        Noisy histograms of the numeric attributes, by which thresholds were drawn. Predictions have no use for it.
     """
 
     trees: Trees
     domain: Domain
-    labels: np.ndarray | None
-    noisy_counts: np.ndarray | None
-    voting: str
-    negative_rule: str
+    leaves: LabelLeaves | CountLeaves | ScoreLeaves
     seed: int
     certificate: Certificate
     ledger: Ledger
     about: dict[str, Any] = field(default_factory=dict)
-    leaf_values: np.ndarray | None = None
-    class_of_tree: np.ndarray | None = None
-    alpha_link: float = 1.0
     notes: tuple[str, ...] = ()
-    log_odds: LogOdds | None = None
     scale: ReleasedScale | None = None
 
     def __repr__(self) -> str:
         promise = "certified" if self.certificate.certified else "not certified"
         return f"<{type(self).__name__}: {self.trees.n_trees} trees, {self.trees.n_leaves:,} leaves, {promise}>"
 
-    def leaf_shares(self) -> np.ndarray:
-        """Class shares that each leaf holds; 0 and 1 where it holds a label.
+    @property
+    def voting(self) -> str:
+        """How trees are combined: "majority", "threshold", "probabilistic", "log-odds", "additive" or
+        "clipped-logistic".
+        """
+        return self.leaves.voting
 
-        Where scores are added up ("additive", "clipped-logistic"): what each leaf adds to the score of each class.
+    def leaf_shares(self) -> np.ndarray:
+        """Class shares that each leaf holds; 0 and 1 if it holds a label.
+
+        If scores are added up ("additive", "clipped-logistic"), what each leaf adds to the score of each class.
 
         Returns
         -------
         float64 array of shape (n_leaves, n_classes)
             Columns in the order of ``domain.classes``.
         """
-        if self.leaf_values is not None and self.class_of_tree is not None:
-            class_of_leaf = np.repeat(self.class_of_tree, np.diff(self.trees.leaf_start))
-            return voting.additive_scores(self.leaf_values, class_of_leaf, self.domain.n_classes)
-        if self.leaf_values is not None:
-            own = self.leaf_values
-            return own if own.shape[1] > 1 else np.concatenate([-own, own], axis=1)
-        if self.noisy_counts is None:
-            return np.eye(self.domain.n_classes)[self.labels]
-        if self.log_odds is not None:
-            return self.log_odds.shares(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
-        return voting.leaf_shares(self.noisy_counts, self.negative_rule, self.seed)
+        return self.leaves.leaf_shares(self.trees, self.domain.n_classes, self.seed)
 
     def leaf_labels(self) -> np.ndarray:
         """Class that each leaf votes for, uint8 (n_leaves,)."""
-        return self.labels if self.labels is not None else voting.leaf_votes(self.leaf_shares())
+        return self.leaves.leaf_labels(self.trees, self.domain.n_classes, self.seed)
 
     def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Share of each class for each row, float64 (n, n_classes): of the votes, or mean over the leaves."""
         X, out = as_values(X), np.empty((len(X), self.domain.n_classes))
-        scores = self._scores()
+        scores = self._scorer()
 
         def work(rows: slice, codes: np.ndarray) -> None:
-            out[rows] = self._shares(scores(codes))
+            out[rows] = self.leaves.row_shares(scores(codes), self.trees.n_trees)
 
         routing.for_each_block(self.domain, X, work, n_jobs)
         return out
@@ -140,8 +119,8 @@ class Forest:
         ValueError
             If these are not codes of the domain.
         """
-        found = self._scores()(routing.check_codes(self.domain, codes))
-        return self._shares(found), self._decided(found, codes)
+        sums = self._scorer()(routing.check_codes(self.domain, codes))
+        return self.leaves.row_shares(sums, self.trees.n_trees), self._decide(sums, codes)
 
     def predict_codes(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
         """`predict_index` of rows that are encoded already.
@@ -167,10 +146,10 @@ class Forest:
 
     def _predict(self, X, n_jobs: int) -> np.ndarray:
         out = np.empty(len(X), np.int64)
-        scores = self._scores()
+        scores = self._scorer()
 
         def work(rows: slice, codes: np.ndarray) -> None:  # block by block, as scores take room for every class
-            out[rows] = self._decided(scores(codes), codes)
+            out[rows] = self._decide(scores(codes), codes)
 
         routing.for_each_block(self.domain, X, work, n_jobs)
         return out
@@ -192,27 +171,14 @@ class Forest:
         """
         return self.domain.class_array[self.predict_index(X, n_jobs=n_jobs)]
 
-    def _decided(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def _decide(self, sums: np.ndarray, codes: np.ndarray) -> np.ndarray:
         coin = voting.coins(codes, self.seed) if self.voting == "probabilistic" else None
-        are_scores = self.voting in ("additive", voting.CLIPPED_LOGISTIC)
-        return voting.decide(scores if are_scores else self._shares(scores), self.voting, coin)
+        return self.leaves.decide(sums, self.trees.n_trees, coin)
 
-    def _shares(self, scores: np.ndarray) -> np.ndarray:
-        if self.voting == "additive":
-            return voting.additive_shares(scores, self.alpha_link)
-        if self.voting == voting.CLIPPED_LOGISTIC:
-            return voting.clipped_logistic_shares(scores)
-        if self.log_odds is not None and self.noisy_counts is not None:
-            prior = self.log_odds.prior(self.noisy_counts)
-            return voting.softmax(voting.log_odds_scores(scores, prior, self.trees.n_trees))
-        return scores / self.trees.n_trees
-
-    def _scores(self) -> Callable[[np.ndarray], np.ndarray]:
-        """A function from codes to votes, or to sums of shares, of each class."""
-        of_leaf = self.leaf_labels() if self.voting == "majority" else self.leaf_shares()
-        if self.log_odds is not None and self.noisy_counts is not None:
-            of_leaf = self.log_odds.evidence(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
-        return routing.scorer(self.trees, self.domain, of_leaf)
+    def _scorer(self) -> Callable[[np.ndarray], np.ndarray]:
+        """A function from codes to the sums of what the rows' leaves hold, (n, n_classes)."""
+        summed = self.leaves.summed(self.trees, self.domain.n_classes, self.seed)
+        return routing.scorer(self.trees, self.domain, summed)
 
     def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Leaf of each row in each tree, numbered over the forest: int32 (n, n_trees)."""
@@ -233,16 +199,12 @@ class ReleasedForest(Forest):
 
     Parameters
     ----------
-    trees, domain, labels, noisy_counts, voting, negative_rule, seed
+    trees, domain, leaves, seed, about, notes, scale
         As of `Forest`; counts are whole numbers.
     certificate : Certificate
         States the same ε, δ and neighbor relation as the ledger.
     ledger : Ledger
         Closed.
-    about : dict
-        How the forest was made: estimator and public settings.
-    leaf_values, class_of_tree, alpha_link, notes, log_odds, scale
-        As of `Forest`.
 
     Raises
     ------
@@ -253,11 +215,10 @@ class ReleasedForest(Forest):
     def __post_init__(self) -> None:
         if not self.ledger.closed or self.ledger.budget is None:
             raise ValueError("a forest is released only with a closed ledger; this one is still the curator's")
-        if self.noisy_counts is not None and self.noisy_counts.dtype != np.int64:
+        if isinstance(self.leaves, CountLeaves) and self.leaves.noisy_counts.dtype != np.int64:
             raise ValueError("released counts are whole numbers; these were not drawn by an exact sampler")
-        for values in (self.labels, self.noisy_counts, self.leaf_values, self.class_of_tree):
-            if values is not None:
-                values.setflags(write=False)
+        for array in self.leaves.arrays.values():
+            array.setflags(write=False)
         promise = self.certificate
         if not promise.is_of_budget(self.ledger):
             raise ValueError("the certificate and the ledger speak of different budgets")

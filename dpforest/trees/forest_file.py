@@ -5,12 +5,11 @@ import json
 import math
 import zlib
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF, MAX_LEAF_NUMBERS, MAX_WIDE_BYTES
+from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF_NUMBERS, MAX_WIDE_BYTES
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger
 from dpforest.privacy.loss import NOISE
@@ -18,16 +17,16 @@ from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file_1, forest_schema, routing
 from dpforest.trees.forest_schema import FORMAT, SchemaError
 from dpforest.trees.layout import Trees
+from dpforest.trees.leaves import CountLeaves, LabelLeaves, ScoreLeaves, from_file, key_of_leaves
 from dpforest.trees.packed_arrays import ArrayError, pack, unpack
 from dpforest.trees.released_scale import CELLS, TOP, ReleasedScale
 from dpforest.trees.structure import Structure, structure_of, trees_of
-from dpforest.voting import CLIPPED_LOGISTIC, LogOdds
+from dpforest.voting import CLIPPED_LOGISTIC
 
 if TYPE_CHECKING:
     from dpforest.trees.forest import ReleasedForest
 
 FORMAT_VERSION: Final = 2
-_VALUES: Final = ("labels", "noisy_counts", "leaf_values", "class_of_tree")
 _GZIP: Final = b"\x1f\x8b"
 _PIECE: Final = 2**16  # bytes
 
@@ -52,11 +51,7 @@ def check_on_reading(check: Callable[["ReleasedForest"], None]) -> None:
 def written(forest: "ReleasedForest") -> str:
     """The text of `ReleasedForest.to_json`."""
     structure = structure_of(forest.trees)
-    values: dict[str, Any] = {name: pack(array) for name in _VALUES if (array := getattr(forest, name)) is not None}
-    if forest.class_of_tree is not None:
-        values["alpha_link"] = forest.alpha_link
-    if forest.log_odds is not None:
-        values["log_odds"] = asdict(forest.log_odds)
+    values = forest.leaves.to_file()
     if forest.scale is not None:
         values["scale"] = pack(forest.scale.shares)
     content = {
@@ -66,8 +61,8 @@ def written(forest: "ReleasedForest") -> str:
         "certificate": forest.certificate.to_dict(),
         "ledger": forest.ledger.to_dict(),
         "domain": forest.domain.to_dict(),
-        "voting": forest.voting,
-        "negative_rule": forest.negative_rule,
+        "voting": forest.leaves.voting,
+        "negative_rule": forest.leaves.negative_rule,
         "seed": forest.seed,
         "depth": structure.depth,
         "trees": {
@@ -214,20 +209,18 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
     certificate, ledger = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
     _check_paid(content, certificate, ledger)
     leaves = _leaves(content, trees, domain.n_classes, forest_file_1.array if version == 1 else unpack)
-    if content["voting"] == CLIPPED_LOGISTIC:
-        _check_rounds(content, leaves["leaf_values"], ledger)
+    if isinstance(leaves, ScoreLeaves) and leaves.voting == CLIPPED_LOGISTIC:
+        _check_rounds(content, leaves.leaf_values, ledger)
     return {
         "trees": trees,
         "domain": domain,
-        "voting": content["voting"],
-        "negative_rule": content["negative_rule"],
+        "leaves": leaves,
         "seed": content["seed"],
         "certificate": certificate,
         "ledger": ledger,
         "about": content["about"],
         "notes": notes,
         "scale": _scale(content, domain) if "scale" in content else None,
-        **leaves,
     }
 
 
@@ -275,55 +268,17 @@ def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:
     return ReleasedScale.of_shares(shares)
 
 
-def _leaves(content: dict[str, Any], trees: Trees, n_classes: int, array: Callable) -> dict[str, Any]:
-    """What the leaves say: labels, noisy counts, or values that are added up."""
-    shapes = {
-        "labels": (trees.n_leaves,),
-        "noisy_counts": (trees.n_leaves, n_classes),
-        "leaf_values": (trees.n_leaves,),
-    }
-    if content["voting"] == CLIPPED_LOGISTIC:
-        shapes["leaf_values"] = (trees.n_leaves, 1 if n_classes == 2 else n_classes)
-    given = [name for name in shapes if name in content]
-    if len(given) != 1:
-        raise _damaged("it needs labels, noisy counts or leaf values, one of them")
-    (name,) = given
-    if (content["voting"] in ("additive", CLIPPED_LOGISTIC)) != (name == "leaf_values"):
-        raise _damaged("its leaves do not fit its way of voting")
-    if ("class_of_tree" in content, "alpha_link" in content) != 2 * (content["voting"] == "additive",):
-        raise _damaged("its leaves do not fit its way of voting")
-    if (content["voting"] == "log-odds", "log_odds" in content) not in ((False, False), (name == "noisy_counts",) * 2):
-        raise _damaged("its leaves do not fit its way of voting")
-    if tuple(content[name]["shape"]) != shapes[name]:
-        raise _damaged(f"its {name.replace('_', ' ')} do not fit its leaves and classes")
-    if math.prod(shapes[name]) > MAX_LEAF_NUMBERS:
+def _leaves(
+    content: dict[str, Any], trees: Trees, n_classes: int, array: Callable[..., np.ndarray]
+) -> LabelLeaves | CountLeaves | ScoreLeaves:
+    """What the leaves hold, of any kind."""
+    key, shape = key_of_leaves(content, trees.n_leaves, n_classes)
+    if math.prod(shape) > MAX_LEAF_NUMBERS:
         raise _too_large()
-    cells = array(content[name], shapes[name])
-    if name == "labels":
-        if cells.max() >= n_classes:
-            raise _damaged("its labels do not fit its leaves and classes")
-        return {"labels": cells, "noisy_counts": None}
-    if name == "noisy_counts":
-        own = content.get("log_odds")
-        log_odds = None if own is None else LogOdds(float(own["noise_scale"]), float(own["prior_weight"]))
-        return {"labels": None, "noisy_counts": cells.astype(np.int64, copy=False), "log_odds": log_odds}
-    if not np.abs(cells).max() <= MAX_LEAF:  # nor are they no numbers
-        raise _damaged("its leaf values are not numbers that a forest has")
-    if content["voting"] == CLIPPED_LOGISTIC:
-        return {"labels": None, "noisy_counts": None, "leaf_values": cells}
-    classes = array(content["class_of_tree"], (trees.n_trees,)).astype(np.int16)
-    alpha = float(content["alpha_link"])
-    if classes.min() < (n_classes == 2) or classes.max() >= n_classes:
-        raise _damaged("the classes that its trees score do not fit its trees and classes")
-    if not 0 < alpha <= 1:
-        raise _damaged("the α of its link is not a number above 0 and up to 1")
-    return {
-        "labels": None,
-        "noisy_counts": None,
-        "leaf_values": cells,
-        "class_of_tree": classes,
-        "alpha_link": alpha,
-    }
+    cells, class_of_tree = array(content[key], shape), None
+    if "class_of_tree" in content:
+        class_of_tree = array(content["class_of_tree"], (trees.n_trees,)).astype(np.int16)
+    return from_file(content, cells, class_of_tree, n_classes)
 
 
 def _damaged(why: str) -> ForestFormatError:

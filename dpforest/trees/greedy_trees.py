@@ -162,6 +162,7 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
     ----------
     grown : list of `chosen`, one a tree
     depth : int
+        Levels of the complete trees, which is at least the depth of each compact one.
 
     Returns
     -------

@@ -63,11 +63,12 @@ def scale_histograms(domain: Domain, codes: Any) -> np.ndarray:
     ----------
     domain : Domain
     codes : uint16 array of shape (n, n_features)
+        Codes of `Domain.encode`.
 
     Returns
     -------
     int64 array of shape (n_numeric, 64)
-        A missing cell is in none.
+        Number of rows in each cell; a row whose value is missing is in no cell.
     """
     numeric = np.flatnonzero([f.kind == "numeric" for f in domain.features])
     first = np.array([f.first_code for f in domain.features], np.int64)[numeric]
@@ -127,12 +128,15 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
 
     Parameters
     ----------
-    counts : rows of four, as of one attribute in `nested`
+    counts : sequence of sequences of int
+        Noisy counts of the four parts of each cell, as of one attribute in `nested`.
     noise_scale : Fraction
+        Scale of the discrete Laplace noise in the counts, in rows.
 
     Returns
     -------
     list of int
+        Cumulative share at each border, rising, as numerators over 2**32.
 
     Examples
     --------

@@ -201,7 +201,7 @@ def structure_that_suits_the_rows() -> float:
 def as_many_of_each_class() -> float:
     """Rows that are counted of one row of the first class and eleven of the second."""
     forest = dpforest.RandomDecisionForestClassifier(domain=DOMAIN, epsilon=None, n_estimators=1, max_depth=1)
-    return forest.fit(ROWS, (np.arange(12) > 0).astype(int)).forest_.noisy_counts.sum()
+    return forest.fit(ROWS, (np.arange(12) > 0).astype(int)).forest_.leaves.noisy_counts.sum()
 
 
 def carried_from_true_leaves() -> float:

@@ -183,11 +183,11 @@ def fitted(X, y):
 def visited_leaves(X, y):
     """Leaves are exported when a row first asks for them, so that nobody's leaf is missing."""
     forest = fitted(X, y)
-    return {f"label of leaf {leaf}": forest.labels[leaf] for leaf in np.unique(forest.apply(X))}
+    return {f"label of leaf {leaf}": forest.leaves.labels[leaf] for leaf in np.unique(forest.apply(X))}
 
 
 def all_leaves(X, y):
-    return {"label of leaf": fitted(X, y).labels}
+    return {"label of leaf": fitted(X, y).leaves.labels}
 
 
 def seeded_counts(X, y):

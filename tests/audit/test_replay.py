@@ -99,7 +99,7 @@ def test_a_replay_restores_the_samplers():
     before, after = neighbors(1, 30)
     model = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
     replay(lambda table: model.fit(*table).forest_, before, after, epsilon=1.0)
-    one, two = (model.fit(*before).forest_.labels for _ in range(2))
+    one, two = (model.fit(*before).forest_.leaves.labels for _ in range(2))
     assert (one != two).any()  # hundreds of leaves, most of them empty: alike by chance in 2**-200
 
 
@@ -141,7 +141,7 @@ def test_older_threads_draw_fresh_noise_during_a_replay():
 
     def release_twice() -> None:
         go.wait(60)
-        drawn.extend(clone(other).fit(*before).forest_.labels for _ in range(2))
+        drawn.extend(clone(other).fit(*before).forest_.leaves.labels for _ in range(2))
         done.set()
 
     thread = threading.Thread(target=release_twice)

@@ -79,10 +79,8 @@ def test_rare_answers_are_what_they_say():
     """Would catch forced answers that are not given to the fit, and are ordinary ones."""
     plain = {"n_estimators": 2, "max_depth": 1, "scale_share": "public"}  # so that leaves are all that is asked
     model = RandomDecisionForestClassifier(domain=domain_of(2), epsilon=1.0, **plain)
-    counts = {
-        name: record(lambda table: model.fit(*table), random_rows(12, 2, 0), forced=forced).result.forest_.noisy_counts
-        for name, forced in RARE.items()
-    }
+    fit = lambda table: model.fit(*table).forest_.leaves.noisy_counts
+    counts = {name: record(fit, random_rows(12, 2, 0), forced=forced).result for name, forced in RARE.items()}
     exact = counts["no noise, the likeliest"]
     assert exact.sum() == 24 and not counts["all zero, the first"].any() and (counts["all alike, the last"] == 7).all()
     assert (counts["far up, the least likely"] == exact + 2_000).all()

@@ -11,6 +11,7 @@ from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.trees.forest import CuratorForest, ReleasedForest
 from dpforest.trees.layout import LEAF, Trees
+from dpforest.trees.leaves import LabelLeaves
 from tests.conftest import public_domain
 
 DOMAIN = public_domain(None)
@@ -32,7 +33,7 @@ def ledger_of(budget: Fraction | PrivacyLoss | None) -> Ledger:
 
 def made(ledger: Ledger, delta: float):
     promise = certify(ledger, mechanism="m", delta=delta)
-    return assemble(STUMP, DOMAIN, certificate=promise, ledger=ledger, about={}, labels=np.array([1], np.uint8))
+    return assemble(STUMP, DOMAIN, LabelLeaves(np.array([1], np.uint8)), certificate=promise, ledger=ledger, about={})
 
 
 @pytest.mark.parametrize("budget, delta", [(Fraction(1), 0), (mu_for(1, 1e-6), 1e-6)], ids=["pure", "gaussian"])

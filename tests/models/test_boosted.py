@@ -156,7 +156,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf
         row, talk = seed + 2, Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbor(domain, X, y, neighbors, row))
-        assert np.array_equal(one.leaf_values, two.leaf_values)  # nothing else of trees was released
+        assert np.array_equal(one.leaves.leaf_values, two.leaves.leaf_values)  # nothing else of trees was released
         assert [about[1] for about in talk.public[: len(first)]] == first
         others = np.arange(n) != row
         kept = others if neighbors == "replace-one" else np.ones(n - 1, bool)
@@ -255,7 +255,7 @@ def test_weights_stay_below_their_public_bound_which_grows(leaf, beta):
 
 
 def leaf_values_of(model, X, y) -> np.ndarray:
-    return clone(model).fit(X, y).forest_.leaf_values
+    return clone(model).fit(X, y).forest_.leaves.leaf_values
 
 
 # ---------------------------------------------------------------- the number of rows
@@ -429,7 +429,7 @@ def test_as_published_noise_comes_before_the_clamp(beta):
     )
     for seed in range(4):
         forest = model.set_params(random_state=seed).fit(X, y).forest_
-        low, high = forest.leaf_values * (1 if beta != "laplace" else np.sign(forest.leaf_values[1]))
+        low, high = forest.leaves.leaf_values * (1 if beta != "laplace" else np.sign(forest.leaves.leaf_values[1]))
         assert low < 0 < high and low == pytest.approx(-high)
 
 
@@ -448,7 +448,7 @@ def test_the_step_is_what_the_paper_lets_one_choose(how):
     plain = clone(model).fit(X, y)
     for factor in (0.25, 1.75):
         other = clone(model).set_params(step_factor=factor).fit(X, y)
-        assert other.forest_.leaf_values == pytest.approx(factor * plain.forest_.leaf_values)
+        assert other.forest_.leaves.leaf_values == pytest.approx(factor * plain.forest_.leaves.leaf_values)
         assert other.ledger_ == plain.ledger_ and other.certificate_ == plain.certificate_
     for factor in (0, 2, math.nan, True, "1"):
         with pytest.raises(ValueError, match=f"^step_factor={factor!r} is not a number from 0.001 to 1.999$"):
@@ -472,7 +472,7 @@ def test_the_nonprivate_model_is_the_algorithm(alpha, seed):
     assert closest > (2 / UNIT if alpha else 0)  # scores are on a grid, which for α = 0 they lie on
     leaves = model.apply(X)
     assert all(plain_boosting.same_parts(leaves[:, t], leaf_of[t]) for t in range(4))
-    found = model.forest_.leaf_values[leaves].sum(axis=1)
+    found = model.forest_.leaves.leaf_values[leaves].sum(axis=1)
     assert np.allclose(found, margin, rtol=0, atol=1e-12)
     if alpha:  # that weights are on a grid of 1/1024 makes hardly a difference; for α = 0 it breaks ties
         _, margin, _ = plain_boosting.boost(X, y, domain, **by_hand, grid=False)
@@ -485,8 +485,8 @@ def test_of_many_classes_each_has_the_trees_that_tell_it_from_the_rest():
     X, _ = random_table(domain, 90, 3)
     y = np.digitize(X.f0 + 0.2 * np.random.default_rng(3).normal(size=90), [0.4, 0.7])
     model = booster(domain=domain, epsilon=None, alpha=1.0, n_estimators=2, n_bins=6).fit(X, y)
-    values = model.forest_.leaf_values[model.apply(X)]
-    assert model.forest_.class_of_tree.tolist() == [0, 0, 1, 1, 2, 2]
+    values = model.forest_.leaves.leaf_values[model.apply(X)]
+    assert model.forest_.leaves.class_of_tree.tolist() == [0, 0, 1, 1, 2, 2]
     for c in range(3):
         _, margin, closest = plain_boosting.boost(
             X, (y == c).astype(int), domain, n_bins=6, depth=2, n_trees=2, alpha=1.0, alpha_link=1.0
@@ -625,7 +625,7 @@ def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
     }
     assert model.forest_.seed == 0
     other = clone(model).fit(X, y)  # equal with probability far below 1e-6
-    assert not np.array_equal(other.forest_.leaf_values, model.forest_.leaf_values)
+    assert not np.array_equal(other.forest_.leaves.leaf_values, model.forest_.leaves.leaf_values)
 
 
 # ---------------------------------------------------------------- what is refused

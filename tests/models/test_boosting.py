@@ -178,8 +178,8 @@ def test_the_same_on_any_number_of_threads(n_classes):
     X, y = table_of(300_001, n_classes)
     settings = {"domain": domain_of(n_classes), "random_state": 3, "epsilon": 3.0, "n_estimators": 4, "max_depth": 3}
     one, three = (RandomTreeBoosterClassifier(**settings, n_jobs=n).fit(X, y).forest_ for n in (1, 3))
-    assert one.leaf_values is not None
-    assert np.array_equal(one.leaf_values, three.leaf_values)
+    assert one.leaves.leaf_values is not None
+    assert np.array_equal(one.leaves.leaf_values, three.leaves.leaf_values)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -188,13 +188,13 @@ def test_scores_follow_from_the_release(n_classes):
     X, y = table_of(500, n_classes)
     forest = RandomTreeBoosterClassifier(epsilon=5, domain=domain_of(n_classes), random_state=0).fit(X, y).forest_
     leaves = forest.apply(X)
-    assert forest.leaf_values is not None
-    moves = np.rint(forest.leaf_values * 2**POINT).astype(np.int64)
-    assert np.array_equal(moves / 2**POINT, forest.leaf_values)
+    assert forest.leaves.leaf_values is not None
+    moves = np.rint(forest.leaves.leaf_values * 2**POINT).astype(np.int64)
+    assert np.array_equal(moves / 2**POINT, forest.leaves.leaf_values)
     scores = np.zeros((len(X), moves.shape[1]), np.int64)
     for t in range(forest.trees.n_trees):
         scores += moves[leaves[:, t]]
-    from_file = ReleasedForest.from_json(forest.to_json(uncertified=True))._scores()(forest.domain.encode(X))
+    from_file = ReleasedForest.from_json(forest.to_json(uncertified=True))._scorer()(forest.domain.encode(X))
     assert np.array_equal(scores[:, -1] / 2**POINT, from_file[:, -1])
 
 

@@ -85,7 +85,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
         talk = Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbor(domain, X, y, neighbors, seed + 2))
-        assert np.array_equal(one.noisy_counts, two.noisy_counts)
+        assert np.array_equal(one.leaves.noisy_counts, two.leaves.noisy_counts)
         assert np.array_equal(one.trees.threshold, two.trees.threshold)
         assert [about[1] for about in talk.public[: len(first)]] == first
         assert abs(talk.losses.sum()) <= 3.0 + 1e-9
@@ -164,7 +164,7 @@ def test_the_nonprivate_model_is_cart(criterion, seed):
     cart = DecisionTreeClassifier(criterion=criterion, max_depth=3, random_state=0).fit(bins, y)
     assert same_parts(cart.apply(bins), model.apply(X)[:, 0])
     assert np.array_equal(model.predict(X), cart.predict(bins))
-    assert model.forest_.noisy_counts.sum() == n
+    assert model.forest_.leaves.noisy_counts.sum() == n
 
 
 def test_the_nonprivate_model_by_max_has_the_most_rows_right_with_one_question():

@@ -102,8 +102,9 @@ def test_classes_in_another_order_exchange_the_columns():
     order = [2, 0, 1]
     domain = dataclasses.replace(DOMAIN, classes=tuple(order))
     plain, other = (counting_forest(epsilon=None, domain=d).fit(X, y) for d in (DOMAIN, domain))
-    assert np.array_equal(other.forest_.noisy_counts, plain.forest_.noisy_counts[:, order])
-    sure = plain.forest_.noisy_counts.any(axis=1)[plain.apply(X)].all(axis=1)  # silent leaves draw a share by column
+    assert np.array_equal(other.forest_.leaves.noisy_counts, plain.forest_.leaves.noisy_counts[:, order])
+    is_full = plain.forest_.leaves.noisy_counts.any(axis=1)  # silent leaves draw a share by column
+    sure = is_full[plain.apply(X)].all(axis=1)
     assert sure.any()
     assert np.array_equal(other.predict(X)[sure], plain.predict(X)[sure])
 
@@ -187,10 +188,10 @@ def test_twice_the_table_doubles_the_counts_and_keeps_the_labels():
     X, y = table()
     twice, labels = pd.concat([X, X]), np.concatenate([y, y])
     one, two = counting_forest(epsilon=None).fit(X, y), counting_forest(epsilon=None).fit(twice, labels)
-    assert np.array_equal(two.forest_.noisy_counts, 2 * one.forest_.noisy_counts)
+    assert np.array_equal(two.forest_.leaves.noisy_counts, 2 * one.forest_.leaves.noisy_counts)
     assert np.array_equal(two.predict(X), one.predict(X))
     one, two = label_forest(epsilon=None).fit(X, y), label_forest(epsilon=None).fit(twice, labels)
-    assert np.array_equal(two.forest_.labels, one.forest_.labels)
+    assert np.array_equal(two.forest_.leaves.labels, one.forest_.leaves.labels)
 
 
 def test_a_row_and_its_copy_with_the_same_id_share_a_tree():
@@ -198,9 +199,9 @@ def test_a_row_and_its_copy_with_the_same_id_share_a_tree():
     once = counting_forest(partition="independent").fit(X, y)
     twice = counting_forest(partition="independent").fit(pd.concat([X, X]), np.concatenate([y, y]))
     nobody = counting_forest(partition="independent").fit(X[:0], y[:0])
-    noiseless = once.forest_.noisy_counts - nobody.forest_.noisy_counts
+    noiseless = once.forest_.leaves.noisy_counts - nobody.forest_.leaves.noisy_counts
     assert noiseless.sum() == len(X)
-    assert np.array_equal(twice.forest_.noisy_counts - once.forest_.noisy_counts, noiseless)
+    assert np.array_equal(twice.forest_.leaves.noisy_counts - once.forest_.leaves.noisy_counts, noiseless)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -210,8 +211,8 @@ def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbors
     """Nothing else moves, although the rows behind it stand one place further to the front."""
     X, y = table()
     forest = counting_forest(partition=partition, neighbors=neighbors)
-    with_it = forest.fit(X, y).forest_.noisy_counts
-    without = forest.fit(X.drop(index=row), np.delete(y, row)).forest_.noisy_counts
+    with_it = forest.fit(X, y).forest_.leaves.noisy_counts
+    without = forest.fit(X.drop(index=row), np.delete(y, row)).forest_.leaves.noisy_counts
     difference = with_it - without
     assert difference.min() == 0
     changed = np.argwhere(difference)
@@ -228,8 +229,8 @@ def test_one_row_more_can_change_labels_in_its_own_leaves_only(partition):
     forest = label_forest(partition=partition, epsilon=3.0)
     changed_any = False
     for row in range(25):
-        with_it = forest.fit(X, y).forest_.labels
-        without = forest.fit(X.drop(index=row), np.delete(y, row)).forest_.labels
+        with_it = forest.fit(X, y).forest_.leaves.labels
+        without = forest.fit(X.drop(index=row), np.delete(y, row)).forest_.leaves.labels
         changed = np.flatnonzero(with_it != without)
         assert set(changed) <= set(forest.apply(X.loc[[row]])[0])
         assert len(changed) <= (1 if partition == "independent" else N_TREES)
@@ -241,10 +242,10 @@ def test_replacing_a_row_changes_two_counts_at_most():
     X, y = table()
     other, _ = table(seed=8)
     forest = counting_forest(partition="independent", neighbors="replace-one")
-    before = forest.fit(X, y).forest_.noisy_counts
+    before = forest.fit(X, y).forest_.leaves.noisy_counts
     replaced, labels = X.copy(), y.copy()
     replaced.iloc[10], labels[10] = other.iloc[10], (y[10] + 1) % 3
-    after = forest.fit(replaced, labels).forest_.noisy_counts
+    after = forest.fit(replaced, labels).forest_.leaves.noisy_counts
     difference = after - before
     assert sorted(difference[difference != 0]) == [-1, 1]
     n_leaves = np.diff(forest.forest_.trees.leaf_start)
@@ -275,7 +276,7 @@ def test_a_row_of_an_unknown_kind_stays_out_of_nothing():
     X, y = table(30)
     beyond = X.assign(f0=np.where(X.f0 > 0.5, 40.0, -3.0))
     at_the_bounds = X.assign(f0=np.where(X.f0 > 0.5, 1.0, 0.0))
-    one, two = (counting_forest(epsilon=None).fit(t, y).forest_.noisy_counts for t in (beyond, at_the_bounds))
+    one, two = (counting_forest(epsilon=None).fit(t, y).forest_.leaves.noisy_counts for t in (beyond, at_the_bounds))
     assert np.array_equal(one, two)
     assert one.sum() == N_TREES * 30
 
@@ -287,7 +288,7 @@ every_greedy_forest = pytest.mark.parametrize("name", GREEDY)
 
 def arrays_of(forest) -> list[np.ndarray]:
     """What it is made of, tree by tree: tests, and what leaves say."""
-    said = next(v for v in (forest.labels, forest.noisy_counts, forest.leaf_values) if v is not None)
+    said = next(iter(forest.leaves.arrays.values()))
     start, leaf_start = forest.trees.tree_start, forest.trees.leaf_start
     return [
         np.concatenate(
@@ -369,7 +370,7 @@ def test_one_row_less_changes_one_count_where_the_questions_stay(row):
     with_it = fit("one tree, shared", X, y, tree_share=0.001, **PUBLIC).forest_
     without = fit("one tree, shared", X.drop(index=row), np.delete(y, row), tree_share=0.001, **PUBLIC).forest_
     assert np.array_equal(with_it.trees.threshold, without.trees.threshold)  # for so little a row hardly matters
-    difference = with_it.noisy_counts - without.noisy_counts
+    difference = with_it.leaves.noisy_counts - without.leaves.noisy_counts
     assert difference.sum() == 1 and np.count_nonzero(difference) == 1
     assert np.argwhere(difference)[0].tolist() == [with_it.apply(X.loc[[row]])[0, 0], y[row]]
 
@@ -398,5 +399,5 @@ def test_a_score_of_two_classes_changes_its_sign_when_they_are_exchanged():
             )
             for labels in (y, 1 - y)
         )
-        assert np.allclose(one.forest_.leaf_values, -two.forest_.leaf_values, rtol=1e-12, atol=1e-15)
+        assert np.allclose(one.forest_.leaves.leaf_values, -two.forest_.leaves.leaf_values, rtol=1e-12, atol=1e-15)
         assert np.allclose(one.predict_proba(X), two.predict_proba(X)[:, ::-1], atol=1e-8)

@@ -113,9 +113,9 @@ def test_every_vote_with_every_rule_for_negative_counts(voting, rule, partition,
             model.fit(*table())
         return
     assert_works(model)
-    assert model.forest_.negative_rule == (rule or ("paper" if mode == "as_published" else "clamp"))
+    assert model.forest_.leaves.negative_rule == (rule or ("paper" if mode == "as_published" else "clamp"))
     assert model.forest_.voting == voting
-    assert model.forest_.noisy_counts.dtype == (np.float64 if mode == "as_published" else np.int64)
+    assert model.forest_.leaves.noisy_counts.dtype == (np.float64 if mode == "as_published" else np.int64)
 
 
 @pytest.mark.parametrize("estimator", [RandomForestLaplaceClassifier, RandomForestExponentialClassifier])
@@ -143,10 +143,10 @@ def test_the_nonprivate_model_without_privacy(estimator):
     counts = np.zeros((one.forest_.trees.n_leaves, 3), int)
     np.add.at(counts, (leaves, np.broadcast_to(Y, leaves.shape)), 1)
     if estimator in WITH_COUNTS:
-        assert np.array_equal(one.forest_.noisy_counts, counts)
+        assert np.array_equal(one.forest_.leaves.noisy_counts, counts)
     else:
         full = counts.any(axis=1)
-        assert np.array_equal(one.forest_.labels[full], counts.argmax(axis=1)[full])
+        assert np.array_equal(one.forest_.leaves.labels[full], counts.argmax(axis=1)[full])
 
 
 # Choices whose defaults are a paper's as published, and ours where a forest is certified.
@@ -173,7 +173,7 @@ def test_jpws_nonprivate_model_counts_the_same_in_both_modes():
         .forest_
         for mode in ("certified", "as_published")
     )
-    assert np.array_equal(one.noisy_counts, two.noisy_counts)
+    assert np.array_equal(one.leaves.noisy_counts, two.leaves.noisy_counts)
     assert (one.voting, two.voting) == ("log-odds", "threshold")
 
 
@@ -347,7 +347,7 @@ def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
     for estimator in WITH_COUNTS:
         noisy = fit(estimator, epsilon=10_000, random_state=random_state, **SAID)
         nonprivate = fit(estimator, epsilon=None, **SAID)
-        assert np.array_equal(noisy.forest_.noisy_counts, nonprivate.forest_.noisy_counts)
+        assert np.array_equal(noisy.forest_.leaves.noisy_counts, nonprivate.forest_.leaves.noisy_counts)
         assert np.array_equal(noisy.predict(X), nonprivate.predict(X))
 
 
@@ -370,15 +370,15 @@ def test_a_huge_epsilon_gives_the_majority_labels(mechanism, neighbors, random_s
     ordered = np.sort(counts, axis=1)
     clear = ordered[:, 2] > ordered[:, 1]
     assert clear.sum() > 15
-    assert np.array_equal(model.forest_.labels[clear], counts.argmax(axis=1)[clear])
+    assert np.array_equal(model.forest_.leaves.labels[clear], counts.argmax(axis=1)[clear])
     tied = (ordered[:, 2] == ordered[:, 1]) & (ordered[:, 2] > 0)
     assert tied.any()
-    assert (counts[np.arange(len(counts)), model.forest_.labels][tied] == ordered[tied, 2]).all()
+    assert (counts[np.arange(len(counts)), model.forest_.leaves.labels][tied] == ordered[tied, 2]).all()
 
 
 def test_a_tiny_epsilon_drowns_the_counts():
     """Four trees at ε = 1e-4: the noise has scale 40,000, and one of 96 cells is beyond 10,000 surely."""
-    noisy = fit(RandomDecisionForestClassifier, epsilon=1e-4, max_depth=3).forest_.noisy_counts
+    noisy = fit(RandomDecisionForestClassifier, epsilon=1e-4, max_depth=3).forest_.leaves.noisy_counts
     assert noisy.size == 96
     assert np.abs(noisy).max() > 10_000  # all within: (1 - exp(-1/4))^96 < 1e-62
 
@@ -386,7 +386,7 @@ def test_a_tiny_epsilon_drowns_the_counts():
 def test_each_row_is_in_one_tree_or_in_all_of_them():
     for partition, in_trees in (("independent", 1), ("shared", 4)):
         model = fit(RandomDecisionForestClassifier, partition=partition, epsilon=10_000)
-        assert model.forest_.noisy_counts.sum() == in_trees * len(X)
+        assert model.forest_.leaves.noisy_counts.sum() == in_trees * len(X)
 
 
 def test_structure_does_not_look_at_the_rows():
@@ -459,7 +459,7 @@ def test_a_private_forest_of_nobody_and_of_one():
     for n in (0, 1):
         model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3).fit(rows[:n], labels[:n])
         assert model.certificate_.certified
-        assert len(model.forest_.labels) == model.forest_.trees.n_leaves
+        assert len(model.forest_.leaves.labels) == model.forest_.trees.n_leaves
     assert len(model.predict(rows[:0])) == 0
 
 

@@ -144,7 +144,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
         two = talk.fit(model, *neighbor(domain, X, y, neighbors, seed + 2))
         assert np.array_equal(one.trees.feature, two.trees.feature)
         assert np.array_equal(one.trees.threshold, two.trees.threshold)
-        assert np.array_equal(one.labels, two.labels)
+        assert np.array_equal(one.leaves.labels, two.leaves.labels)
         assert [about[1] for about in talk.public[: len(first)]] == first
         assert abs(talk.losses.sum()) <= 3.0 + 1e-9
         worst = max(worst, np.abs(talk.losses).sum())
@@ -400,7 +400,7 @@ def test_the_nonprivate_model_takes_the_best_splits_of_its_structure_rows_and_th
         assert same_parts(cart.apply(bins), leaves[:, tree])
         for leaf in set(leaves[decides, tree]):
             counts = np.bincount(y[decides][leaves[decides, tree] == leaf], minlength=2)
-            assert model.forest_.labels[leaf] in np.flatnonzero(counts == counts.max())
+            assert model.forest_.leaves.labels[leaf] in np.flatnonzero(counts == counts.max())
     assert model.certificate_.reasons[0].startswith("There is no privacy here")
 
 

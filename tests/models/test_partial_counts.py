@@ -152,7 +152,7 @@ def test_every_release_draws_afresh():
     forest = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=50, max_depth=4, **PUBLIC)
     part = forest.partial_counts(X, y)
     assert (part.counts != forest.partial_counts(X, y).counts).any()
-    one, two = (forest.fit_counts(part).forest_.labels for _ in range(2))
+    one, two = (forest.fit_counts(part).forest_.leaves.labels for _ in range(2))
     assert (one != two).any()
 
 
@@ -382,7 +382,7 @@ def test_parts_are_what_was_counted():
     forest = RandomDecisionForestClassifier(**SMALL, epsilon=None)
     part = forest.partial_counts(X, y)
     assert isinstance(part, PartialCounts)
-    assert np.array_equal(part.counts, forest.fit(X, y).forest_.noisy_counts)
+    assert np.array_equal(part.counts, forest.fit(X, y).forest_.leaves.noisy_counts)
 
 
 # ---------------------------------------------------------------- counts that are none

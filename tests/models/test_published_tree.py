@@ -182,7 +182,7 @@ def test_leaves_get_noise_of_their_share():
     for seed in range(600):
         forest = tree(domain=LETTER, epsilon=0.1, max_depth=1, random_state=seed).fit(X, y).forest_
         if forest.trees.n_leaves == 1:
-            noise.append(forest.noisy_counts[0] - np.bincount(y, minlength=2))
+            noise.append(forest.leaves.noisy_counts[0] - np.bincount(y, minlength=2))
     scale = 4 / 0.1
     assert len(noise) > 500
     assert abs(np.abs(noise).mean() - scale) < 5 * scale / math.sqrt(2 * len(noise))

@@ -15,6 +15,7 @@ from dpforest import RandomTreeBoosterClassifier, ReleasedForest
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees.forest import CuratorForest, Forest, ForestFormatError
+from dpforest.trees.leaves import CountLeaves
 from dpforest.trees.packed_arrays import pack
 from dpforest.trees.released_scale import nested, scale_histograms
 from dpforest.trees.structure import structure_of
@@ -133,7 +134,8 @@ def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, s
     values = content.pop("labels", None) or content.pop("noisy_counts")
     assert set(values) == set(content["scale"]) == {"type", "shape", "data"}
     assert content.pop("scale") == pack(scale.shares)
-    if (log_odds := spec.log_odds(Fraction(1), model.forest_.noisy_counts)) is not None:
+    (released,) = model.forest_.leaves.arrays.values()
+    if (log_odds := spec.log_odds(Fraction(1), released)) is not None:
         assert content.pop("log_odds") == dataclasses.asdict(log_odds)
     assert content.pop("certificate") == certificate.to_dict()
     assert content.pop("ledger") == ledger.to_dict()
@@ -148,7 +150,7 @@ def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, s
         "version": 2,
         "about": {"estimator": type(model).__name__, "structure_seed": structure_seed},
         "voting": model.forest_.voting,
-        "negative_rule": model.forest_.negative_rule,
+        "negative_rule": model.forest_.leaves.negative_rule,
         "seed": structure_seed,
     }
 
@@ -185,7 +187,7 @@ def test_sizes_do_not_depend_on_the_table(name):
     assert len(pickle.dumps(small)) == len(pickle.dumps(large))
     again = ReleasedForest.from_json(saved(large.released_))
     assert saved(again) == saved(large.released_) == saved(pickle.loads(pickle.dumps(large)).released_)
-    values = small.forest_.labels if small.forest_.labels is not None else small.forest_.noisy_counts
+    (values,) = small.forest_.leaves.arrays.values()
     assert len(values) == small.forest_.trees.n_leaves
 
 
@@ -195,7 +197,7 @@ def test_a_release_draws_afresh_while_its_structure_stays(name):
     how = {"n": 2, "n_estimators": 20, "max_depth": 3, "size": 2}  # so few that no scale is asked for
     a, b = (fitted(name, structure_seed=4, **how).released_ for _ in range(2))
     one, two = (json.loads(saved(forest)) for forest in (a, b))
-    values = "labels" if a.labels is not None else "noisy_counts"
+    (values,) = a.leaves.arrays
     assert a.trees.n_leaves > 60 + 20 * 2
     assert one.pop(values) != two.pop(values)
     assert one == two
@@ -250,7 +252,7 @@ def test_counts_that_no_exact_sampler_drew_are_not_released():
     released = fitted("counts").released_
     fields = {field.name: getattr(released, field.name) for field in dataclasses.fields(Forest)}
     with pytest.raises(ValueError, match="whole numbers"):
-        ReleasedForest(**{**fields, "noisy_counts": released.noisy_counts + 0.5})
+        ReleasedForest(**{**fields, "leaves": CountLeaves(released.leaves.noisy_counts + 0.5)})
 
 
 # ---------------------------------------------------------------- Gaussian ledgers

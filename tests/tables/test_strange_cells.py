@@ -96,7 +96,7 @@ def test_labels_of_any_type_are_read_one_by_one(labels, classes, expected):
 @pytest.mark.parametrize("labels", [["no", ["yes"]], [["no"], ["yes"]], [("no",), "yes"], [np.array(["no"]), "yes"]])
 def test_labels_in_lists_of_their_own(labels):
     model = RandomDecisionForestClassifier(epsilon=None, n_estimators=1, max_depth=1, domain=schema(SIZE))
-    counts = model.fit([[1], [1]], labels).forest_.noisy_counts
+    counts = model.fit([[1], [1]], labels).forest_.leaves.noisy_counts
     assert counts.sum(axis=0).tolist() == [1, 1]
 
 

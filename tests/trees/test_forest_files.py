@@ -47,8 +47,8 @@ def assert_predicts(forest: ReleasedForest, then: dict) -> None:
     assert forest.apply(X).tolist() == then["leaves"]
     assert forest.predict(X).tolist() == then["classes"]
     np.testing.assert_array_max_ulp(forest.class_shares(X), np.array(then["shares"]), maxulp=4)
-    given = [v for v in (forest.labels, forest.noisy_counts, forest.leaf_values) if v is not None]
-    assert len(given) == 1 and given[0].tolist() == then["leaf_values"]
+    key, values = next(iter(forest.leaves.arrays.items()))
+    assert key in ("labels", "noisy_counts", "leaf_values") and values.tolist() == then["leaf_values"]
 
 
 # ---------------------------------------------------------------- files that were written before
@@ -123,8 +123,8 @@ def test_the_document_names_every_field():
 
 def version_1_bytes(forest: ReleasedForest) -> int:
     """What the arrays of a forest took in format version 1: 4/3 bytes of base64 for each of theirs."""
-    values = [(forest.labels, 1), (forest.noisy_counts, 8), (forest.leaf_values, 8)]
-    leaves = sum(array.size * size for array, size in values if array is not None)
+    sizes = {"labels": 1, "noisy_counts": 8, "leaf_values": 8, "class_of_tree": 0}
+    leaves = sum(array.size * sizes[key] for key, array in forest.leaves.arrays.items())
     return (forest.trees.n_nodes * 13 + leaves) * 4 // 3
 
 

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import ReleasedForest, load_dataset
 from dpforest.trees.forest import ForestFormatError
+from dpforest.trees.leaves import LabelLeaves
 from tests.ui.app_words import words
 from ui.shared import release, sidebar, tables
 from ui.shared.downloads import as_csv
@@ -65,8 +66,8 @@ def test_what_is_released_was_read_back(kind):
 def test_a_file_that_predicts_otherwise_is_not_handed_out():
     release_choice = choice("congressional_voting")
     one, other = (ReleasedForest.from_bytes(release.make(release_choice, 1, n).file) for n in (1, 2))
-    flipped = np.where(one.labels == 0, 1, 0).astype(np.uint8)
-    object.__setattr__(other, "labels", flipped)
+    flipped = np.where(one.leaves.labels == 0, 1, 0).astype(np.uint8)
+    object.__setattr__(other, "leaves", LabelLeaves(flipped))
     with pytest.raises(ForestFormatError, match="predicts otherwise"):
         release.read_back(one, other.to_bytes(), release_choice.table.columns())
     with pytest.raises(ForestFormatError, match="damaged|not a released forest"):

@@ -5,8 +5,8 @@ are those that are really used. On a second run the recorded answers are given a
 id.
 
 The recorder replaces functions of `dpforest/privacy/` from outside, for the threads of the fit, one fit at a time; so
-nothing in `dpforest/privacy/` itself could ever replace noise. Neither the engine nor the app imports this module, and
-a test enforces that.
+nothing in `dpforest/privacy/` itself could ever replace noise. No module outside of `dpforest/audit/` imports this one,
+and a test enforces that.
 """
 
 import sys

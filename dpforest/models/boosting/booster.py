@@ -26,9 +26,9 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import LIMIT, as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
+from dpforest.trees.leaves import ScoreLeaves
 from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.released_scale import LEVELS
-from dpforest.voting import CLIPPED_LOGISTIC
 
 
 class RandomTreeBoosterClassifier(DataDependentClassifier):
@@ -212,11 +212,10 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         return assemble(
             trees,
             domain,
+            ScoreLeaves(values),
             certificate=certificate,
             ledger=ledger,
             about=about,
-            leaf_values=values,
-            voting=CLIPPED_LOGISTIC,
             scale=rows.scale,
         )
 

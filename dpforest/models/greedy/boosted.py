@@ -26,6 +26,7 @@ from dpforest.privacy.rationals import as_typed
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees
+from dpforest.trees.leaves import ScoreLeaves
 
 
 class BoostedForestClassifier(GreedyClassifier):
@@ -265,13 +266,10 @@ class BoostedForestClassifier(GreedyClassifier):
         return assemble(
             trees,
             domain,
+            ScoreLeaves(values, classes, spec.alpha_link),
             certificate=certificate,
             ledger=ledger,
             about=about,
-            leaf_values=values,
-            voting="additive",
-            class_of_tree=classes,
-            alpha_link=spec.alpha_link,
             scale=rows.scale,
         )
 

@@ -25,6 +25,7 @@ from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_histogram
+from dpforest.trees.leaves import CountLeaves
 from dpforest.trees.split_scores import UNIT, depends_on_rows, sensitivity
 from dpforest.voting import leaf_shares, leaf_votes
 
@@ -196,7 +197,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         about = self._about(spec.preparation, criterion=self.criterion, n_bins=self.n_bins)
         certificate = self._certificate(spec, domain, ledger, source_for(self.random_state))
         return assemble(
-            trees, domain, certificate=certificate, ledger=ledger, about=about, noisy_counts=values, scale=rows.scale
+            trees, domain, CountLeaves(values), certificate=certificate, ledger=ledger, about=about, scale=rows.scale
         )
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, trace: Trace | None) -> Forest:
@@ -214,10 +215,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         return assemble(
             trees,
             domain,
+            CountLeaves(values),
             certificate=self._published_certificate(spec, domain, ledger, source),
             ledger=ledger,
             about=self._about(spec.preparation, criterion=self.criterion),
-            noisy_counts=values,
         )
 
     def _ask_published(self, ledger: Ledger) -> None:

@@ -33,6 +33,7 @@ from dpforest.privacy.release import PARTITIONS, release_labels
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
+from dpforest.trees.leaves import LabelLeaves
 from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 
 
@@ -275,10 +276,10 @@ class MultinomialForestClassifier(GreedyClassifier):
         return assemble(
             trees,
             domain,
+            LabelLeaves(labels),
             certificate=certificate,
             ledger=ledger,
             about=self._about(spec.preparation, **self._said()),
-            labels=labels,
             scale=rows.scale,
         )
 
@@ -314,10 +315,10 @@ class MultinomialForestClassifier(GreedyClassifier):
         return assemble(
             trees,
             domain,
+            LabelLeaves(labels),
             certificate=certificate,
             ledger=ledger,
             about=self._about(spec.preparation, **self._said()),
-            labels=labels,
         )
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:

@@ -16,6 +16,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.layout import Trees
+from dpforest.trees.leaves import CountLeaves, LabelLeaves
 from dpforest.trees.released_scale import ReleasedScale
 from dpforest.trees.routing import count_rows
 
@@ -71,19 +72,17 @@ def fit_forest(
         ledger.charge("every leaf, as published", spec.mechanism, 1, None, 1, "sequential")
         values = simulate_values(spec, counts, epsilon, _demo(source).seed)
     certificate = _certificate(spec, domain, ledger, source, epsilon)
-    labels, noisy_counts = (None, values) if spec.releases_counts else (values, None)
+    leaves: CountLeaves | LabelLeaves = LabelLeaves(values)
+    if spec.releases_counts:
+        leaves = CountLeaves(values, spec.voting, spec.negative_rule, spec.log_odds(epsilon, values))
     return assemble(
         trees,
         domain,
+        leaves,
         certificate=certificate,
         ledger=ledger,
         about=about,
-        labels=labels,
-        noisy_counts=noisy_counts,
-        voting=spec.voting,
-        negative_rule=spec.negative_rule,
         seed=structure_seed,
-        log_odds=spec.log_odds(epsilon, values),
         scale=scale,
     )
 

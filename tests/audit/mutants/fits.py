@@ -68,8 +68,8 @@ FITS = (
         why="How trees are combined is chosen by exact counts.",
         module="dpforest.models.random.fit",
         function="fit_forest",
-        old="voting=spec.voting,",
-        new='voting="majority" if 3 * counts.max(axis=1).sum() > 2 * counts.sum() else "threshold",',
+        old="CountLeaves(values, spec.voting,",
+        new="CountLeaves(values, 'majority' if 3 * counts.max(axis=1).sum() > 2 * counts.sum() else 'threshold',",
         forests=("RandomDecisionForestClassifier",),
     ),
 )

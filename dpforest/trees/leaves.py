@@ -1,0 +1,284 @@
+"""What the leaves of a forest hold, and how predictions follow: labels, noisy counts, or values that are added up.
+
+A prediction takes two steps. First the numbers of a row's leaves are summed over all trees (`summed`), then the sums
+become shares and a class (`row_shares`, `decide`).
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest import voting
+from dpforest.limits import MAX_LEAF
+from dpforest.trees.layout import Trees
+from dpforest.trees.packed_arrays import pack
+from dpforest.voting import CLIPPED_LOGISTIC, LogOdds
+
+
+class Leaves(ABC):
+    """Base of all kinds. Leaves are numbered over the whole forest, tree after tree."""
+
+    negative_rule: str = "clamp"  # files have this field for all forests; only counts have use for it
+
+    @property
+    @abstractmethod
+    def voting(self) -> str:
+        """How trees are combined, one of `dpforest.voting.VOTING`."""
+
+    @abstractmethod
+    def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """Share, or score, of each class in each leaf.
+
+        Parameters
+        ----------
+        trees : Trees
+            Of these leaves.
+        n_classes : int
+        seed : int
+            Public. The share in a leaf that says nothing is drawn from it.
+
+        Returns
+        -------
+        float64 array of shape (n_leaves, n_classes)
+        """
+
+    @property
+    @abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays, by their keys in a file."""
+
+    def leaf_labels(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """Class that each leaf votes for, uint8 (n_leaves,)."""
+        return voting.leaf_votes(self.leaf_shares(trees, n_classes, seed))
+
+    def summed(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """What is summed over trees: a label of each leaf (n_leaves,), or numbers (n_leaves, n_classes)."""
+        return self.leaf_shares(trees, n_classes, seed)
+
+    def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
+        """Class shares of rows from their sums over trees, (n, n_classes)."""
+        return sums / n_trees
+
+    def decide(self, sums: np.ndarray, n_trees: int, coin: np.ndarray | None) -> np.ndarray:
+        """Predicted class index of each row, int64 (n,). Each coin is a number in [0, 1), for "probabilistic"."""
+        return voting.decide(self.row_shares(sums, n_trees), self.voting, coin)
+
+    def to_file(self) -> dict[str, Any]:
+        """The fields of a file that hold the leaves, without `voting` and `negative_rule`."""
+        return {name: pack(array) for name, array in self.arrays.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class LabelLeaves(Leaves):
+    """Each leaf holds a class, and all trees vote.
+
+    Parameters
+    ----------
+    labels : uint8 array of shape (n_leaves,)
+        Index of the class of each leaf.
+    """
+
+    labels: np.ndarray
+
+    @property
+    def voting(self) -> str:
+        """See `Leaves`."""
+        return "majority"
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """See `Leaves`."""
+        return {"labels": self.labels}
+
+    def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """See `Leaves`."""
+        return np.eye(n_classes)[self.labels]
+
+    def leaf_labels(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """See `Leaves`."""
+        return self.labels
+
+    def summed(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """See `Leaves`."""
+        return self.labels
+
+
+@dataclass(frozen=True, eq=False)
+class CountLeaves(Leaves):
+    """Each leaf holds noisy class counts. Shares and votes follow from them without touching data again.
+
+    Parameters
+    ----------
+    noisy_counts : int64 or float64 array of shape (n_leaves, n_classes)
+        Counts after noise; may be negative. A release has whole numbers.
+    voting : {"majority", "threshold", "probabilistic", "log-odds"}
+        Each leaf votes, shares are averaged, a coin decides by the mean share, or log-odds are added up.
+    negative_rule : {"clamp", "paper"}
+        Negative counts become 0, or any negative count discards the leaf.
+    log_odds : LogOdds or None
+        How much leaves are trusted; given exactly for voting "log-odds".
+    """
+
+    noisy_counts: np.ndarray
+    voting: str = "majority"  # type: ignore[misc]
+    negative_rule: str = "clamp"
+    log_odds: LogOdds | None = None
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """See `Leaves`."""
+        return {"noisy_counts": self.noisy_counts}
+
+    def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """See `Leaves`."""
+        if self.log_odds is not None:
+            return self.log_odds.shares(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
+        return voting.leaf_shares(self.noisy_counts, self.negative_rule, seed)
+
+    def summed(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """See `Leaves`."""
+        if self.log_odds is not None:
+            return self.log_odds.evidence(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
+        if self.voting == "majority":
+            return self.leaf_labels(trees, n_classes, seed)
+        return self.leaf_shares(trees, n_classes, seed)
+
+    def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
+        """See `Leaves`."""
+        if self.log_odds is None:
+            return super().row_shares(sums, n_trees)
+        return voting.softmax(voting.log_odds_scores(sums, self.log_odds.prior(self.noisy_counts), n_trees))
+
+    def to_file(self) -> dict[str, Any]:
+        """See `Leaves`."""
+        return {**super().to_file(), **({} if self.log_odds is None else {"log_odds": asdict(self.log_odds)})}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreLeaves(Leaves):
+    """Each leaf holds what it adds to scores; the class with the largest score is predicted.
+
+    Parameters
+    ----------
+    leaf_values : float64 array
+        With `class_of_tree` of shape (n_leaves,): what a leaf adds to the score of its tree's class (voting
+        "additive"). Without it, what a leaf adds to the score of the second of two classes, (n_leaves, 1), or of each
+        class, (n_leaves, n_classes) (voting "clipped-logistic").
+    class_of_tree : int16 array of shape (n_trees,), or None
+        Class whose score a tree adds to. With two classes, every tree adds to the second and subtracts from the first.
+    alpha_link : float
+        α of the link that turns scores into shares, above 0 and at most 1; only for voting "additive".
+    """
+
+    leaf_values: np.ndarray
+    class_of_tree: np.ndarray | None = None
+    alpha_link: float = 1.0
+
+    @property
+    def voting(self) -> str:
+        """How scores become shares: by the link of the Mα-loss, or by that of the clipped logistic loss."""
+        return CLIPPED_LOGISTIC if self.class_of_tree is None else "additive"
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """See `Leaves`."""
+        of_trees = {} if self.class_of_tree is None else {"class_of_tree": self.class_of_tree}
+        return {"leaf_values": self.leaf_values, **of_trees}
+
+    def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+        """What each leaf adds to the score of each class; see `Leaves`."""
+        values = self.leaf_values
+        if self.class_of_tree is not None:
+            class_of_leaf = np.repeat(self.class_of_tree, np.diff(trees.leaf_start))
+            return voting.additive_scores(values, class_of_leaf, n_classes)
+        return values if values.shape[1] > 1 else np.concatenate([-values, values], axis=1)
+
+    def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
+        """See `Leaves`."""
+        if self.class_of_tree is not None:
+            return voting.additive_shares(sums, self.alpha_link)
+        return voting.clipped_logistic_shares(sums)
+
+    def decide(self, sums: np.ndarray, n_trees: int, coin: np.ndarray | None) -> np.ndarray:
+        """See `Leaves`. Equal shares may have different scores, so the scores decide."""
+        return voting.decide(sums, self.voting)
+
+    def to_file(self) -> dict[str, Any]:
+        """See `Leaves`."""
+        return {**super().to_file(), **({} if self.class_of_tree is None else {"alpha_link": self.alpha_link})}
+
+
+# ---------------------------------------------------------------- reading
+
+KINDS: Final[dict[str, type[Leaves]]] = {"labels": LabelLeaves, "noisy_counts": CountLeaves, "leaf_values": ScoreLeaves}
+_SCORES: Final = ("additive", CLIPPED_LOGISTIC)
+_MISFIT: Final = "its leaves do not fit its way of voting"
+
+
+def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tuple[str, tuple[int, ...]]:
+    """The key of a file that holds its leaves, and the shape of their array.
+
+    Raises
+    ------
+    ValueError
+        If there is not one such key, or other fields do not fit it.
+    """
+    keys = [name for name in KINDS if name in content]
+    if len(keys) != 1:
+        raise ValueError("it needs labels, noisy counts or leaf values, one of them")
+    (key,), rule = keys, content["voting"]
+    if (rule in _SCORES) != (key == "leaf_values"):
+        raise ValueError(_MISFIT)
+    if ("class_of_tree" in content, "alpha_link" in content) != 2 * (rule == "additive",):
+        raise ValueError(_MISFIT)
+    if (rule == "log-odds") != ("log_odds" in content) or (rule != "majority" and key == "labels"):
+        raise ValueError(_MISFIT)
+    n_scores = 1 if n_classes == 2 else n_classes
+    widths = {"noisy_counts": (n_classes,), "leaf_values": (n_scores,) if rule == CLIPPED_LOGISTIC else ()}
+    shape = (n_leaves, *widths.get(key, ()))
+    if tuple(content[key]["shape"]) != shape:
+        raise ValueError(f"its {key.replace('_', ' ')} do not fit its leaves and classes")
+    return key, shape
+
+
+def from_file(
+    content: dict[str, Any], cells: np.ndarray, class_of_tree: np.ndarray | None, n_classes: int
+) -> LabelLeaves | CountLeaves | ScoreLeaves:
+    """The leaves of a file whose key was checked by `key_of_leaves`.
+
+    Parameters
+    ----------
+    content : dict
+        The whole file.
+    cells : array
+        Under the key of the leaves.
+    class_of_tree : int16 array of shape (n_trees,), or None
+        Given exactly for voting "additive".
+    n_classes : int
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range. The message is half a sentence.
+    """
+    if "labels" in content:
+        if cells.max() >= n_classes:
+            raise ValueError("its labels do not fit its leaves and classes")
+        return LabelLeaves(cells)
+    if "noisy_counts" in content:
+        weights = content.get("log_odds")
+        log_odds = None if weights is None else LogOdds(float(weights["noise_scale"]), float(weights["prior_weight"]))
+        counts = cells.astype(np.int64, copy=False)
+        return CountLeaves(counts, content["voting"], content["negative_rule"], log_odds)
+    if not np.abs(cells).max() <= MAX_LEAF:  # NaN is refused as well
+        raise ValueError("its leaf values are not numbers that a forest has")
+    if class_of_tree is None:
+        return ScoreLeaves(cells)
+    alpha = float(content["alpha_link"])
+    if class_of_tree.min() < (n_classes == 2) or class_of_tree.max() >= n_classes:
+        raise ValueError("the classes that its trees score do not fit its trees and classes")
+    if not 0 < alpha <= 1:
+        raise ValueError("the α of its link is not a number above 0 and up to 1")
+    return ScoreLeaves(cells, class_of_tree, alpha)
