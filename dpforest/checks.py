@@ -1,4 +1,4 @@
-"""Parameters that are out of range, said in one sentence; and what a parameter must be, declared once."""
+"""Checks of parameters, which raise an error of one sentence, and constraints that estimators declare."""
 
 import operator
 from collections.abc import Callable, Sequence

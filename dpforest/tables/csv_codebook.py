@@ -50,7 +50,7 @@ _NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # a writer puts an apostrophe before
 
 @dataclass(frozen=True)
 class CodebookEntry:
-    """What a file says of one attribute, or of the label; None and parts without a source are what it does not say.
+    """One line of a codebook: what it states about an attribute or the label. None stands for an empty cell.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Codebook:
 
 
 def read_codebook(data: bytes) -> Codebook:
-    """Read a codebook: columns `COLUMNS` in any order, of which only the name must be there; empty cells say nothing.
+    """Read a codebook: columns `COLUMNS` in any order, of which only the name is required; a cell may be empty.
 
     Words in the column source assert the whole attribute. Whoever merges the entry into a domain fills what the line
     leaves open by a public rule.
@@ -156,7 +156,7 @@ def _names(line: str, mark: str) -> list[str]:
 
 
 def _entry(where: str, row: dict[str, str], mark: str) -> tuple[CodebookEntry, list[str]]:
-    """(what a line says, a sentence on each of its mistakes)."""
+    """Return the entry of a line, and a sentence about each of its mistakes."""
     wrong: list[str] = []
     fields: dict[str, Any] = {}
     for column, read in _READ.items():
@@ -291,7 +291,7 @@ def _unmarked(cell: str) -> str:
 
 
 def codebook(domain: Domain) -> pd.DataFrame:
-    """The codebook of a domain, all cells texts; as CSV it is to be written with marks before formulas.
+    """Return the codebook of a domain, every cell a text that no spreadsheet takes for a formula.
 
     The label is its last line. How the file is written and who chose the columns is not in it.
 

@@ -1,4 +1,4 @@
-"""One column of a CSV file, as text, to numbers or categories, with a suggestion of what it is."""
+"""Read one column of a CSV file, given as texts, as numbers or categories, and suggest its kind."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ID_CAMEL = re.compile(r"[a-z](Id|ID|Key|Index|Uuid)$")
 
 @dataclass(frozen=True)
 class Column:
-    """What a column seems to be.
+    """The suggested kind of a column, and why.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Column:
 
 @dataclass(frozen=True)
 class ParsedColumn:
-    """A column as read: its cells, and what had to be understood to read them."""
+    """The cells of a column as numbers or texts, and the rules by which they were read."""
 
     values: pd.Series
     missing: tuple[str, ...]
@@ -84,7 +84,7 @@ class ParsedColumn:
 
 
 def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
-    """Text cells as int64 or float64 if every one that is not missing is a number, else as text.
+    """Return text cells as int64 or float64 if each of them is a number or missing, else as texts.
 
     Numbers with leading zeros or more than 15 digits stay text: they are codes, and would not survive.
     `comma_decimals` says how to read 1,234 where it could be either.
@@ -199,7 +199,7 @@ def _any(cells: pa.ChunkedArray, pattern: str) -> bool:
 
 
 def suggest(name: str, values: pd.Series) -> Column:
-    """What a column seems to be, and why."""
+    """Suggest the kind of a column, with the reason."""
     known = values.dropna()
     n_missing, n_known = len(values) - len(known), len(known)
     if not n_known:
@@ -233,7 +233,7 @@ def suggest(name: str, values: pd.Series) -> Column:
 
 
 def is_whole(values: pd.Series) -> bool:
-    """Whether every number is a whole one."""
+    """Return whether all numbers are whole."""
     x = values.to_numpy()
     return x.dtype.kind == "i" or bool((x == np.floor(x)).all())
 

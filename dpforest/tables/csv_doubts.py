@@ -25,7 +25,7 @@ _DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # a mark
 
 
 def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
-    """A sentence for each column that may be meant otherwise, and what to do then. Curator only.
+    """Return a sentence for each column that can be read in another way, with what to do in that case. Curator only.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _text_doubt(name: str, cells: ParsedColumn, texts: pa.ChunkedArray) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    """Whether a cell is a number once its sign is taken away; a sign alone is none."""
+    """Return whether a cell is a number without its sign; a sign alone is not a number."""
     return bool(_NUMBER.fullmatch(_SIGN.sub("", cell, count=1).strip()))
 
 

@@ -1,4 +1,4 @@
-"""How a CSV file is written, as data: what everybody may know of it, so that its cells can be read one by one."""
+"""The public format of a CSV file: encoding, delimiter and decimal mark, with which each cell is read by itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATED = re.compile(
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """The format of a CSV file; as text, half a sentence that says so on certificates.
+    """The format of a CSV file. `str` gives the half sentence that certificates state.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ class CsvFormat:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> CsvFormat:
-        """The inverse of `to_dict`; what is left out is as by default."""
+        """Return the format of a `to_dict`; an entry that is left out has its default."""
         return cls(**entry)
 
 
 def format_in_old_words(words: str) -> CsvFormat:
-    """The format that a sentence of an earlier version states somewhere; the default where it states none.
+    """Return the format that a sentence of an earlier version states, or the default format.
 
     Domains and released files of that time hold the sentence only, perhaps among other words.
 

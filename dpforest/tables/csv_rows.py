@@ -1,4 +1,4 @@
-"""Rows of a CSV file against a domain: every record and every cell by itself, nothing guessed and no row refused."""
+"""Read the rows of a CSV file with a domain: every record and every cell by itself, without guessing or refusing."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def bytes_of(source: Any) -> tuple[bytes, str]:
 
 @dataclass
 class UnreadCells:
-    """What could not be read as it was meant: for the curator."""
+    """Ragged rows, and cells that are not numbers although their attribute is numeric. Curator only."""
 
     ragged: int = 0
     cells: dict[str, list[str]] = field(default_factory=dict)  # of each numeric attribute
 
     def sentences(self) -> list[str]:
-        """One for each kind."""
+        """One sentence for each attribute with such cells, and one about ragged rows."""
         messages = [
             f"{plural(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
             f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
@@ -110,7 +110,7 @@ class UnreadCells:
 
 
 def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-    """`read_table` of a file's bytes, and what was strange."""
+    """`read_table` of the bytes of a file, and what could not be read."""
     written = domain.csv_format
     _, words = csv_text.without_stated_delimiter(csv_text.decode_as(data, written.encoding))
     if not words.strip():

@@ -1,4 +1,4 @@
-"""Read the CSV files people really have, say what was understood, and suggest a label and a schema."""
+"""Read a CSV file of unknown format, report how it was read, and suggest a label and a schema."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CsvTable:
 
 
 def read_csv(source: Any, *, name: str = "") -> CsvTable:
-    """Read a CSV file: delimiter, encoding, decimal commas, missing cells and kinds of columns are found out.
+    """Read a CSV file: delimiter, encoding, decimal commas, missing cells and kinds of columns are detected.
 
     All of this is for suggesting a domain, and depends on all rows. Once there is one, fit on `read_table`, or on
     ``read_csv(...).read_with(domain)``.
@@ -241,7 +241,7 @@ def label_candidates(csv: CsvTable) -> list[str]:
 
 
 def passed_over(csv: CsvTable) -> list[str]:
-    """A sentence for each column that looks like the label but cannot be: the last one, or one of a telling name.
+    """Return a sentence for each column that looks like the label but cannot be it, by its place or its name.
 
     >>> passed_over(read_csv(b"size,price\\n" + b"".join(b"%d,%d\\n" % (i % 9, i * i) for i in range(60))))
     ["'price' has 60 different values, and a label has at most 50; put them into classes in the file to predict it."]

@@ -43,7 +43,7 @@ _LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range
 
 
 class TableError(ValueError):
-    """A file or a choice of columns that cannot be used; the message says what is wrong and what to do."""
+    """Raised for a file or a choice of columns that cannot be used; the message states what is wrong and what to do."""
 
 
 def decode(data: bytes) -> tuple[str, str]:
@@ -180,7 +180,7 @@ def _is_number(name: str) -> bool:
 
 
 def explain(text: str, mark: str, n_columns: int) -> TableError:
-    """Why a file cannot be split into rows of `n_columns` cells: the line, and what is wrong there."""
+    """Return the error for a file that cannot be split into rows of `n_columns` cells, with the line that is wrong."""
     try:
         for line, cells in records(text, mark):
             if len(cells) != n_columns:

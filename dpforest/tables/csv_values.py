@@ -42,7 +42,7 @@ def parsed(text: str) -> tuple[str, ...]:
 
 
 def _unquoted(quoted: str) -> str:
-    """A JSON string; what is none is taken as it stands."""
+    """Return the text of a JSON string, or the argument itself if it is not one."""
     try:
         return str(json.loads(quoted))
     except ValueError:

@@ -35,7 +35,7 @@ HANDED_OVER: Final = (
 
 @dataclass(frozen=True)
 class Domain:
-    """What everybody may know of a table before seeing a row of it.
+    """The public schema of a table: what is known without looking at any row.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Domain:
         _ = self._grid  # now and not when rows are read: a pickle must not tell whether there were any
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
-        """Itself, as nothing in it can change: estimators are cloned by the thousand."""
+        """Return the domain itself, which is immutable, as estimators are cloned by the thousand."""
         return self
 
     def _check_classes(self) -> None:
@@ -220,11 +220,11 @@ class Domain:
         return encoding.encode_labels(self.classes, y, self.label)
 
     def listed_labels(self, y: Any) -> np.ndarray:
-        """As `encode_labels`, negative where a label is missing or not one of the classes."""
+        """Like `encode_labels`, but negative where a label is missing or not one of the classes."""
         return encoding.listed_labels(self.classes, y, self.label)
 
     def report(self, X: Any) -> pd.DataFrame:
-        """How well a table fits: cells that are clipped, unlisted or missing, a row for each feature. Curator only."""
+        """Return the number of clipped, unlisted and missing cells of each feature, one row a feature. Curator only."""
         return encoding.report(self.features, X)
 
     def leaks(self) -> list[str]:
@@ -242,7 +242,7 @@ class Domain:
         return sentences
 
     def assumptions(self) -> list[str]:
-        """A sentence for each source that the public schema rests on, and what every fit reads by."""
+        """Return a sentence for each source of the public schema, and the rules by which every fit reads."""
         groups: dict[tuple[str, str], list[str]] = {}
         for feature in self.features:
             groups.setdefault((feature.source, feature.source_note), []).append(repr(feature.name))

@@ -122,7 +122,7 @@ def _encode_block(
     out_of_domain: OutOfDomainCells | None,
     n_strange: int = 0,
 ) -> None:
-    """Codes of numbers, of which `n_strange` are only NaN because they were none."""
+    """Write the codes of numbers; `n_strange` NaNs stand for cells that are not numbers."""
     if X.dtype not in (np.float64, np.float32):
         with np.errstate(over="ignore"):  # a long double beyond all doubles becomes infinite, and the warning says so
             X = X.astype(np.float64)

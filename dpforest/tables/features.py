@@ -19,7 +19,7 @@ OTHER = "(missing or other)"
 
 
 class DomainError(ValueError):
-    """A table or a schema that does not fit; the message says what is wrong and what to do."""
+    """Raised for a table or a schema that cannot be used; the message states what is wrong and what to do."""
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -48,7 +48,7 @@ def text(value: object) -> str:
 
 
 def check_source(source: str, note: str, what: str, parameter: str) -> None:
-    """Raise DomainError unless a part of a schema says where it comes from."""
+    """Raise DomainError unless a part of a schema states its source."""
     if source not in SOURCES:
         raise DomainError(f"{parameter}={source!r} is not known; choose one of {', '.join(SOURCES)}.")
     if not isinstance(note, str) or (source != "data" and not note.strip()):
@@ -57,7 +57,7 @@ def check_source(source: str, note: str, what: str, parameter: str) -> None:
 
 
 def check_text(value: str, what: str) -> None:
-    """Raise DomainError for what is no text, or one that no file can hold."""
+    """Raise DomainError for a value that is not a text, or that cannot be written in UTF-8."""
     if not isinstance(value, str):
         raise DomainError(f"{value!r}, {what}, is not a text.")
     try:
@@ -67,12 +67,12 @@ def check_text(value: str, what: str) -> None:
 
 
 def because(note: str) -> str:
-    """What was read, behind a colon."""
+    """Return a note after a colon, or nothing for an empty note."""
     return f": {note}" if note else ""
 
 
 def plural(n: int, one: str, many: str = "") -> str:
-    """A number of things.
+    """Return a number with its noun.
 
     >>> plural(1, "row"), plural(30162, "row"), plural(2, "leaf", "leaves")
     ('1 row', '30,162 rows', '2 leaves')
@@ -245,7 +245,7 @@ class Feature:
         return self.first_code + min(math.floor(position(self.scale_numbers, float(value)) * span), span - 1)
 
     def threshold_value(self, t: int) -> float:
-        """The x of which the test ``code > t`` says "x is at least", -inf where it asks "is x known?"."""
+        """Return the v for which the test ``code > t`` means "at least v"; -inf where it means "not missing"."""
         if t < self.first_code:
             return -math.inf
         span, steps = N_CODES - self.first_code, t + 1 - self.first_code
@@ -255,7 +255,7 @@ class Feature:
         return least_with(scale, lambda p: p * span >= steps)
 
     def least_value(self, code: int) -> float:
-        """The least value between the bounds that has this code, or a higher one."""
+        """Return the least value between the bounds whose code is this one or higher."""
         assert self.low is not None
         return self.threshold_value(code - 1) if code > self.first_code else self.low
 

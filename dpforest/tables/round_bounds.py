@@ -35,7 +35,7 @@ _AGE = re.compile(r"(^|[^a-z])(age|alter|edad|âge)([^a-z]|$)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ExactBounds:
-    """An attribute with a bound that is exactly a lowest or highest value of the rows.
+    """An attribute whose lower or upper bound is exactly the lowest or highest value of the rows.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class ExactBounds:
     low, high : float
         Its bounds.
     at_low, at_high : bool
-        Whether they are the rows' own.
+        Whether that bound is a value of the rows.
     rounder : tuple of float
-        Bounds to think of instead.
+        Proposed bounds, lower and upper.
     """
 
     name: str
@@ -57,9 +57,9 @@ class ExactBounds:
 
 
 def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
-    """Attributes whose bounds, not documented ones, are the rows' own. Curator only.
+    """Return attributes with undocumented bounds that are exactly the lowest or highest value. Curator only.
 
-    Not told are bounds that everybody would write down: 0 below, the ends of a range from 0 to 1, and those of what is
+    Bounds that everybody would write down are left out: 0 below, the ends of a range from 0 to 1, and those of what is
     named a percentage, from 0 to 100.
     """
     exact = []

@@ -1,4 +1,4 @@
-"""The one way from a table to what a forest reads of it: codes and class indices, every cell and label by itself.
+"""Encode a table for a forest: every cell becomes a code and every label a class index, each by itself.
 
 A fit that refused a table for one cell, or read other cells differently because of it, would reveal that cell. So a
 public rule (`domain.READ_BY_RULE`) reads every cell and every label, and only the curator sees which were outside of

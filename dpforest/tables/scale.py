@@ -1,4 +1,4 @@
-"""Where a number lies between public bounds: on a scale that is half linear, half logarithmic.
+"""Position of a number between public bounds, on a scale that is half linear and half logarithmic.
 
 Bounds that are honest are wide, and most rows lie near their lower end, or around 0. Where thresholds are spread evenly
 over the bounds, hardly one comes near a row. So the codes of a numeric attribute are spread by the mean of two scales:
@@ -66,7 +66,7 @@ def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
 
 
 def position(scale: Scale, x: float) -> float:
-    """Where a number between the bounds lies, from 0 to 1; what lies outside is taken to the nearer bound."""
+    """Return the position of a number between the bounds, from 0 to 1; a number beyond a bound counts as the bound."""
     if x <= scale.low or x >= scale.high:
         return float(x >= scale.high)
     t = (x - scale.low) / (scale.high - scale.low)

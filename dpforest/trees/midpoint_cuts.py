@@ -15,7 +15,7 @@ CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
 
 
 class Settings(NamedTuple):
-    """How tests are drawn, and what ends a branch."""
+    """Parameters of the draws of tests, and of the rules that end a branch."""
 
     table: np.ndarray  # c log c in whole units for entropy; empty for Gini
     unit: float

@@ -55,7 +55,7 @@ def shares_of_rows(trees: Trees, codes, shares) -> np.ndarray:
 
 
 def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
-    """What a row of codes says to a test: 0 leads to the left child, 1 to the right one."""
+    """Return the answer of a row of codes to a test: 0 leads to the left child, 1 to the right one."""
     x = int(codes[candidates.feature[test]])
     numeric = candidates.kind[test] == NUMERIC
     return int(x > candidates.threshold[test] if numeric else x == candidates.threshold[test])

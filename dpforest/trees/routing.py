@@ -61,7 +61,7 @@ def pack(trees: Trees, n_features: int) -> tuple:
 
 
 def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
-    """Codes as they are. Raise ValueError unless they are what `Domain.encode` gives: the kernels look at no bounds."""
+    """Return codes unchanged. Raise ValueError unless `Domain.encode` can give them, as kernels check no bounds."""
     wanted = f"codes are uint16 of shape (n, {domain.n_features:,}), as Domain.encode gives them"
     if not isinstance(codes, np.ndarray) or codes.dtype != np.uint16 or codes.ndim != 2:
         raise ValueError(f"{wanted}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")

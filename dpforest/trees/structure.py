@@ -1,4 +1,4 @@
-"""The structure of trees as a stream that says nothing twice: level by level, one small number a node.
+"""The structure of trees as a stream without redundancy: level by level, one small number a node.
 
 All that can be derived is left out: where children are, how many nodes there are, that nodes at the greatest depth are
 leaves. What is left is which test a node asks, and the threshold of tests that have one.
@@ -14,7 +14,7 @@ from dpforest.trees.layout import LEAF, MULTIWAY, Trees
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Trees, less what can be derived.
+    """Trees without the arrays that can be derived.
 
     Parameters
     ----------
