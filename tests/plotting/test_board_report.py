@@ -213,7 +213,7 @@ def test_it_prints_on_one_page_and_asks_for_nothing(reasons, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "needed, stakes, first, smallest",
+    "needed, headroom, first, smallest",
     [
         (0.82, Stakes(0.751, 0.84, 0.83, 0.849, 0.01), "8.9 points more than guessing", True),
         (0.82, Stakes(0.751, 0.752, 0.75, 0.849, 0.01), "predicts no better than guessing", True),

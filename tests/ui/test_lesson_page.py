@@ -109,7 +109,7 @@ def test_the_next_control_stands_where_it_starts(lesson):
 
 
 @pytest.mark.parametrize(
-    "asked, said",
+    "asked, message",
     [
         ({"step": "12"}, "asks for step 12"),
         ({"step": "2", "at": "4"}, "asks for “4”"),

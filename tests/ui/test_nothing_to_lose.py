@@ -162,7 +162,7 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
 
 
 @pytest.mark.parametrize(
-    "means, own, said",
+    "means, without_noise, text",
     [
         (
             [0.6, 0.79, 0.8, 0.8],

@@ -118,14 +118,14 @@ def sends_without_delay(listening: socket.socket) -> bool:
     """Whether asyncio's end of a connection to this socket has Nagle's algorithm off."""
     off: list[int] = []
 
-    class AnswerOption(asyncio.Protocol):
+    class Answer(asyncio.Protocol):
         def connection_made(self, transport) -> None:
             accepted = transport.get_extra_info("socket")
             off.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             transport.close()
 
     async def connect() -> None:
-        server = await asyncio.get_running_loop().create_server(AnswerOption, sock=listening)
+        server = await asyncio.get_running_loop().create_server(Answer, sock=listening)
         async with server:
             reader, writer = await asyncio.open_connection(*listening.getsockname())
             await reader.read()

@@ -75,7 +75,7 @@ def test_a_file_that_predicts_otherwise_is_not_handed_out():
 
 
 @pytest.mark.parametrize(
-    "own",
+    "release_choice",
     [
         choice("nursery", trees=100),
         choice("adult", depth=8, trees=100, epsilon=0.1),
@@ -262,7 +262,7 @@ def test_downloaded_predictions_can_be_uploaded_again(app):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("a;b\n1;2\n3;4\n", "none of the columns"), ("Mitoses,b\n1,2\n3,4\n", "not all 9 of")]
+    ("text", "message"), [("a;b\n1;2\n3;4\n", "none of the columns"), ("Mitoses,b\n1,2\n3,4\n", "not all 9 of")]
 )
 def test_the_columns_that_a_table_lacks_are_reported(app, text, message):
     app.session_state["releases"] = [release.make(choice("breast_wisconsin"), 1, 1)]
