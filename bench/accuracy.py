@@ -135,7 +135,7 @@ def run(
     epsilons: tuple[float, ...] = EPSILONS,
     go_on: bool = False,
 ) -> pd.DataFrame:
-    """All fits, one seed of every table after the other; stored one by one, so that a run that ends can go on."""
+    """All fits, one seed of every table after the other; saved as they finish, so that a stopped run can continue."""
     path = ROOT / "bench" / f"accuracy-{name}.csv.gz"
     kept = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
     done = set(kept[[*_KEY, "epsilon"]].itertuples(index=False, name=None))

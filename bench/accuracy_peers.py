@@ -3,7 +3,7 @@
 DP-EBM gets the public bounds and categories (in the order of their texts, which is what it takes "nominal" for),
 and cells are read by the public rule before it sees them: numbers are moved to their bounds, missing ones to the middle
 (it takes none), and a missing category is one more category. Which categories get a bin it still reads from the rows,
-and it takes the number of rows as public; neither can be changed.
+and it takes the number of rows as public; it has no parameter for either.
 """
 
 import atexit

@@ -1,6 +1,6 @@
 """What α does to the booster: `python bench/alpha.py`, the figures beside the α control of the app.
 
-Mean accuracy over bundled tables with two classes and five seeds, all else with default settings.
+Mean accuracy over bundled tables with two classes and five seeds, with default settings otherwise.
 """
 
 import sys

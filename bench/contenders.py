@@ -21,7 +21,7 @@ Bounds = tuple[np.ndarray, np.ndarray]
 
 
 def public_domain(bounds: Bounds) -> Any:
-    """Numeric features between public bounds, classes 0 and 1: as the peers get them, for ours."""
+    """Numeric features between public bounds, classes 0 and 1: what the peers get, for our forests."""
     from dpforest import Domain, Feature
 
     known = {"source": "documented", "source_note": "synthetic"}

@@ -7,7 +7,7 @@ now and then forest or label. Told apart are
 
 - *rerun*: from sending the move to the new figures and their chart, which is what a person waits for;
 - *finished*: from sending the move to the end of the script, with all that is refined while somebody looks on. The next
-  move ends a run, so this is known of some runs only, and the report says of how many.
+  move ends a run, so this is known of some runs only, and the report gives their number.
 
 A session whose figures have not come when its next move is due waits for them and moves late; such moves are counted.
 The people are simulated on the same machine; their share of its processors is stated as well. Never part of the tests.
@@ -36,7 +36,7 @@ import psutil
 from processes import ROOT
 from streamlit_client import Run, Tab
 
-SESSION_TIMEOUT = 120  # seconds until a session counts as lost
+TIMEOUT = 120  # seconds until a session counts as lost
 WARM_UP = 0.2  # of the time, before memory counts
 GOAL = 1.0  # seconds, of the median rerun
 
@@ -101,7 +101,7 @@ class Person:
         await tab.open()
         control, run, due = "opening the page", tab.run, time.monotonic() + every
         while True:
-            await tab.until("first_chart", SESSION_TIMEOUT)
+            await tab.until("first_chart", TIMEOUT)
             totals.late += time.monotonic() > due + 0.1
             await asyncio.sleep(max(due - time.monotonic(), 0))
             totals.add(control, run)

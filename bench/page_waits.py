@@ -93,7 +93,7 @@ def large(page: Page, results: Results) -> None:
 
 
 def page_waits(results: Results, folder: Path, effort: Effort) -> None:
-    """The suite: each page by a separate server."""
+    """The suite: a separate server for each page."""
     for work in (choose, compare, large) * (1 if effort is QUICK else 3):
         with app(), sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

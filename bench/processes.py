@@ -9,7 +9,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# Peers that live in separate environments.
+# Peers with separate environments.
 PEER_PYTHON = {
     "diffprivlib": HERE / ".venv-diffprivlib" / "bin" / "python",
     "DPExplainableBoosting": HERE / ".venv-interpret" / "bin" / "python",

@@ -1,11 +1,12 @@
 """What each patch of Streamlit gains: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
 
 Each pair starts the app twice, once without the patch and once with it, in turns as to which is first. So what else
-the machine does meets both. Three measures, each where it can show the patch:
+the machine does meets both. Four measures, each where it can show the patch:
 
 - *answers*: seconds for 100 small files over one connection;
 - *reruns*: `--sessions` sessions move ε on Explore, each as soon as it has its new figures, for `--seconds`. Median
   seconds from a move to its figures, and seconds of the server's processor for each move;
+- *garbage*: seconds of processor for a full collection of garbage, when all kernels are compiled;
 - *chart*: seconds from the address to the first chart in a new Chromium, when the server has drawn the page before.
 
 Never part of the tests.
@@ -37,11 +38,20 @@ OFF = {
     "send_without_delay": ("process.send_without_delay = lambda: 0", "answers"),
     "read_options_without_lock": ("process.read_options_without_lock = lambda: None", "reruns"),
     "switch_threads_often": ("process.switch_threads_often = lambda: None", "reruns"),
-    "freeze_what_stays": ("process.freeze_what_stays = lambda: None", "reruns"),
-    "postScriptGC": ("sys.argv += ['--runner.postScriptGC', 'true']", "reruns"),
+    "freeze_what_stays": ("", "garbage"),
     "UncheckedFigure": ("internals.UncheckedFigure = lambda figure: figure", "reruns"),
     "LOADED_EARLY": ("scripts.LOADED_EARLY = ()", "chart"),
 }
+GARBAGE = """
+import gc, time
+import ui.explore.page
+from ui.jobs.warm_up import steps
+from ui.server.streamlit_patches import process
+for step in steps().values(): step()
+gc.collect()
+if {freeze}: process.freeze_what_stays()
+before = time.thread_time(); gc.collect(); print(time.thread_time() - before)
+"""
 CURVE = "[data-testid=stMain] .js-plotly-plot .scatterlayer path"
 START = """
 import sys
@@ -113,6 +123,12 @@ async def reruns(url: str, server: psutil.Process, sessions: int, seconds: float
     }
 
 
+def garbage(freeze: bool) -> dict[str, float]:
+    code = GARBAGE.format(freeze=freeze)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, check=True)
+    return {"processor seconds for a collection": float(done.stdout.split()[-1])}
+
+
 def chart(url: str) -> dict[str, float]:
     """The second of two visitors, each with an empty cache."""
     with sync_playwright() as playwright:
@@ -128,8 +144,11 @@ def chart(url: str) -> dict[str, float]:
     return {"seconds to the first chart": waited}
 
 
-def measured(arguments: argparse.Namespace, off: str, what: str) -> dict[str, float]:
-    with app(arguments.port, off) as (url, server):
+def measured(arguments: argparse.Namespace, name: str, side: str) -> dict[str, float]:
+    off, what = OFF[name]
+    if what == "garbage":
+        return garbage(side == "with")
+    with app(arguments.port, off if side == "without" else "") as (url, server):
         if what == "answers":
             return answers(url)
         if what == "chart":
@@ -146,11 +165,10 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8596)
     arguments = parser.parse_args()
     for name in arguments.patches or OFF:
-        off, what = OFF[name]
         results: dict[str, list[dict[str, float]]] = {"without": [], "with": []}
         for pair in range(arguments.pairs):
             for side in ("without", "with") if pair % 2 == 0 else ("with", "without"):
-                results[side].append(measured(arguments, off if side == "without" else "", what))
+                results[side].append(measured(arguments, name, side))
         print(name)
         for key in results["with"][0]:
             values = {side: np.array([one[key] for one in results[side]]) for side in results}

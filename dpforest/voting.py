@@ -19,9 +19,9 @@ _LEAST_SHARE: Final = 1e-4
 
 @dataclass(frozen=True)
 class LogOdds:
-    """Voting "log-odds": each tree's leaf speaks for a class by how much more frequent it is there than in all leaves.
+    """Voting "log-odds": each tree's leaf votes for a class by how much more frequent it is there than in all leaves.
 
-    Mean shares hardly pass a half where a class is rare, as each tree alone sees few of the attributes that tell. Trees
+    Mean shares hardly pass a half where a class is rare, as each tree tests few of the attributes that matter. Trees
     are nearly independent pieces of evidence, so evidence is added, with a factor of two over their number that
     discounts what they have in common.
 
@@ -38,7 +38,7 @@ class LogOdds:
 
     @classmethod
     def of_signal(cls, noise_scale: float, signal: float) -> "LogOdds":
-        """The weight by rule: little data lets leaves say less. Without noise half a row."""
+        """The weight by rule: with little data, leaves count for less. Without noise half a row."""
         scale = noise_scale or 1.0
         return cls(noise_scale, 2 * scale if signal < 300 else scale / 2)
 

@@ -1,6 +1,6 @@
 """Fletcher and Islam, figures 9 and 10: accuracy over the number of rows, and over ε beside forests without privacy.
 
-Drawn without figures. Figure 10 has Adult, three folds, each with noise and trees of its own. Breiman's forest is
+Drawn without figures. Figure 10 has Adult, three folds, each with separate noise and trees. Breiman's forest is
 scikit-learn's, with a hundred trees and its defaults, as the paper says nothing of its settings.
 """
 

@@ -1,8 +1,8 @@
 """Fletcher and Islam, figure 14: the forest of Rana, Gupta and Venkatesh (RGV), at ε = 1 for each of its trees.
 
 Their own forest's figures are those of figures 7 and 11. RGV claims less than differential privacy, so no certified
-figure stands beside it. A hundred and ten trees each, the fewest that the paper names; how many it took for which set
-is not said. Synthetic sets are drawn three times, real ones have five folds, each with noise of its own.
+figure is reported with it. A hundred and ten trees each, the fewest that the paper names; it does not state how many it
+took for which set. Synthetic sets are drawn three times, real ones have five folds, each with separate noise.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def report(results: dict) -> str:
 
 
 def _below_the_floor(rows: list[dict]) -> list[str]:
-    """What can be said of published figures that always naming one class would beat."""
+    """Lines on published figures that are below those of always naming one class."""
     return [
         line
         for row in rows

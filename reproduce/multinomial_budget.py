@@ -1,7 +1,7 @@
 """Multinomial random forest, table 3: accuracy over the budget of a tree, B1 = B2 = ε / 20.
 
 Its labels are those of most rows, without noise (B3 infinite): with noise on them at the printed budgets the figures
-are out of reach. So they say nothing of accuracy at a promised ε, and no certified figure stands beside them.
+are out of reach. So they say nothing of accuracy at a promised ε, and no certified figure is reported with them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Multinomial random forest, table 1: the forests that the paper compares its own with, none of them private.
 
 Only what is certain of the printed table: five of its rows are whole. In the others one of the last three columns is
-missing, and which one cannot be told, so the first three alone are taken. Two rows cannot be run: Ads is not at hand,
+missing, and which one is unknown, so the first three alone are taken. Two rows cannot be run: Ads is not at hand,
 and of Connect-4 there is a table of two classes only where the paper has three. Ten repetitions of ten plain shuffled
 folds, as the paper has them, two of large tables; 100 trees, k = 5. `reproduce.comparators` has the forests, and
 docs/PAPERS.md what the paper leaves open of them.

@@ -32,7 +32,7 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def their_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
-    """Percent right of each tree, grown as a forest of its own."""
+    """Percent right of each tree, grown as a separate forest."""
     settings, right = {**SETTINGS, "n_estimators": 1}, data.y.iloc[test].to_numpy()
     accuracy = []
     for tree in range(TREES):

@@ -134,7 +134,7 @@ def beaten(cells: pd.DataFrame, rule: str, trees: int) -> tuple[float, int]:
     won = 0
     lost = 0
     by = ["table", "epsilon", "depth"]
-    cells = cells[cells.repeat == cells.fold] if cells.repeat.max() else cells  # noise of its own in each fold
+    cells = cells[cells.repeat == cells.fold] if cells.repeat.max() else cells  # separate noise in each fold
     ours = cells[(cells.forest == rule) & (cells.trees == trees)].groupby(by).accuracy
     for other in ("RF-L", "RF-E"):
         theirs = cells[cells.forest == other].groupby(by).accuracy.apply(list)

@@ -1,6 +1,6 @@
 """Write data/lesson.json, the measured numbers of the lesson: `.venv/bin/python scripts/lesson_numbers.py` (a minute).
 
-Every setting is given here, so that the numbers do not move with a default.
+Every setting is stated here, so that the numbers do not move with a default.
 """
 
 import json

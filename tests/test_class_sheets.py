@@ -6,7 +6,7 @@ from pathlib import Path
 HOME = Path(__file__).parents[1]
 
 
-def test_every_sheet_is_what_its_script_writes():
+def test_every_sheet_equals_the_output_of_its_script():
     written = runpy.run_path(str(HOME / "scripts" / "class_sheets.py"))["sheets"]()
     assert len(written) == 4
     for path, text in written.items():

@@ -178,15 +178,15 @@ def test_how_often_bernoullis_root_takes_the_best_feature(p_feature, p_cut):
     assert stats.binomtest(taken, 3_000, best / 3 + (1 - best) / 9).pvalue > 1e-6
 
 
-def test_the_certificate_of_rgv_says_no_and_what_its_weaker_guarantee_is(table):
+def test_the_certificate_of_rgv_states_its_weaker_guarantee(table):
     X, y = table
-    said = RanaForest(DOMAIN, n_trees=7, epsilon=0.5).fit(X, y).certificate_
-    assert not said.certified and said.epsilon == Fraction(1, 2) and said.true_epsilon == np.inf
-    assert said.neighbors == "replace-one" and str(said).startswith("NOT CERTIFIED.")
-    weaker, spent, unchecked = said.reasons[:3]
+    certificate = RanaForest(DOMAIN, n_trees=7, epsilon=0.5).fit(X, y).certificate_
+    assert not certificate.certified and certificate.epsilon == Fraction(1, 2) and certificate.true_epsilon == np.inf
+    assert certificate.neighbors == "replace-one" and str(certificate).startswith("NOT CERTIFIED.")
+    weaker, spent, unchecked = certificate.reasons[:3]
     assert "weaker than differential privacy" in weaker and "whether somebody is in the table" in weaker
     assert "7 trees" in spent and "lose 7 times" in spent and "ε = 0.5" in spent
-    assert "not checked" in unchecked and DOMAIN.leaks()[0] in said.reasons
+    assert "not checked" in unchecked and DOMAIN.leaks()[0] in certificate.reasons
 
 
 def test_rgv_learns_where_one_of_its_trees_does_not():

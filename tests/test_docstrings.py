@@ -67,7 +67,7 @@ def test_the_readme_s_modules_are_documented():
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_is_public_is_documented(name):
+def test_public_functions_are_documented(name):
     assert faults(name) == []
 
 
@@ -79,7 +79,7 @@ def test_methods_are_documented(name):
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
-def test_what_is_raised_is_documented(name):
+def test_raised_errors_are_documented(name):
     thing = resolve_name(name)
     if inspect.isclass(thing) or "\n" not in (inspect.getdoc(thing) or ""):
         return

@@ -19,16 +19,16 @@ def example(name: str) -> ModuleType:
 
 @pytest.mark.filterwarnings("ignore")  # of the cluster's own
 @pytest.mark.parametrize(
-    "name, settings, said",
+    "name, settings, printed",
     [
         ("dask_dataframe", {"n_partitions": 5}, "that of a fit in memory, bit for bit"),
         ("dask_sweep", {"repeats": 2}, "2 simulated releases in each cell"),
     ],
 )
-def test_the_examples_run(name, settings, said, capsys):
+def test_the_examples_run(name, settings, printed, capsys):
     pytest.importorskip("distributed", reason="needs the extra 'cluster' (docs/CONTRIBUTING.md)")
     example(name).main("zoo", **settings)
-    assert said in capsys.readouterr().out
+    assert printed in capsys.readouterr().out
 
 
 def test_every_example_is_run():

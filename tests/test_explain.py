@@ -49,14 +49,14 @@ def test_parts_sum_to_the_scores_of_a_row(n_classes):
     assert taken.argmax(axis=1).tolist() == model.predict(table(2_000, n_classes)[0][:50]).tolist()
 
 
-def test_the_attribute_that_tells_is_the_most_important_one():
+def test_the_predictive_attribute_is_the_most_important_one():
     for settings in ({"epsilon": 2.0}, {"epsilon": 2.0, "delta": 0}, {"epsilon": None}):
         shares = AddedScores.of(booster(2, **settings)[0].forest_).importances
         assert shares[0] > 0.8
         assert shares.sum() == pytest.approx(1)
 
 
-def test_what_noise_alone_moves_is_taken_off():
+def test_the_share_of_noise_is_subtracted():
     """Labels by lot: an effect's variance is what its noise says, so that next to nothing of it is left."""
     X, _ = table(2_000, 2)
     y = np.random.default_rng(1).integers(0, 2, len(X))
@@ -96,14 +96,14 @@ def test_an_effect_is_the_mean_over_all_answers_to_other_questions():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("delta", [0, 1e-6])
-def test_the_noise_is_as_large_as_it_says(n_classes, delta):
+def test_the_stated_noise_equals_that_of_repeated_fits(n_classes, delta):
     """Leaves of 300 releases of nobody but noise; the bound is missed by chance with probability 1e-6 at most.
 
     A sample of 2,400 has a standard deviation within 12 % of the true one then, of Laplace noise too (kurtosis 6).
     """
     X, y = table(64, n_classes)
     domain = replace(DOMAIN, classes=tuple(range(n_classes)))
-    found, said = [], set()
+    scores, noise_scales = [], set()
     for seed in range(300):
         model = RandomTreeBoosterClassifier(
             domain=domain,
@@ -115,11 +115,11 @@ def test_the_noise_is_as_large_as_it_says(n_classes, delta):
             random_state=seed,
         ).fit(X, y)
         added = AddedScores.of(model.forest_)
-        said.add(added.noise)
-        found.append(added.leaf_scores[:, 1])
-    assert len(said) == 1
-    deviation = np.std(found, axis=0)
-    assert float(np.sqrt((deviation**2).mean())) == pytest.approx(said.pop(), rel=0.12)
+        noise_scales.add(added.noise)
+        scores.append(added.leaf_scores[:, 1])
+    assert len(noise_scales) == 1
+    deviation = np.std(scores, axis=0)
+    assert float(np.sqrt((deviation**2).mean())) == pytest.approx(noise_scales.pop(), rel=0.12)
 
 
 def test_other_forests_are_refused():
@@ -135,7 +135,7 @@ def test_without_privacy_there_is_no_noise():
 
 
 def test_a_forged_file_takes_no_more_memory_than_its_size(monkeypatch):
-    """The mean tree does not bound the largest one: steps go by the nodes that are taken."""
+    """The mean size of trees does not bound the largest one: steps go by the nodes that are taken."""
     model, _ = booster(2, epsilon=None, n_estimators=2, max_depth=6)
     added = AddedScores.of(model.forest_)
     asked: list[int] = []

@@ -26,7 +26,7 @@ def test_golden_values(signal):
     assert (softmax(scores).argmax(axis=1) == scores.argmax(axis=1)).all()
 
 
-def test_a_leaf_that_says_nothing_adds_nothing():
+def test_an_empty_leaf_adds_nothing():
     how = LogOdds(2.0, 1.0)
     prior = how.prior(np.array([[30, 10], [-3, 0], [0, 0]]))
     assert how.evidence(np.array([[-3, 0], [0, -9]]), prior) == pytest.approx(0)

@@ -143,7 +143,7 @@ def test_the_mix_ends_in_the_error_and_in_matsushitas_loss(alpha, end):
     assert near.inverse_link(z[away]) == pytest.approx(end.inverse_link(z[away]), abs=1e-8)
 
 
-def test_matsushita_and_error_have_their_own_closed_forms():
+def test_closed_forms_of_matsushita_and_error():
     u, z = np.linspace(0.01, 0.99, 99), np.linspace(-9, 9, 181)
     assert MATSUSHITA.link(u) == pytest.approx((2 * u - 1) / np.sqrt(u * (1 - u)), rel=1e-12)
     assert MATSUSHITA.inverse_link(z) == pytest.approx((1 + z / np.sqrt(4 + z**2)) / 2, rel=1e-12)
@@ -368,7 +368,7 @@ def test_alpha_must_be_a_share(alpha):
 
 
 @every(LOSSES)
-def test_what_is_no_probability_number_of_rows_or_weight_is_refused(loss):
+def test_invalid_probabilities_numbers_of_rows_and_weights_are_refused(loss):
     for method in (loss.bayes_risk, loss.link):
         with pytest.raises(ValueError, match="u is a probability and must be from 0 to 1"):
             method([0.5, 1.2])

@@ -1,4 +1,4 @@
-"""The list of reproduced items is what was run; items that were not reproduced are listed with a reason."""
+"""Results that are listed as reproduced were run, and those that were not run are listed with a reason."""
 
 import json
 import re
@@ -22,25 +22,27 @@ from reproduce.protocol import MATCHES, PATH, Record, nested_folds, read
 from reproduce.report import REPORT
 
 HOME = Path(__file__).parents[1]
-FOUND = json.loads((HOME / "reproduce" / "multinomial_results.json").read_text(encoding="utf-8"))
+MULTINOMIAL_RESULTS = json.loads((HOME / "reproduce" / "multinomial_results.json").read_text(encoding="utf-8"))
 
 
 def test_the_report_is_made_of_the_results():
-    assert (HOME / "reproduce" / "multinomial_results.md").read_text(encoding="utf-8") == multinomial.report(FOUND)
+    assert (HOME / "reproduce" / "multinomial_results.md").read_text(encoding="utf-8") == multinomial.report(
+        MULTINOMIAL_RESULTS
+    )
 
 
 def test_every_complete_row_of_a_bundled_table_is_there():
-    rows = {row["dataset"]: row for row in FOUND["results"] if row["stopping"] == multinomial.RULE}
+    rows = {row["dataset"]: row for row in MULTINOMIAL_RESULTS["results"] if row["stopping"] == multinomial.RULE}
     complete = {"hepatitis": 64.32, "wdbc": 95.78, "yeast": 61.03, "image_segmentation": 97.47, "wilt": 98.56}
     bundled = {file.name.removesuffix(".csv.gz") for file in (HOME / "data").glob("*.csv.gz")}
     assert {name: row["published"] for name, row in rows.items()} == {n: complete[n] for n in complete if n in bundled}
 
 
-def test_a_row_that_is_not_reproduced_says_so():
-    report, papers = multinomial.report(FOUND), (HOME / "docs" / "PAPERS.md").read_text(encoding="utf-8")
+def test_a_row_that_is_not_reproduced_has_a_reason():
+    report, papers = multinomial.report(MULTINOMIAL_RESULTS), (HOME / "docs" / "PAPERS.md").read_text(encoding="utf-8")
     missed = [
         row
-        for row in FOUND["results"]
+        for row in MULTINOMIAL_RESULTS["results"]
         if row["stopping"] == multinomial.RULE and abs(row["difference"]) > multinomial.TOLERANCE
     ]
     assert [row["dataset"] for row in missed] == ["hepatitis"]
@@ -93,9 +95,9 @@ def test_a_run_that_was_stopped_loses_the_cell_at_work_only(work, capsys):
     program.run(["a", "b"])
     assert work.done == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1), ("b", 2)]
     assert work.results.read_text() == whole and not list(work.kept.iterdir())
-    said = capsys.readouterr().out
-    assert re.search(r"4 of 6, +\d+ s  b, cell 0: done before", said) and re.search(
-        r"5 of 6, +\d+ s  b, cell 1\n", said
+    printed = capsys.readouterr().out
+    assert re.search(r"4 of 6, +\d+ s  b, cell 0: done before", printed) and re.search(
+        r"5 of 6, +\d+ s  b, cell 1\n", printed
     )
     program.run(["a", "b"])  # nothing is unfinished, so all is measured anew
     assert len(work.done) == 12
@@ -115,7 +117,7 @@ def test_fresh_forgets_and_quick_keeps_nothing(work):
     assert len(work.done) == 6 and work.results.exists()
 
 
-def test_kept_cells_are_those_of_the_same_code_and_half_a_line_is_none(tmp_path):
+def test_kept_cells_need_the_same_code_and_whole_lines(tmp_path):
     first, second = (Cell(name, lambda: pd.DataFrame({"x": [0.1, np.inf]})) for name in ("first", "second"))
     path = tmp_path / "here" / "part.jsonl"
     kept, rows = Kept(path, "1"), measured(first)
@@ -131,11 +133,11 @@ def test_kept_cells_are_those_of_the_same_code_and_half_a_line_is_none(tmp_path)
     assert not path.exists()
 
 
-def test_what_was_found_on_tables_that_are_not_at_hand_stays():
+def test_records_of_unavailable_tables_stay():
     before = [record("here", 1), record("elsewhere", 2), record("here", 3, "table 2")]
-    found = [record("here", 5), record("new", 6)]
-    assert [r.ours for r in merged(before, found, keep=True)] == [5, 2, 3, 6]
-    assert [r.ours for r in merged(before, found, keep=False)] == [3, 5, 6]
+    new_records = [record("here", 5), record("new", 6)]
+    assert [r.ours for r in merged(before, new_records, keep=True)] == [5, 2, 3, 6]
+    assert [r.ours for r in merged(before, new_records, keep=False)] == [3, 5, 6]
     cells = {cell.name: cell.work for cell in PARTS["fletcher_islam"].cells(quick=False, folder=None)}
     assert cells["WallSensor"] is None and cells["Mushroom, theirs"] is not None
 
@@ -163,11 +165,11 @@ def test_inner_folds_are_of_the_training_rows():
         assert sorted(np.concatenate([look for _, look in inner])) == sorted(train)
 
 
-def test_what_is_best_on_the_inner_folds_is_taken_and_of_several_the_smallest(monkeypatch):
+def test_the_smallest_of_the_best_settings_on_the_inner_folds_is_chosen(monkeypatch):
     """On three training rows in four depth 3 and 5 are equally right; on the whole of them depth 1 were."""
     data, sizes = load_dataset("zoo"), []
 
-    def run_task(forest, domain, split, task, epsilons, cells, seed, promises):
+    def run_task(forest, domain, split, task, epsilons, cells, seed, promises, n_rows):
         sizes.append(len(split.y_train) + len(split.y_test))
         outer = sizes[-1] == len(data.y)
         rows = [(e, d, t, (d == 1) if outer else 0.5 + 0.25 * (d > 1)) for e in [*epsilons, np.inf] for d, t in cells]
@@ -175,9 +177,9 @@ def test_what_is_best_on_the_inner_folds_is_taken_and_of_several_the_smallest(mo
 
     monkeypatch.setattr(nested, "run_task", run_task)
     grid = {"epsilons": [1.0], "depths": (5, 3, 1), "trees": (9, 2), "n_folds": 4, "n_inner": 3}
-    found = nested.chosen(MajorityLabelForestClassifier(), data, **grid)
-    assert found[["depth", "trees"]].drop_duplicates().values.tolist() == [[3, 2]] and len(found) == 8
-    assert (found.inner == 75).all() and (found.accuracy == 0).all()
+    scores = nested.chosen(MajorityLabelForestClassifier(), data, **grid)
+    assert scores[["depth", "trees"]].drop_duplicates().values.tolist() == [[3, 2]] and len(scores) == 8
+    assert (scores.inner == 75).all() and (scores.accuracy == 0).all()
     assert len(sizes) == 16 and sizes.count(len(data.y)) == 4
     each = nested.chosen(MajorityLabelForestClassifier(), data, **grid, n_looked=1, of_each=("epsilon", "depth"))
     assert sorted(each.depth.unique()) == [1, 3, 5] and (each.trees == 2).all() and len(sizes) == 16 + 8
@@ -201,11 +203,11 @@ def test_nock_and_heneckas_tables_are_of_all_sets_and_sizes():
                                    ("RF-L", 21, 10), ("RF-E", 21, 10)]
         for epsilon in (*nock_henecka.EPSILONS, np.inf) for depth in nock_henecka.DEPTHS for fold in range(3)
     ]  # fmt: skip
-    found = {(record.item, record.setting): record for record in nock_henecka.records(rows)}
-    best = found[nock_henecka.TABLE_1, "α = 1, ε = 1"]
+    by_setting = {(record.item, record.setting): record for record in nock_henecka.records(rows)}
+    best = by_setting[nock_henecka.TABLE_1, "α = 1, ε = 1"]
     assert (best.ours, best.certified, best.published) == (100, 100, pytest.approx(100 * 9 / 19, abs=0.01))
-    of_twenty = found[nock_henecka.TABLE_4, "calibrated, 20 trees (“more than 80 %”)"]
-    of_two = found[nock_henecka.TABLE_4, "calibrated, 2 trees (“a majority”)"]
+    of_twenty = by_setting[nock_henecka.TABLE_4, "calibrated, 20 trees (“more than 80 %”)"]
+    of_two = by_setting[nock_henecka.TABLE_4, "calibrated, 2 trees (“a majority”)"]
     assert (of_twenty.ours, of_twenty.verdict, of_two.ours) == (100, MATCHES, 0) and of_two.reason
     runs = [record for record in nock_henecka_runs.records(rows) if record.line == "α = 1, without privacy"]
     assert [record.ours for record in runs if record.at in (10, 15, 35)] == [0, 50, 100]
@@ -220,17 +222,17 @@ PROMISED = {
 
 
 @pytest.mark.parametrize("paper", PROMISED)
-def test_every_table_and_figure_is_there_and_what_is_left_out_is_said(paper):
+def test_every_table_and_figure_is_measured_or_listed_as_left_out(paper):
     items = {record.item for record in read() if record.paper == paper}
     for item in PROMISED[paper]:
-        assert any(re.search(rf"\b{item}[ab]?\b", own) for own in items), item
-    said = REPORT.read_text(encoding="utf-8").split("## What is not run, and why")[1]
-    assert all(f"{paper}, {item}: {why}." in said for item, why in LEFT_OUT[paper].items())
+        assert any(re.search(rf"\b{item}[ab]?\b", measured_item) for measured_item in items), item
+    left_out_text = REPORT.read_text(encoding="utf-8").split("## What is not run, and why")[1]
+    assert all(f"{paper}, {item}: {why}." in left_out_text for item, why in LEFT_OUT[paper].items())
 
 
 @pytest.mark.slow
 def test_a_quick_run_goes_through_every_part_and_writes_nothing():
-    """Two tables a part, all in a separate process: what is kept stays as it is."""
+    """Two tables a part, all in a separate process: kept files stay unchanged."""
     before = PATH.read_bytes(), REPORT.read_bytes()
     done = subprocess.run([sys.executable, "-m", "reproduce", "--quick"], cwd=HOME, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The packages: imports run one way (pyproject.toml); every cache is registered; hooks are the checks."""
+"""Packages of the project: imports run one way (pyproject.toml); every cache is registered; hooks are the checks."""
 
 import re
 from pathlib import Path
@@ -16,8 +16,8 @@ def test_imports_run_one_way(monkeypatch):
 def test_every_cache_of_the_app_is_one_that_is_cleared():
     makers = re.compile(r"cache_(data|resource)\b")
     files = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py")]
-    found = {f.relative_to(HOME).as_posix() for f in files if makers.search(f.read_text(encoding="utf-8"))}
-    assert found == {"ui/shared/cache.py"}
+    files_with_caches = {f.relative_to(HOME).as_posix() for f in files if makers.search(f.read_text(encoding="utf-8"))}
+    assert files_with_caches == {"ui/shared/cache.py"}
 
 
 def test_hooks_before_a_commit_call_what_the_check_calls():

@@ -92,8 +92,10 @@ def test_its_delta_equals_ours(epsilon, delta):
     epsilon, delta = Fraction(epsilon), Fraction(delta)
     with localcontext(verify.EXACT):
         for mu_squared in (mu_for(epsilon, delta).mu_squared, Fraction(1, 3), epsilon, Fraction(2000)):
-            own, ours = Fraction(verify.delta_at(mu_squared, epsilon)), hockey_stick(mu_squared, epsilon)
-            assert Fraction(ours.low) <= own <= Fraction(ours.high) * (1 + Fraction(1, 10**30)) + Fraction(1, 10**40)
+            verified, ours = Fraction(verify.delta_at(mu_squared, epsilon)), hockey_stick(mu_squared, epsilon)
+            assert (
+                Fraction(ours.low) <= verified <= Fraction(ours.high) * (1 + Fraction(1, 10**30)) + Fraction(1, 10**40)
+            )
         assert Fraction(verify.delta_at(mu_for(epsilon, delta).mu_squared, epsilon)) <= delta
 
 

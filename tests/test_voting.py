@@ -1,4 +1,4 @@
-"""From noisy leaves to votes: the vote of a silent leaf, what becomes of negative counts, ties and coins.
+"""From noisy leaves to votes: what an empty leaf adds, what becomes of negative counts, ties and coins.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
 """
@@ -22,7 +22,7 @@ def test_shares_are_the_counts_divided_by_their_sum():
         assert np.array_equal(voting.leaf_shares(counts, rule, 0), [[0.75, 0.25], [0, 1], [0.5, 0.5]])
 
 
-def test_clamp_takes_negatives_as_nobody_and_paper_discards_the_leaf():
+def test_clamp_counts_negatives_as_zero_and_paper_discards_the_leaf():
     counts = np.array([[100, -1], [-2, 7], [6, 2]])
     clamped, paper = (voting.leaf_shares(counts, rule, 0) for rule in RULES)
     assert np.array_equal(clamped, [[1, 0], [0, 1], [0.75, 0.25]])
@@ -113,7 +113,7 @@ def test_a_share_of_one_is_certain_even_with_the_last_coin():
         assert voting.decide(shares, "probabilistic", np.full(2, coin)).tolist() == [0, 1]
 
 
-def test_coins_are_uniform_and_belong_to_what_a_row_says():
+def test_coins_are_uniform_and_depend_on_the_codes_of_a_row():
     codes = random_codes(public_domain(None, 5, None), 20_000, seed=1)
     coins = voting.coins(codes, seed=3)
     assert stats.kstest(coins, "uniform").pvalue > FALSE_ALARM
@@ -149,7 +149,7 @@ def test_seeds_next_to_each_other_give_unrelated_numbers():
 # ---------------------------------------------------------------- trees that are added up
 
 
-def test_of_two_classes_the_second_gets_what_a_leaf_says_and_the_first_the_opposite():
+def test_the_two_classes_get_opposite_log_odds_of_a_leaf():
     values = np.array([0.5, -2.0, 0.0, 3.0])
     two = voting.additive_scores(values, np.ones(4, np.int16), 2)
     assert two.tolist() == [[-0.5, 0.5], [2.0, -2.0], [0, 0], [-3.0, 3.0]]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from dpforest.audit.black_box import TRIALS
 from dpforest.audit.canaries import ALGORITHMS
-from dpforest.audit.report import Row, audit_all, save, written
+from dpforest.audit.report import save, written
+from dpforest.audit.rows import Row, audit_all
 from dpforest.audit.suite import suspicions
 
 _FORM = "{:<18} {:<13} {:<12} {:>5}  {:>9}  {:>9}  {:<13} {}"

@@ -55,6 +55,7 @@ def attack_fits(
     target : estimator or callable
         As for `run_many`.
     before, after : (X, y)
+        Neighboring tables.
     trials : int
         Fits of either table: a sixth to propose events, a sixth to pick some, the rest to bound their probabilities.
     confidence : float
@@ -69,6 +70,7 @@ def attack_fits(
     Returns
     -------
     Bound
+        With ε = 0 where no event proves a loss.
     """
     alpha, searched, done = 1 - confidence, trials // 3, 0
 
@@ -117,9 +119,11 @@ def attack_unaided(
     Parameters
     ----------
     target : estimator or callable
+        As for `run_many`.
     domain : Domain
         Which rows there may be.
     neighbors : {"add-remove", "replace-one"}
+        How the two tables of a pair differ.
     sizes : tuple of int
         Numbers of rows to try.
     screening : int
@@ -132,6 +136,7 @@ def attack_unaided(
     Returns
     -------
     Bound
+        Of the attack on that pair.
     str
         The pair, in words.
     """

@@ -45,9 +45,11 @@ def lower_bound(
     Parameters
     ----------
     hits_before, hits_after : int or array
+        Fits of either table in which the event happened, from 0 to `trials`.
     trials : int
         Fits of either table.
     alpha : float
+        Probability that the bound is above the true loss, at most.
     n_events : int
         How many events may be looked at, on the same fits.
     delta : float

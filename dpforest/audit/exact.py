@@ -75,6 +75,7 @@ def neighboring_leaves(
     Parameters
     ----------
     n_classes : int
+        Number of counts in a leaf.
     most : int
         Largest count before; afterwards one may be larger by 1.
     moved : bool
@@ -85,6 +86,7 @@ def neighboring_leaves(
     Returns
     -------
     before, after : int array (n_pairs, n_classes)
+        Counts of each leaf without and with the row.
 
     Examples
     --------

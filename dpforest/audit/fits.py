@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from dpforest.models.base import ForestClassifier
 from dpforest.tables.domain import PrivacyLeakWarning
-from dpforest.tables.rows import Rows
+from dpforest.tables.rows import EncodedTable
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import LEAF
 from dpforest.trees.leaves import CountLeaves, LabelLeaves
@@ -120,7 +120,7 @@ def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Re
     if domain is None or not isinstance(target, ForestClassifier):
         return lambda: statistics(target.fit(X, y).forest_, probes)
     domain = target.reading_domain(domain)
-    rows = Rows(domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64), len(y))
+    rows = EncodedTable(domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64), len(y))
     asked = None if probes is None else domain.encode(probes)
     fit = target.refitter(domain, rows)
     return lambda: statistics(fit(), asked)

@@ -39,6 +39,7 @@ class Pair:
     Parameters
     ----------
     mechanism : str
+        The rule, by its name in `dpforest.privacy.laws`.
     epsilon : float
         Claimed.
     change : Change
@@ -208,9 +209,11 @@ def attack_leaf(
     Parameters
     ----------
     pair : Pair
+        The two tables, and the rule that releases them.
     source : SecretSource
         A certified rule draws from it in integers, as in a release; a published one in floating point.
     confidence : float
+        Probability that no bound is above the true loss, at least.
     seconds : float
         After that much time no more is drawn; infinity if only `most` shall end it.
     most : int, optional

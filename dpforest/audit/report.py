@@ -1,39 +1,19 @@
-"""The audit of all that is shipped, as a table: what each forest claims, what it loses, what attacks could show."""
+"""The audit's table in files: audit.json, a table in docs/PRIVACY.md, and a fingerprint of the audited code."""
 
 import ast
 import hashlib
 import json
 import math
 import platform
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-import pandas as pd
-from joblib import Parallel, delayed
-from sklearn.base import clone
-
-from dpforest.audit.black_box import TRIALS, attack_fits
-from dpforest.audit.canaries import ALGORITHMS, DELTA, OURS, Canary, canaries, modes_of
 from dpforest.audit.events import lower_bound
-from dpforest.audit.exact import leaf_log_pmf, worst_change
-from dpforest.audit.replay.replay import ROUNDING, replay
-from dpforest.audit.replay.variants import shares_out
-from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.privacy.laws import NOISY_COUNTS
-from dpforest.privacy.ledger import NEIGHBORS, rows_changed
-from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
-from dpforest.privacy.rationals import as_typed
-from dpforest.privacy.release import rate_for
-from dpforest.tables.domain import Domain
+from dpforest.audit.rows import CONFIDENCE, EPSILONS, Row
 
-EPSILONS: Final = (0.1, 1.0, 4.0)
-MODES: Final = ("certified", "as_published")
-CONFIDENCE: Final = 1 - 1e-6  # of every row, over all its attacks; all rows of the table together still leave 0.9999
 _BEGIN: Final = "<!-- made by python -m dpforest.audit --write docs -->"
 _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
@@ -51,199 +31,6 @@ _NOT_AUDITED: Final = (
     "audit/__main__",
 )
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One forest at one ε.
-
-    Parameters
-    ----------
-    computed : float
-        See `how`; infinite where there is no bound.
-    how : {"enumerated", "replayed", "proved"}
-        The worst over all small leaves; the largest found by replaying fits (greedy forests), which may not be the
-        worst; what a certificate as published says: infinite, as nothing is proved for floats.
-    bound : float
-        What the black-box attack proved with confidence `CONFIDENCE`.
-    canary, event : str
-        The pair of tables and the event that prove it.
-    faults : tuple of str
-        What record and replay reported (certified forests).
-    """
-
-    algorithm: str
-    mode: str
-    neighbors: str
-    epsilon: float
-    computed: float
-    how: str
-    bound: float
-    canary: str
-    event: str
-    faults: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> str:
-        """In a word or two."""
-        if self.mode == "certified":
-            return "BROKEN" if max(self.computed, self.bound) > self.epsilon * (1 + 1e-9) or self.faults else "holds"
-        return "caught" if self.bound > self.epsilon else "nothing found"  # where nothing is proved, no more is known
-
-
-def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) -> Row:
-    """Attack one forest from all sides.
-
-    Parameters
-    ----------
-    name : str
-        One of `canaries.ALGORITHMS`.
-    mode : {"certified", "as_published"}
-    neighbors : {"add-remove", "replace-one"}
-    epsilon : float
-    trials : int
-        Fits of either table, for each pair of tables; some canaries take more.
-    """
-    birds, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
-    computed, faults = 0.0, list[str]()
-    for bird in birds:
-        loss, messages = _inside(bird, neighbors, epsilon) if mode == "certified" else (_known_loss(bird), [])
-        computed, faults = max(computed, loss), faults + messages
-    how = "proved" if mode == "as_published" else "enumerated" if birds[0].estimator.structure_is_public else "replayed"
-    bounds = [
-        attack_fits(
-            clone(b.estimator),
-            b.before,
-            b.after,
-            confidence=CONFIDENCE,
-            probes=b.probes,
-            trials=trials * b.trials // TRIALS,
-            delta=delta,
-        )
-        for b in birds
-    ]
-    best = int(np.argmax([b.epsilon for b in bounds]))
-    bound, bird = bounds[best], birds[best]
-    return Row(
-        name,
-        mode,
-        neighbors,
-        epsilon,
-        computed,
-        how,
-        bound.epsilon,
-        bird.name,
-        bound.event,
-        tuple(dict.fromkeys(faults)),
-    )
-
-
-def audit_all(
-    *, trials: int, n_jobs: int = 1, only: str = "", on_row: Callable[[Row], None] | None = None
-) -> list[Row]:
-    """Every algorithm in every mode under both relations at every ε of `EPSILONS`.
-
-    Parameters
-    ----------
-    only : str
-        Leave out algorithms whose name does not contain this.
-    on_row : function, optional
-        Called with each row as it is ready.
-    """
-    cells = (
-        delayed(audit)(name, mode, neighbors, epsilon, trials=trials)
-        for name in ALGORITHMS
-        if only in name
-        for mode in MODES
-        if mode in modes_of(name)
-        for neighbors in NEIGHBORS
-        for epsilon in EPSILONS
-    )
-    rows = []
-    for row in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(cells):
-        rows.append(row)
-        if on_row is not None:
-            on_row(row)
-    return rows
-
-
-def _inside(bird: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
-    """Largest loss by enumeration of leaves and by replay, and what replay reports; of Gaussian noise as an ε at δ."""
-    model, loss = bird.estimator, 0.0
-    budget = model.preview(_domain(bird), len(bird.after[1]))[1].budget
-    assert budget is not None
-    most = epsilon if budget.kind == PURE else float(budget.mu)
-    if model.structure_is_public:
-        loss = _enumerated(model, _domain(bird), len(bird.after[1]))
-    faults = list[str]()
-    for before, after in [(bird.before, bird.after), *_random_pairs(bird, neighbors)]:
-        comparison = replay(
-            lambda table: clone(model).fit(*table).forest_,
-            _with_ids(before, neighbors, 0),
-            _with_ids(after, neighbors, 1),
-            epsilon=most,
-            neighbors=neighbors,
-            one_tree=shares_out(model),
-        )
-        loss, faults = max(loss, comparison.loss), faults + [str(f) for f in comparison.findings]
-    if budget.kind == GAUSSIAN:
-        if most < loss <= most * (1 + ROUNDING):
-            loss = most
-        lost_epsilon = float(PrivacyLoss.gaussian(loss**2).epsilon(DELTA))
-        loss = min(lost_epsilon, epsilon) if loss <= most else lost_epsilon
-    return loss, faults
-
-
-def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """The table with ids of rows: equal in both tables, except for the replaced last row."""
-    X, y = data
-    ids = list(range(len(y)))
-    if rows_changed(neighbors) == 2 and place == 1:
-        ids[-1] = len(y)
-    return pd.DataFrame(X, index=np.array(ids, int), columns=[f"x{i}" for i in range(X.shape[1])]), y
-
-
-def _random_pairs(bird: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 30) -> Iterator[tuple]:
-    """Tables that mean nothing, one row more or other in the second."""
-    n_features, n_classes = bird.before[0].shape[1], _domain(bird).n_classes
-    for seed in range(n_pairs):
-        rng = np.random.default_rng(seed)
-        X, y = rng.integers(0, 2, (n_rows + 2, n_features)).astype(float), rng.integers(0, n_classes, n_rows + 2)
-        less = slice(n_rows) if rows_changed(neighbors) == 1 else slice(n_rows + 1)
-        more = np.r_[:n_rows, n_rows + 1]
-        yield (X[less], y[less]), (X[more], y[more])
-
-
-def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
-    """Worst loss over leaves of two and three classes, composed over leaves and trees, and the loss of earlier queries.
-
-    These queries have noise on counts only, whose loss is the charged amount.
-    """
-    spec = model.spec(domain, n_rows)
-    before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))
-    epsilon = spec.leaf_epsilon(as_typed(model.epsilon))
-    rate = float(
-        rate_for(spec.mechanism, epsilon, n_trees=spec.n_trees, partition=spec.partition, neighbors=model.neighbors)
-    )
-    trees = spec.n_trees if spec.partition == "shared" else 1
-    if spec.mechanism == NOISY_COUNTS:
-        return before + rate * rows_changed(model.neighbors) * trees  # one count of one leaf for each row changed
-    pmf = leaf_log_pmf(spec.mechanism, rate)
-    sizes = ((2, 30), (3, 8))
-    return before + trees * max(worst_change(pmf, k, most=n, neighbors=model.neighbors).loss for k, n in sizes)
-
-
-def _known_loss(bird: Canary) -> float:
-    certificate, _ = bird.estimator.preview(_domain(bird), len(bird.after[1]))
-    return certificate.true_epsilon
-
-
-def _domain(bird: Canary) -> Domain:
-    assert bird.estimator.domain is not None, "only forests with a public domain are in the table"
-    return bird.estimator.domain
-
-
-# ---------------------------------------------------------------- writing
 
 
 def written(rows: list[Row], trials: int) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.tables.out_of_domain import OutOfDomainCells, caller_level
-from dpforest.tables.rows import Rows, read_rows
+from dpforest.tables.rows import EncodedTable, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
 from dpforest.trees.released_scale import LEVELS, ReleasedScale
 
@@ -112,7 +112,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         """As `preview`."""
         raise NotImplementedError
 
-    def _encoded(self, domain: Domain, rows: Rows) -> Any:
+    def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
         """Rows as `_fit_forest` takes them: what all fits on the same rows have in common is done here."""
         return rows
 
@@ -169,7 +169,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)
         return self._fitted(forest, domain)
 
-    def refitter(self, domain: Domain, rows: Rows) -> Callable[[], Forest]:
+    def refitter(self, domain: Domain, rows: EncodedTable) -> Callable[[], Forest]:
         """A function that fits anew on rows that are read already; what all fits have in common is done before.
 
         Parameters

@@ -13,7 +13,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.tables.domain import Domain
-from dpforest.tables.rows import Rows
+from dpforest.tables.rows import EncodedTable
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.forest_size import check_forest_size
@@ -35,7 +35,7 @@ class EncodedRows:
     row_ids : int64 array of shape (n,)
         Names of the rows in the draws of a demonstration, so that leaving one out moves no other.
     n_given : int
-        Number of rows that were handed over (`Rows`), the only one that may be public.
+        Number of rows that were handed over (`EncodedTable`), the only one that may be public.
     n_table : int
         0, except where a simulation fits on a part of a table (`of_table`): then the number of rows of that table. A
         question about the number of rows counts these, as in a release.
@@ -142,7 +142,7 @@ class DataDependentClassifier(ForestClassifier):
     def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int, trace: Trace | None = None) -> Forest:
         raise NotImplementedError
 
-    def _encoded(self, domain: Domain, rows: Rows) -> Any:
+    def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
         return self.encode(domain, rows.codes, rows.y, rows.ids, n_given=rows.n_given)
 
     def _prepared(

@@ -1,6 +1,6 @@
 """Results to plotly figures. Nothing here computes, and nothing in the engine imports it."""
 
-from dpforest.plotting.boosting import alpha_by_level, alpha_drawing, contributions, weight_spread
+from dpforest.plotting.boosted_growth import alpha_by_level, alpha_drawing, contributions, weight_spread
 from dpforest.plotting.budget import budget_picture
 from dpforest.plotting.curve import accuracy_curve
 from dpforest.plotting.focus import focus_tree

@@ -43,6 +43,7 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
     Parameters
     ----------
     curves : LeafCurves
+        Flip rates of all rules by lead.
     chosen : str
         The rule that is drawn strong.
     names : dict of str
@@ -209,6 +210,7 @@ def bound_chart(looks: Sequence[LossEstimate], pair: Pair) -> go.Figure:
     Parameters
     ----------
     looks : sequence of Look
+        Bounds after more and more releases.
     pair : Pair
         The tables that he tells apart.
     """

@@ -98,6 +98,7 @@ def render(report: BoardReport) -> str:
     Parameters
     ----------
     report : BoardReport
+        Everything that the page shows.
 
     Returns
     -------

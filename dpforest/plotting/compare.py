@@ -28,6 +28,7 @@ class Series:
     Parameters
     ----------
     name : str
+        Of the forest, as in the legend.
     place : int
         Which of the `COLORS`.
     published : bool
@@ -35,6 +36,7 @@ class Series:
     has_delta : bool
         Drawn dash-dotted: its promise may fail with a small probability.
     epsilons, mean, low, high : float array of shape (E,)
+        Budgets, and the mean and both ends of the band at each.
     texts : list of str
         Hover text of each point.
     """
@@ -62,6 +64,7 @@ class Scale:
     Parameters
     ----------
     floor, ceiling : float or None
+        Shares from 0 to 1: the most frequent class, and the best model without privacy.
     """
 
     name: str

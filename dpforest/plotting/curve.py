@@ -43,6 +43,7 @@ def accuracy_curve(
     best : (name, accuracy) or None
         The best other model without privacy; the ceiling if it is better than this forest. None while it is not known.
     measure : {"accuracy", "balanced"}
+        Accuracy, or the mean of the shares of each class.
     certified : bool
         Blue is kept for ε that hold.
     """
@@ -127,6 +128,7 @@ def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
     Parameters
     ----------
     others : sequence of (ε, words)
+        Budgets to mark, and the text that a mark shows on hover.
     """
     for epsilon, words in others:
         fig.add_annotation(

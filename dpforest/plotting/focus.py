@@ -44,7 +44,9 @@ def focus_tree(
     nodes : NodeTable
         Of a single tree.
     domain : Domain
+        Gives names of attributes and classes.
     root : int
+        Node at the top of the drawing.
     levels : int
         Fewer are drawn where branches are many.
     path : sequence of int

@@ -17,6 +17,7 @@ class Span:
     Parameters
     ----------
     start, stop : int arrays of shape (n_nodes,)
+        First leaf below each node, and one more than the last.
     node_at : int array of shape (n_levels, n_leaves)
         The node that a level shows over each leaf; -1 where the branch has ended above.
     """
@@ -57,6 +58,7 @@ class Drawn:
     left_out : dict
         For a node with too many children: the number left out and the line that says so.
     n_lines : int
+        Number of lines on the page that the drawing takes.
     """
 
     nodes: list[int]

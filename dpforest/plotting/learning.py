@@ -24,6 +24,7 @@ def learning_chart(
     Parameters
     ----------
     learning : Learning
+        Measured accuracy by number of rows, and its extrapolation.
     epsilons : sequence of float
         The chosen one first, which is drawn strongest.
     target : float

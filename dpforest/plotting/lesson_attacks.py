@@ -64,6 +64,7 @@ def rebuilt_by_epsilon(
     Parameters
     ----------
     epsilons : sequence of float
+        Budgets on the x-axis, rising.
     right, limit : sequence of float
         Of thirty, at each ε; and last for exact counts.
     at : str

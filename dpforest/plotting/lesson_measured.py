@@ -124,6 +124,7 @@ def wrong_of_thousand(
     Parameters
     ----------
     epsilons : sequence of float
+        Budgets on the x-axis, rising.
     tables : dict
         By name: "wrong" and "spread" at each ε, and "without_noise", as shares.
     at : int or None

@@ -27,6 +27,7 @@ def success_chart(
     Parameters
     ----------
     looks : sequence of Look
+        Success of the attack after more and more releases.
     limit : float
         That no attacker exceeds, whatever the record and the table; 1 where there is no limit.
     best : float, optional

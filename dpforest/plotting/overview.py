@@ -39,6 +39,7 @@ def tree_overview(
     nodes : NodeTable
         Of a single tree, from `ForestView.nodes`.
     domain : Domain
+        Gives names of attributes and classes.
     root : int
         Node that the focus drawing starts at; outlined.
     path : sequence of int

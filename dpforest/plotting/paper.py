@@ -63,6 +63,7 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
     Parameters
     ----------
     figure : Figure or dict
+        As drawn on a page; it stays unchanged.
     title : str
         What stands above it on a page. Of "this against that" a y-axis without a name gets "this".
 
@@ -100,6 +101,7 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
     figure : Figure or dict
         It stays as it is; what is drawn is `for_print` of it.
     kind : {"svg", "pdf"}
+        Format of the file.
     title : str
         As of `for_print`.
 

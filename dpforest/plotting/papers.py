@@ -38,6 +38,7 @@ def published_and_ours(
     Returns
     -------
     plotly.graph_objects.Figure
+        One point for each cell.
     """
     every = [*published, *ours, *(value for value in certified if value is not None)]
     low, high = (min(every) - 3, 101.5) if unit == "%" else (min(every) - 1, max(every) + 1)
@@ -105,6 +106,7 @@ def measured_curves(
     Returns
     -------
     plotly.graph_objects.Figure
+        One line for each curve and mode.
     """
     names = list(dict.fromkeys(lines))
     drawn = figure(440)

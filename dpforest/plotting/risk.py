@@ -24,6 +24,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
     Parameters
     ----------
     game : DistinguishingGame
+        The guarantee and the attacker's question.
     attackers : sequence of (name, false alarm rate, miss rate)
         Points to mark.
     """
@@ -104,6 +105,7 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
     Parameters
     ----------
     game : DistinguishingGame
+        The guarantee and the attacker's question.
     prior : float
         What the attacker believed of each of them before.
     """
@@ -150,6 +152,7 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     Parameters
     ----------
     game : DistinguishingGame
+        The guarantee and the attacker's question.
     prior : float
         The one that is marked.
     failure : float

@@ -25,7 +25,9 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
     Parameters
     ----------
     rounds : int array of shape (n,)
+        Numbers of trees, rising.
     accuracy : float array of shape (n,)
+        Share of held-out rows that are right after so many trees.
     floor : float
         Of always naming the most frequent class.
     """
@@ -59,6 +61,7 @@ def parts_of_score(names: Sequence[str], parts: np.ndarray, *, most: int = 10) -
     names : sequence of str
         With the record's values.
     parts : float array of shape (n_features,)
+        Contribution of each attribute to the score, in log-odds.
     """
     order = np.argsort(-np.abs(parts), kind="stable")
     shown, rest = order[:most], order[most:]
@@ -107,9 +110,11 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
     Parameters
     ----------
     feature : Feature
+        The attribute on the x-axis.
     codes : int array of shape (n,)
         Of `codes_shown`.
     scores, noise : float array of shape (n,)
+        Score at each value in log-odds, and the standard deviation of its noise.
     """
     fig = figure(280, hovermode="closest", margin={"l": 8, "r": 36, "t": 8, "b": 8})
     band = np.nan_to_num(2 * noise)

@@ -120,6 +120,7 @@ class Chart:
     excluded : {"above", "below", ""}
         On which side of the bound the theorem lets nothing be: that side is gray.
     dots : sequence of Dots
+        Measured values.
     yours : (float, float, str) or None
         Where the controls stand, in words.
     level : (float, str) or None

@@ -1,4 +1,4 @@
-"""The door: everything that is derived from rows leaves through here, and is paid for in a ledger.
+"""Everything that is derived from rows leaves through this package, and is paid for in a ledger.
 
 ``release`` draws and charges, ``ledger`` adds up, ``certificate`` says what is promised. ``loss`` is what adds up: ε,
 or μ² of Gaussian differential privacy, whose δ is rounded up by ``normal_bounds``. ``laws``, ``noisy_counts`` and

@@ -16,7 +16,7 @@ STANDING_ASSUMPTIONS: Final = (
     "not covered.",
     "This is one release: releases from tables with the same people add up.",
 )
-GAUSSIAN_ASSUMPTIONS: Final = (  # the first is said of μ, as ε at the same δ grows by more than that
+GAUSSIAN_ASSUMPTIONS: Final = (  # the first is stated for μ, as ε at the same δ grows by more than that
     "The unit of privacy is one row: if one person has several rows, μ is multiplied by their number.",
     *STANDING_ASSUMPTIONS[1:],
 )
@@ -45,7 +45,7 @@ class Certificate:
     true_epsilon : float
         The loss that is proved, rounded up to the next float: at most ε when certified (less where a mechanism costs
         less than it may). Otherwise infinity, as nothing finite is proved; what holds for ideal real numbers only is
-        said among the reasons.
+        stated among the reasons.
     assumptions : tuple of str
         What the promise rests on. The standing ones come first.
     reasons : tuple of str
@@ -247,7 +247,7 @@ def certify(
         The ε that a mechanism as published claims; it has a ledger without a budget. Of a Gaussian ledger the ε that
         its budget was made for, such as that of `mu_for`; else the least that the budget has at `delta`.
     delta : float
-        At which a Gaussian ledger is said in ε; 0 for others.
+        δ at which ε of a Gaussian ledger is stated; 0 for a pure one.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 Algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257): |Z| = k + x with k a whole number and x a
 uniform number on [0, 1), of which only those digits are drawn that something depends on. A pair is proposed with k
 geometric and kept with probability exp(-k(k-1)/2) exp(-x(2k+x)/2); so its density is that of exp(-(k+x)**2/2). What
-is kept has told nothing of the digits that were not drawn, so these are drawn later, until round(sigma |Z|) is certain.
+is kept does not depend on the digits that were not drawn, so these are drawn later, until round(sigma |Z|) is certain.
 
 A rounding of q + sigma Z with a whole q is q + round(sigma Z). So a table with this noise is a function of the table
 with Gaussian noise of standard deviation sigma, and loses no more (post-processing; Dong, Roth & Su 2022, J. R. Stat.

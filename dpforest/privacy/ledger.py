@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 MOST_BITS: Final = 10_000  # of the two numbers of a fraction in a file: about 3,000 digits, which can be written
-# Where entries of what is asked before trees grow begin; a file is checked for them.
+# The first words of entries for the queries before trees grow. A file is checked for these entries.
 NUMBER_OF_ROWS: Final = "number of rows"
 SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
 GRADIENT_SUMS: Final = "leaf gradient sums, tree by tree"  # of the random-tree booster
@@ -177,7 +177,7 @@ class Ledger:
         part : {"", "structure rows", "estimation rows"}
             The disjoint part of the table that is asked (see the module); empty for all of it.
         branches : int
-            Disjoint parts (trees with rows of their own) that are each asked so many times: they cost nothing more.
+            Number of disjoint parts, as trees with disjoint rows, that are each asked `times` times; more cost no more.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class Ledger:
                     f"{what} would cost {entry.loss.amount}{unit}, but only {left} of the budget of "
                     f"{self._budget.amount}{unit} is left."
                 )
-        if not all(map(_is_short, (own for own in (cost, entry.loss, total) if own is not None))):
+        if not all(_is_short(loss) for loss in (cost, entry.loss, total) if loss is not None):
             raise BudgetError(f"{what} would cost a number with too many digits for a file; choose rounder settings.")
         self._entries = (*self._entries, entry)
         return None if cost is None else QueryBudget(cost, int(times) * int(branches))
@@ -224,7 +224,7 @@ class Ledger:
         self._closed = True
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe and exact: fractions are written as text. A Gaussian ledger has no ε, and fields of its own."""
+        """JSON-safe and exact: fractions are written as text. A Gaussian ledger has no ε, and separate fields."""
         gaussian = self.kind == GAUSSIAN
         return {
             "epsilon": None if gaussian else _amount(self._budget),
@@ -323,7 +323,7 @@ def _total(entries: tuple[LedgerEntry, ...], kind: str) -> PrivacyLoss:
         if (loss := entry.loss) is not None:
             cost.setdefault(entry.part, []).append(loss)
     on_all = PrivacyLoss.total(cost.pop(""), kind)
-    return on_all + PrivacyLoss.parallel((PrivacyLoss.total(own, kind) for own in cost.values()), kind)
+    return on_all + PrivacyLoss.parallel((PrivacyLoss.total(losses, kind) for losses in cost.values()), kind)
 
 
 def _positive(cost: float | str | Rational | PrivacyLoss, name: str = "epsilon") -> PrivacyLoss:

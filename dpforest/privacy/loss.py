@@ -4,7 +4,7 @@ A pure loss adds up in ε. A Gaussian one says that two neighboring tables are n
 N(μ, 1); it adds up in μ², which is what is kept (Dong, Roth and Su 2022, "Gaussian differential privacy",
 Definition 2.6 and Corollary 3.3). μ is the same as an (ε, δ) for every ε (Corollary 2.13).
 
-The two kinds are never added to each other. What both cost together is said at one δ: μ holds as (ε(δ), δ), pure as
+The two kinds are never added to each other. Their cost together is stated at one δ: μ holds as (ε(δ), δ), pure as
 (ε, 0), and these add up (Dwork and Roth 2014, "The algorithmic foundations of differential privacy", Theorem 3.16).
 
 Figures that follow from a loss are rounded up, by bounds that are proved (`dpforest.privacy.normal_bounds`).
@@ -28,9 +28,9 @@ KINDS: Final = (PURE, GAUSSIAN)
 NOISE: Final = {
     PURE: "discrete-laplace",
     GAUSSIAN: "rounded-gaussian",
-}  # mechanism that adds noise at a loss of the kind
+}  # the mechanism for noisy tables
 _DIGITS: Final = 12  # of an ε or μ² that is searched for
-_LEAST: Final = -40  # power of ten below which nothing is told from 0
+_LEAST: Final = -40  # power of ten below which every number counts as 0
 
 
 class MixedLossesError(ValueError):
@@ -63,8 +63,8 @@ class PrivacyLoss:
         if not isinstance(self.amount, Fraction) or self.amount < 0:
             raise ValueError(f"a loss is an exact fraction from 0, not {self.amount!r}.")
         if not type(self.amount.numerator) is type(self.amount.denominator) is int:  # numpy's would wrap round
-            own = Fraction(int(self.amount.numerator), int(self.amount.denominator))
-            object.__setattr__(self, "amount", own)
+            amount = Fraction(int(self.amount.numerator), int(self.amount.denominator))
+            object.__setattr__(self, "amount", amount)
 
     @classmethod
     def pure(cls, epsilon: float | str | Rational) -> "PrivacyLoss":
@@ -136,18 +136,18 @@ class PrivacyLoss:
     @classmethod
     def total(cls, losses: Iterable["PrivacyLoss"], kind: str = PURE) -> "PrivacyLoss":
         """The sum; of no losses 0 of this kind."""
-        found = cls(kind, Fraction(0))
+        total = cls(kind, Fraction(0))
         for loss in losses:
-            found = found + loss
-        return found
+            total = total + loss
+        return total
 
     @classmethod
     def parallel(cls, losses: Iterable["PrivacyLoss"], kind: str = PURE) -> "PrivacyLoss":
         """Of mechanisms on disjoint parts of the table, into which every row was drawn by itself: the largest."""
-        found = cls(kind, Fraction(0))
+        largest = cls(kind, Fraction(0))
         for loss in losses:
-            found = loss if found <= loss else found
-        return found
+            largest = loss if largest <= loss else largest
+        return largest
 
     def __le__(self, other: "PrivacyLoss") -> bool:
         self._same_kind(other)
@@ -183,10 +183,10 @@ class PrivacyLoss:
         0.0
         """
         exact = Fraction(_delta(self, min(_readings(epsilon, "epsilon"))))
-        found = float_up(exact)
-        while min(_readings(found, "delta")) < exact:
-            found = math.nextafter(found, math.inf)
-        return found
+        delta = float_up(exact)
+        while min(_readings(delta, "delta")) < exact:
+            delta = math.nextafter(delta, math.inf)
+        return delta
 
     def holds(self, epsilon: float | str | Rational, delta: float | str | Rational) -> bool:
         """Whether (ε, δ) is proved; of floats as they are and as their shortest decimals."""
@@ -211,8 +211,8 @@ class PrivacyLoss:
             raise ValueError(f"δ is a number below 1, and above 0 for a Gaussian loss, not {delta!r}.")
         if target == 0:
             return self.amount if self.kind == PURE else Fraction(0)
-        found = _epsilon(self, target)
-        return min(found, self.amount) if self.kind == PURE else found
+        epsilon = _epsilon(self, target)
+        return min(epsilon, self.amount) if self.kind == PURE else epsilon
 
     def __str__(self) -> str:
         return f"{'ε' if self.kind == PURE else 'μ²'} = {self.amount}"

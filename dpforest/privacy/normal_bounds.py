@@ -164,8 +164,8 @@ def hockey_stick(mu_squared: Fraction, epsilon: Fraction) -> Bounds:
     return (_ONE - density(x) * (mills_ratio(x) + tail)).clipped(0, 1)
 
 
-def randomized_response(own: Fraction, epsilon: Fraction) -> Bounds:
-    """δ(ε) of the worst pure mechanism of loss `own`: max(0, (e^own - e^ε) / (1 + e^own)).
+def randomized_response(loss: Fraction, epsilon: Fraction) -> Bounds:
+    """δ(ε) of the worst pure mechanism of this `loss`: max(0, (e^loss - e^ε) / (1 + e^loss)).
 
     (Kairouz, Oh and Viswanath 2015, "The composition theorem for differential privacy", Theorem 2.1: no pure mechanism
     loses more than randomized response.)
@@ -175,6 +175,6 @@ def randomized_response(own: Fraction, epsilon: Fraction) -> Bounds:
     >>> round(float(randomized_response(Fraction(1), Fraction(0)).high), 6)
     0.462117
     """
-    if epsilon >= own:
+    if epsilon >= loss:
         return _ZERO
-    return ((_ONE - exp(-bounds(own - epsilon))).clipped(0) / (_ONE + exp(-bounds(own)))).clipped(0, 1)
+    return ((_ONE - exp(-bounds(loss - epsilon))).clipped(0) / (_ONE + exp(-bounds(loss)))).clipped(0, 1)

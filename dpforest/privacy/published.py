@@ -114,7 +114,7 @@ class BoostChoices(Protocol):
 
     @property
     def largest_link(self) -> float:
-        """Most that a leaf says before it is clamped."""
+        """Largest size of a leaf value before it is clamped."""
 
     @property
     def neighbors(self) -> str:

@@ -6,7 +6,7 @@ each tree that it is in, which costs at most ``rate`` per tree (proofs at the la
 is two such changes.
 
 - ``partition="independent"``: every row was drawn into one tree (`assign_rows`), whatever the number of rows. Given the
-  draws of the others, an extra row touches one leaf of one tree, for each value of its own draw; averaging over that
+  draws of the others, an extra row touches one leaf of one tree, whatever its draw; averaging over that
   draw cannot raise the worst ratio. So all leaves of all trees are parallel (docs/PAPERS.md).
 - ``partition="shared"``: every row is in every tree; leaves of one tree are parallel, trees are sequential.
 - ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Refused.

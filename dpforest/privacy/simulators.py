@@ -161,7 +161,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
 
 @njit(nogil=True, cache=True)
 def _discrete(counts, scale, state, keys, out):
-    """By inversion: 0 with its own probability, otherwise a sign and 1 + a geometric number."""
+    """By inversion: 0 with its probability, otherwise a sign and 1 + a geometric number."""
     q = np.exp(-1.0 / scale)
     zero = -np.expm1(-1.0 / scale) / (1.0 + q)
     for i in range(counts.size):

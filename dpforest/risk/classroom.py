@@ -103,7 +103,9 @@ def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int
     Parameters
     ----------
     failed : int array (30,)
+        1 for a student who failed, else 0.
     n_trees : int
+        Number of trees, of whose leaves counts are published.
     epsilon : float or None
         Of all trees together; None publishes the exact counts.
     seed : int

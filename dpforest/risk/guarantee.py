@@ -66,12 +66,14 @@ class Guarantee:
         loss : PrivacyLoss
             Total of a ledger: an ε, or the μ of a Gaussian mechanism.
         neighbors : {"add-remove", "replace-one"}
+            The relation under which the loss holds.
         delta : float
             Above 0 and below 1 for a Gaussian loss; 0 for a pure one.
 
         Returns
         -------
         Guarantee
+            At this δ.
 
         Examples
         --------

@@ -69,10 +69,13 @@ def attack_record(
     estimator : ForestClassifier
         With its ε; its domain and random_state are not used.
     codes : uint16 array of shape (n, n_features)
+        All rows of the table, encoded by the domain.
     labels : int array of shape (n,)
         Class indices.
     row : int
+        Index of the attacked row.
     seed : int
+        Of the simulated releases.
     seconds : float
         After that much time no more is drawn; infinity if only `most` shall end it.
     most : int

@@ -15,6 +15,7 @@ def percent_up(share: float) -> str:
     Returns
     -------
     str
+        Never less than the share.
 
     Examples
     --------
@@ -40,6 +41,7 @@ def percent_down(share: float) -> str:
     Returns
     -------
     str
+        Never more than the share.
 
     Examples
     --------
@@ -63,6 +65,7 @@ def factor_up(epsilon: float | Fraction) -> str:
     Returns
     -------
     str
+        Never less than the factor.
 
     Examples
     --------

@@ -19,8 +19,8 @@ from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows as forests read them. Curator only.
+class EncodedTable:
+    """A table as forests read it: codes, class indices and row ids. Curator only.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def read_rows(
     *,
     n_jobs: int = 1,
     out_of_domain: OutOfDomainCells | None = None,
-) -> Rows:
+) -> EncodedTable:
     """Read a table and its labels by the public rule; one `OutOfDomainWarning` counts those that did not fit.
 
     Parameters
@@ -90,7 +90,7 @@ def read_rows(
         codes, index, ids = codes[kept], index[kept], ids[kept]
     if out_of_domain is None:
         noted.warn()
-    return Rows(codes, index, ids, n_given)
+    return EncodedTable(codes, index, ids, n_given)
 
 
 def ids_of(X: Any) -> np.ndarray:

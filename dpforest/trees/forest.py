@@ -195,7 +195,7 @@ class CuratorForest(Forest):
 
 @dataclass(frozen=True, eq=False, repr=False)  # also so that its __init__ calls __post_init__, which Forest has not
 class ReleasedForest(Forest):
-    """A forest made only of what came through the door, with its ledger closed. Can be saved, sent and published.
+    """A forest made only of releases of `dpforest.privacy`, with its ledger closed. Can be saved, sent and published.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class ReleasedForest(Forest):
         Returns
         -------
         ReleasedForest
-            Its `notes` say what had to be mended.
+            Its `notes` say what was repaired.
 
         Raises
         ------

@@ -177,9 +177,9 @@ def _finite(digits: str) -> float:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) < len(pairs):
+    if len(content := dict(pairs)) < len(pairs):
         raise ValueError("a key is there twice")
-    return found
+    return content
 
 
 def american(content: dict[str, Any]) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
 
 
 def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledger) -> None:
-    """What a file knows of the rows before trees grew is in its ledger, or was said and stands on its certificate."""
+    """Refuse a file with a scale, or a number of rows, that neither its ledger nor its certificate accounts for."""
     paid = [entry.what for entry in ledger.entries]
     if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in paid):
         raise _damaged("it has a scale that its ledger knows nothing of")
@@ -247,18 +247,18 @@ def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -
 
 
 def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
-    own = content["trees"]
-    arrays = {name: own[name] for name in ("test_feature", "test_kind", "nodes", "thresholds")}
+    entries = content["trees"]
+    arrays = {name: entries[name] for name in ("test_feature", "test_kind", "nodes", "thresholds")}
     if any(len(entry["shape"]) != 1 for entry in arrays.values()):
         raise ArrayError("its trees have a shape that no forest has")
-    n_tests = own["test_kind"]["shape"][0]
+    n_tests = entries["test_kind"]["shape"][0]
     if n_tests > 3 * len(n_codes):
         raise ArrayError("there are more kinds of tests than attributes have")
-    most = {"test_feature": n_tests, "thresholds": own["nodes"]["shape"][0]}
-    if any(own[name]["shape"][0] > n for name, n in most.items()):
+    most = {"test_feature": n_tests, "thresholds": entries["nodes"]["shape"][0]}
+    if any(entries[name]["shape"][0] > n for name, n in most.items()):
         raise ArrayError("the trees' arrays do not fit together")
     read_in = {name: unpack(entry, tuple(entry["shape"])) for name, entry in arrays.items()}
-    return trees_of(Structure(own["n_trees"], content["depth"], **read_in), n_codes)
+    return trees_of(Structure(entries["n_trees"], content["depth"], **read_in), n_codes)
 
 
 def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:

@@ -19,7 +19,7 @@ _TREES: Final = {
 
 
 def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees, tuple[str, ...]]:
-    """The trees, and a sentence if thresholds had to be mended; `Trees.check` has still to be asked."""
+    """The trees, and a sentence if thresholds were corrected; `Trees.check` has still to be asked."""
     entries = content["trees"]
     if any(len(entry["shape"]) != 1 for entry in entries.values()):
         raise ArrayError("its trees have a shape that no forest has")
@@ -44,7 +44,7 @@ def domain(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def array(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
-    """An array of what leaves say, whose shape was checked."""
+    """An array of leaves, whose shape was checked."""
     return unpack_plain(entry, entry["dtype"], prod(shape)).reshape(shape)
 
 

@@ -278,7 +278,7 @@ def n_values(text: str | bytes) -> int:
 
 
 def _items(validator, items: dict[str, Any], instance: Any, schema: dict[str, Any]):
-    """As jsonschema's own, but lists that are too long are not walked, and lists of texts are quick."""
+    """As in jsonschema, but lists that are too long are not walked, and lists of texts are quick."""
     if not isinstance(instance, list) or len(instance) > schema["maxItems"]:
         return
     if items.get("type") == "string" and all(type(v) is str and len(v) <= items["maxLength"] for v in instance):
@@ -294,7 +294,7 @@ _VALIDATOR: Final = jsonschema.validators.extend(
     type_checker=_DRAFT.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),  # 1.0 is none
 )
 _VALIDATORS: Final = {what: _VALIDATOR(schema) for what, schema in SCHEMAS.items()}
-_SAID: Final = {
+_PROBLEMS: Final = {
     "type": "is of the wrong type",
     "enum": "has a value that is not known",
     "const": "has a value that is not known",
@@ -317,4 +317,4 @@ def _sentence(error: Any) -> str:
     if error.validator == "additionalProperties":
         extra = next(name for name in error.instance if name not in error.schema["properties"])
         return f"{where} has a field that is not known, {extra[:40]!r}"
-    return f"{where} {_SAID.get(error.validator, 'is not as it should be')}"
+    return f"{where} {_PROBLEMS.get(error.validator, 'is not as it should be')}"

@@ -214,7 +214,7 @@ class ScoreLeaves(Leaves):
 
 KINDS: Final[dict[str, type[Leaves]]] = {"labels": LabelLeaves, "noisy_counts": CountLeaves, "leaf_values": ScoreLeaves}
 _SCORES: Final = ("additive", CLIPPED_LOGISTIC)
-_MISFIT: Final = "its leaves do not fit its way of voting"
+_MISMATCH: Final = "its leaves do not fit its way of voting"
 
 
 def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tuple[str, tuple[int, ...]]:
@@ -230,11 +230,11 @@ def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tup
         raise ValueError("it needs labels, noisy counts or leaf values, one of them")
     (key,), rule = keys, content["voting"]
     if (rule in _SCORES) != (key == "leaf_values"):
-        raise ValueError(_MISFIT)
+        raise ValueError(_MISMATCH)
     if ("class_of_tree" in content, "alpha_link" in content) != 2 * (rule == "additive",):
-        raise ValueError(_MISFIT)
+        raise ValueError(_MISMATCH)
     if (rule == "log-odds") != ("log_odds" in content) or (rule != "majority" and key == "labels"):
-        raise ValueError(_MISFIT)
+        raise ValueError(_MISMATCH)
     n_scores = 1 if n_classes == 2 else n_classes
     widths = {"noisy_counts": (n_classes,), "leaf_values": (n_scores,) if rule == CLIPPED_LOGISTIC else ()}
     shape = (n_leaves, *widths.get(key, ()))

@@ -42,7 +42,7 @@ class Comparator(ABC):
         return self
 
     def votes(self, X: pd.DataFrame) -> np.ndarray:
-        """What speaks for each class, by rows and classes."""
+        """Votes, float (n_rows, n_classes)."""
         return self._votes(self.domain.encode(X))
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
@@ -71,4 +71,4 @@ class Comparator(ABC):
 
     @abstractmethod
     def _votes(self, codes: np.ndarray) -> np.ndarray:
-        """What speaks for each class."""
+        """Votes from codes, float (n_rows, n_classes)."""

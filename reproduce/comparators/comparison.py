@@ -78,5 +78,5 @@ class ComparisonForest(Comparator):
         return Points(np.ascontiguousarray(numbers), np.ascontiguousarray(codes[:, self.is_categorical]))
 
     def _is_missing(self, codes: np.ndarray) -> np.ndarray:
-        """Cells of numbers that are missing and have a code of their own."""
+        """Cells of numbers that are missing and have a separate code."""
         return codes < np.array([f.first_code if f.kind == "numeric" else 0 for f in self.domain.features])

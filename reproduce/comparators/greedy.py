@@ -138,7 +138,7 @@ class Grower:
 
 
 def labels(node: Node, places: np.ndarray) -> np.ndarray:
-    """What a tree says of each row."""
+    """Predicted class of each row, int64 (n_rows,)."""
     classes = np.zeros(len(places), np.int64)
     _label(node, places, np.arange(len(places)), classes)
     return classes

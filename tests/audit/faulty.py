@@ -1,4 +1,4 @@
-"""Small fits, each plain to read, through the door: one that is right, and one for every known way to be wrong."""
+"""Small fits that release through dpforest/privacy/: one that is correct, and one for each known kind of mistake."""
 
 from fractions import Fraction
 

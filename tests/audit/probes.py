@@ -49,7 +49,7 @@ class FixedWords(SecretSource):
 
 
 def labels_at_the_rate_of_the_entry() -> float:
-    """How often a label that is two rows behind is drawn at ε = 1 under replace-one, where κ = 1/2."""
+    """How often a label that is two rows below the top is drawn at ε = 1 under replace-one, where κ = 1/2."""
     counts, ledger = np.tile([2, 0], (DRAWS, 1)), Ledger(1, "replace-one")
     how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "replace-one", "ledger": ledger}
     return release_labels(counts, mechanism="exponential", source=FixedWords(), **how).mean()

@@ -89,7 +89,7 @@ def test_the_lowest_bit_of_a_number():
     assert fits.lowest_bit(values).tolist() == [0, 0, -53, -60, -1, ABSENT]
 
 
-def test_what_a_forest_lacks_is_absent_in_its_row():
+def test_a_statistic_that_a_forest_lacks_is_absent_in_its_row():
     table = fits.as_table([{"a": [1, 2], "b": [[1], [2]]}, {"a": [3]}])
     assert table.to_dict("list") == {
         "a 0": [1, 3],
@@ -101,7 +101,7 @@ def test_what_a_forest_lacks_is_absent_in_its_row():
     assert Event("c", "<=", 0.0).holds(table).tolist() == [True, True]
 
 
-def test_an_event_is_of_one_fit_whatever_the_others_are():
+def test_an_event_depends_on_one_fit_only():
     """Fits drawn together with others must be judged as if alone, or the counts of hits are not binomial."""
     records = [{"v": [0.5]}, {"v": [2, 3]}, {"v": [1], "w": 7}, {"v": [-(2.0**-60)]}]
     together = fits.as_table(records)
@@ -112,7 +112,7 @@ def test_an_event_is_of_one_fit_whatever_the_others_are():
                 assert alone == event.holds(together).tolist(), event
 
 
-def test_search_picks_the_event_that_tells_tables_apart():
+def test_search_picks_the_event_that_distinguishes_the_tables():
     n = 4000
     before = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 3, n).astype(float)})
     after = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 2, n).astype(float)})

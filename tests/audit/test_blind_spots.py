@@ -27,7 +27,7 @@ from dpforest.privacy.ledger import NEIGHBORS
 from dpforest.privacy.loss import mu_for
 from dpforest.trees.released_scale import CELLS
 from tests.audit.mutants.blind_spots import BLIND_SPOTS
-from tests.audit.mutants.eight_more import EIGHT_MORE
+from tests.audit.mutants.independent import INDEPENDENT
 from tests.audit.mutants.mutation import Mutant, mutated
 from tests.audit.test_mutants import certified
 
@@ -38,7 +38,7 @@ from tests.audit.test_mutants import certified
     "seeds", [range(SAMPLE), pytest.param(range(SAMPLE, 40), marks=pytest.mark.slow)], ids=["sample", "many"]
 )
 @pytest.mark.parametrize("theme", THEMES)
-def test_forests_on_random_domains_show_nothing(theme, seeds):
+def test_forests_on_random_domains_have_no_findings(theme, seeds):
     """Would catch mistakes that need many classes or rounds, some number of rows or `size`, or unreadable cells."""
     replays = [
         (name, *comparison)
@@ -160,7 +160,7 @@ DETECTED_BY = {
     "a_full_block_in_one_leaf_is_counted_as_nobody": "random domains",
 }
 PURE = {"RandomTreeBoosterClassifier": {"delta": 0}}
-MISTAKES = (*BLIND_SPOTS, *EIGHT_MORE)
+MISTAKES = (*BLIND_SPOTS, *INDEPENDENT)
 each = pytest.mark.parametrize("mutant", MISTAKES, ids=lambda mutant: mutant.name)
 
 

@@ -12,7 +12,7 @@ SIZES = (12, 3, 1)
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
-def test_what_is_paid_for_is_used_up(delta, monkeypatch):
+def test_every_charge_is_used_up(delta, monkeypatch):
     """By a row that stays at score 0, as steps are so small: Σ |Δ|/b = ε, or Σ ‖Δ‖²/σ² = μ²."""
     kind, settings = VARIANTS["booster"]
     monkeypatch.setitem(VARIANTS, "small steps", (kind, {**settings, "delta": delta, "total_step": 1e-6}))

@@ -68,7 +68,7 @@ def test_they_are_of_forests_that_exist_and_different():
 
 
 @pytest.mark.skipif(not JIT, reason="nothing is compiled")
-def test_compiled_callers_are_exchanged_everywhere_and_leave_nothing_on_disk():
+def test_compiled_callers_are_replaced_in_all_modules_and_leave_no_cache():
     names = [(samplers, name) for name in ("bernoulli_exp", "discrete_laplace", "_discrete_laplace_kernel")]
     names += [(samplers, "_exponential_kernel"), (selection, "bernoulli_exp"), (selection, "_choose_kernel")]
     before = [getattr(*name) for name in names]

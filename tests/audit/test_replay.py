@@ -72,7 +72,7 @@ def measured(seed: int, n: int) -> tuple[Table, Table]:
     "sizes", [(3, 12), pytest.param(SIZES, marks=pytest.mark.slow)], ids=["some sizes", "all sizes"]
 )
 @pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
-def test_certified_fits_show_nothing_and_lose_no_more_than_epsilon(name, relation, sizes):
+def test_certified_fits_have_no_findings_and_lose_at_most_epsilon(name, relation, sizes):
     """And forests whose every answer may cost ε show that: what is added up is not empty."""
     replays = list(replay_variant(name, relation, sizes=sizes))
     assert [str(f) for r in replays for f in r.findings] == []
@@ -95,7 +95,7 @@ def test_the_same_table_shows_no_loss():
 
 
 def test_a_replay_restores_the_samplers():
-    """The door is as it was after a replay, and draws differ from one fit to the next."""
+    """After a replay the functions of dpforest/privacy/ are the original ones, and draws differ between fits."""
     before, after = neighbors(1, 30)
     model = MajorityLabelForestClassifier(domain=TWO, max_depth=4, n_estimators=20)
     replay(lambda table: model.fit(*table).forest_, before, after, epsilon=1.0)
@@ -109,7 +109,7 @@ def test_rows_in_place_of_others_are_new_rows():
     assert table[0].drop(index=3).equals(changed[0].drop(index=5))
 
 
-def test_a_fit_that_is_right_shows_nothing():
+def test_a_correct_fit_has_no_findings():
     for seed in range(10):
         comparison = replay(right, *neighbors(seed, 40), epsilon=1.0, one_tree=True)
         assert comparison.findings == () and comparison.loss == pytest.approx(1.0)
@@ -171,7 +171,7 @@ def test_neither_engine_nor_app_loads_the_recorder():
 
 
 def test_every_setting_is_replayed():
-    """A new setting of a forest must be varied here, or be said to ask nothing of rows."""
+    """A new setting of a forest must be varied here, or be listed as one that asks nothing of rows."""
     for kind in {kind for kind, _ in VARIANTS.values()}:
         varied = {name for varied_kind, settings in VARIANTS.values() if varied_kind is kind for name in settings}
         assert set(inspect.signature(kind).parameters) <= varied | ASKS_NOTHING, kind.__name__

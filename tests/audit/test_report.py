@@ -8,7 +8,8 @@ import pytest
 
 from dpforest.audit import report
 from dpforest.audit.canaries import ALGORITHMS, modes_of
-from dpforest.audit.report import EPSILONS, MODES, Row, audit, fingerprint, in_markdown, save, written
+from dpforest.audit.report import fingerprint, in_markdown, save, written
+from dpforest.audit.rows import EPSILONS, MODES, Row, audit
 from dpforest.privacy.ledger import NEIGHBORS
 from ui.audit.table import as_table
 
@@ -17,7 +18,7 @@ FILE = DOCS / "audit.json"
 KEPT = json.loads(FILE.read_text()) if FILE.exists() else {"rows": []}
 
 
-def test_the_table_speaks_of_this_code():
+def test_the_table_belongs_to_this_code():
     assert FILE.exists() and KEPT["fingerprint"] == fingerprint(), (
         "the code of a forest, a mechanism or an attack has changed since the audit: "
         "run python -m dpforest.audit --write docs (45 minutes on two cores)"
@@ -97,7 +98,7 @@ def test_one_row_of_the_table_and_its_page(tmp_path):
     assert json.loads((tmp_path / "audit.json").read_text())["rows"][1]["computed"] == "infinity"
 
 
-def test_the_page_shows_every_verdict_as_it_is():
+def test_the_page_shows_every_verdict():
     """A forest that is broken must never be shown as one that holds, nor a bound as more than was proved."""
     row = {"algorithm": "boosted", "computed": 1.0, "bound": 1.5999, "canary": "a leaf", "event": "x <= 0.12345678"}
     verdicts = {

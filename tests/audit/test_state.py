@@ -69,7 +69,7 @@ HIDDEN_IN = (
 
 
 @pytest.mark.parametrize("where", HIDDEN_IN)
-def test_whatever_is_hidden_in_a_thing_is_a_difference(where):
+def test_a_difference_is_detected_wherever_it_is_hidden(where):
     """Would catch a comparison that goes by equality, by the file, or by public attributes."""
     states = []
     for secret in (2, 2, 3):
@@ -80,7 +80,7 @@ def test_whatever_is_hidden_in_a_thing_is_a_difference(where):
     assert difference(states[0], states[2]) != ""
 
 
-def test_a_state_is_a_copy_and_knows_loops_and_what_is_computed_when_asked():
+def test_a_state_is_a_copy_with_loops_and_cached_properties():
     """Would catch a state that follows the object after the fit, runs for ever, or depends on who asked before."""
     thing: dict = {"rows": [1, 2], "array": np.zeros(2)}
     thing["itself"] = thing

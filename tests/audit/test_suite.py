@@ -1,4 +1,4 @@
-"""The auditors themselves: nothing is said against sound code, and mistakes that were put into it are found.
+"""The auditors themselves: sound code gives no message, and mistakes that were put into it are detected.
 
 Both batches of mistakes were written without knowledge of the auditors. Of the first twelve six were found at first,
 which led to checks of samplers, of sensitivities, and of more kinds of tables. Of the ten of the second batch nine were
@@ -16,8 +16,8 @@ from dpforest.audit.scores import check_scores
 from dpforest.audit.suite import fit_suspicions, suspicions
 from tests.audit.mutants import MUTANTS, Mutant, mutated
 
-# Mistakes in here leave samplers and scores as they are: they are in what is asked, and at which rate. Those in
-# `release_counts` do so as well, but are looked for by everything, as a user does.
+# Mistakes in these modules change no sampler and no score, but queries and their rates. So do those in
+# `release_counts`, but all auditors look for these, as for a user.
 FITS_ONLY = (
     "dpforest.models.",
     "dpforest.tables.",

@@ -70,12 +70,12 @@ def test_large_tables_release_the_draws(kind, relation, formats):
 
 
 @pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
-def test_rare_answers_change_nothing_else(name, relation):
-    """Would catch a fit that treats a zero, a tie, a hopeless split or noise far out in a way of its own."""
+def test_fits_with_rare_answers_have_no_findings(name, relation):
+    """Would catch a fit that treats a zero, a tie, a hopeless split or noise far out in a special way."""
     assert [str(f) for r in replay_rare(name, relation, sizes=(7,)) for f in r.findings] == []
 
 
-def test_rare_answers_are_what_they_say():
+def test_rare_answers_reach_the_fit():
     """Would catch forced answers that are not given to the fit, and are ordinary ones."""
     plain = {"n_estimators": 2, "max_depth": 1, "scale_share": "public"}  # so that leaves are all that is asked
     model = RandomDecisionForestClassifier(domain=domain_of(2), epsilon=1.0, **plain)

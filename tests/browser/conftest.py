@@ -107,7 +107,7 @@ def explore(window: BrowserContext, server: Server, page_of: Callable[[BrowserCo
 
 @pytest.fixture
 def friend(other_window: BrowserContext, server: Server, page_of: Callable[[BrowserContext], Page]) -> Explore:
-    """Another person, in a separate browser."""
+    """Somebody else, in a separate browser."""
     return Explore(page_of(other_window), server.url)
 
 

@@ -13,7 +13,7 @@ from plotly.offline import get_plotlyjs
 
 from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.models.trace import TreeTrace
-from dpforest.plotting.boosting import alpha_by_level, alpha_drawing, contributions
+from dpforest.plotting.boosted_growth import alpha_by_level, alpha_drawing, contributions
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.compare import Scale, budget_map
 from dpforest.plotting.rounds import importances

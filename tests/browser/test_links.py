@@ -46,7 +46,7 @@ def test_audit(explore: Explore, friend: Explore) -> None:
     assert friend.link() == link
 
 
-def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
+def test_shared_settings_follow_links_and_the_back_button(explore: Explore) -> None:
     """A link's ε, table and relation go along to other pages, and into their links; Back is the page before."""
     explore.open(data="zoo", eps=0.4, neighbors="a row exchanged", trees=5)
     explore.go_to("Audit")
@@ -67,7 +67,7 @@ def test_what_pages_share_travels_and_back_goes_back(explore: Explore) -> None:
     expect(explore.page.get_by_role("combobox", name="Data", exact=True)).to_have_value("zoo")
 
 
-def test_choose_looks_at_what_was_chosen_and_back_at_its_answer(explore: Explore) -> None:
+def test_choose_opens_the_chosen_forest_and_returns_to_its_answer(explore: Explore) -> None:
     explore.open(data="zoo", eps=0.4, forest="RF-E", neighbors="a row exchanged")
     explore.go_to("Choose ε")
     looked = explore.page.get_by_role("combobox", name="Look at the forest")
@@ -136,7 +136,7 @@ def test_compare(explore: Explore, friend: Explore) -> None:
 
 
 def test_choose(explore: Explore, friend: Explore) -> None:
-    """The question and the promise, as soon as it is there: more releases are simulated meanwhile."""
+    """The question and the promise appear as soon as they are known, while more releases are simulated."""
     query = "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3&looked_at=RF-E&look_eps=0.5"
 
     def stands(window: Explore) -> None:

@@ -144,7 +144,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
 
 
 def test_release_of_an_upload(explore: Explore) -> None:
-    """Confirmed in the user's words, which stand in the certificate; so does that the table was looked at."""
+    """The certificate holds the words with which the user confirms, and that the user looked at the table."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=21&tab=Data")
     explore.upload(clinic.NAME, clinic.csv())
     chart_ready(explore.page)

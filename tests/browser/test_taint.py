@@ -70,7 +70,7 @@ class Taint:
         self._page, self.faults, self._seen = page, list[str](), list[str]()
 
     def look(self, where: str) -> None:
-        """Without stopping at the first fault: all are listed at the end."""
+        """Collect faults without stopping at the first one: all are reported at the end."""
         self.faults += [f"{where}: {fault[:300]}" for fault in self._page.evaluate(_ACTED, EVIL)]
         for part in ("body", ".js-plotly-plot svg.main-svg", "[role=gridcell], [role=columnheader]"):
             self._seen += [text or "" for text in self._page.locator(part).all_text_contents()]

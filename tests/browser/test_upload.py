@@ -23,7 +23,7 @@ def uploaded(explore: Explore) -> Explore:
 
 
 def test_choose_upload_attach_and_look(explore: Explore) -> None:
-    """From bundled data to an upload, by the controls alone; a visit to another page keeps it."""
+    """From bundled data to an upload, by the controls alone; a visit to another page keeps the upload."""
     explore.open(data="zoo", trees=5, tab="Data")
     explore.choose("Data", UPLOAD)
     expect(explore.main).to_contain_text("Attach a CSV file")
@@ -108,7 +108,7 @@ def test_edit_one_bound(uploaded: Explore) -> None:
 
 @pytest.mark.slow  # in process it is always tested
 def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
-    """They are in the cells that a person edits, read from the data whatever the page says about bounds."""
+    """Rounder bounds fill the editable cells, and count as read from the data, whatever the source of the others."""
     uploaded.confirm(clinic.SOURCE)
     panel = uploaded.tab("Data")
     expect(panel).to_contain_text("still decide by what is known without the rows")

@@ -43,11 +43,14 @@ def undecided(tests: list[tuple], left: list[int], chosen: int, domain) -> tuple
     """Tests that are worth asking of those who said no, and of those who said yes."""
     j, kind, value = tests[chosen]
     others = [c for c in left if tests[c][0] != j]
-    own = [c for c in left if tests[c][0] == j and c != chosen]
+    same_attribute = [c for c in left if tests[c][0] == j and c != chosen]
     if kind == "least":
-        no, yes = [c for c in own if tests[c][2] < value], [c for c in own if tests[c][2] > value]
+        no, yes = [c for c in same_attribute if tests[c][2] < value], [c for c in same_attribute if tests[c][2] > value]
     else:
-        no, yes = own if len(own) > 1 else [], []  # of a single category that is left, the answer is known
+        no, yes = (
+            same_attribute if len(same_attribute) > 1 else [],
+            [],
+        )  # of a single category that is left, the answer is known
     everything = list(range(len(tests)))
     return sorted(others + no) or everything, sorted(others + yes) or everything
 
@@ -63,7 +66,7 @@ def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_l
         Weights in 1/1024, as releases have them.
     """
     tests = public_tests(domain, n_bins)
-    said, sign, margin, leaf_of, closest = answers(tests, X), 2 * y - 1, np.zeros(len(y)), [], np.inf
+    says_yes, sign, margin, leaf_of, closest = answers(tests, X), 2 * y - 1, np.zeros(len(y)), [], np.inf
     for _ in range(n_trees):
         w = np.array([inverse_link(-s * h, alpha_link) for s, h in zip(sign, margin, strict=True)])
         w = np.rint(1024 * w) / 1024 if grid else w
@@ -81,7 +84,7 @@ def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_l
                 if min(weights(rows)) == 0:
                     leaves.append(rows)
                     continue
-                sides = [(rows & ~said[c], rows & said[c]) for c in left]
+                sides = [(rows & ~says_yes[c], rows & says_yes[c]) for c in left]
                 costs = [sum(potential(*weights(side), share) for side in pair) for pair in sides]
                 costs = np.round(costs, 9)
                 best = int(np.argmin(costs))  # the first of equals

@@ -1,4 +1,4 @@
-"""Forests of every kind that releases, fitted on a small table, for tests of what leaves the house."""
+"""Forests of every kind that releases, fitted on a small table, for tests of exported files."""
 
 import copy
 

@@ -50,7 +50,7 @@ COMMON = [
     ("n_jobs", 0, "n_jobs=0 is not a number of threads"),
     ("n_jobs", "2", "n_jobs='2' is not a number of threads"),
 ]
-OWN = [
+INVALID_PARAMETERS = [
     (MajorityLabelForestClassifier, "max_depth", "deepest", "max_depth='deepest' is no depth rule; use a number"),
     (MajorityLabelForestClassifier, "max_depth", None, "max_depth=None is not a whole number"),
     (MajorityLabelForestClassifier, "leaf_mechanism", "laplace", "leaf_mechanism='laplace' is not known; choose one"),
@@ -93,12 +93,12 @@ def test_parameters_out_of_range_are_refused_with_a_sentence(estimator, name, va
     assert_refused(estimator, name, value, sentence)
 
 
-@pytest.mark.parametrize(("estimator", "name", "value", "sentence"), OWN)
+@pytest.mark.parametrize(("estimator", "name", "value", "sentence"), INVALID_PARAMETERS)
 def test_parameters_of_one_estimator_are_refused_with_a_sentence(estimator, name, value, sentence):
     assert_refused(estimator, name, value, sentence)
 
 
-def test_the_paper_budget_with_a_depth_that_is_none_is_refused():
+def test_the_paper_budget_with_an_invalid_depth_is_refused():
     for depth in ("deep", -1, 10**9):
         with pytest.raises(ValueError, match="max_depth=.* is not a whole number"):
             fit(RandomForestLaplaceClassifier, budget="paper", max_depth=depth)
@@ -120,7 +120,7 @@ def test_constructors_store_what_they_get_and_check_in_fit(estimator):
 
 
 @every_estimator
-def test_nothing_is_predicted_before_the_fit(estimator):
+def test_predictions_before_the_fit_are_refused(estimator):
     X, _ = table()
     for ask in ("predict", "predict_proba", "apply"):
         with pytest.raises(NotFittedError):
@@ -158,7 +158,7 @@ def test_tables_that_do_not_fit_are_refused_with_a_sentence(rows, labels, senten
         (X, np.where(Y == 0, np.nan, Y), "rows have no label that is listed and were left out"),
     ],
 )
-def test_cells_that_do_not_fit_are_told_to_the_curator_alone(rows, labels, sentence):
+def test_only_the_curator_sees_the_warning_about_unreadable_cells(rows, labels, sentence):
     """A fit that refused them would tell on them."""
     model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3, max_depth=4)
     with pytest.warns(OutOfDomainWarning, match=sentence):
@@ -223,14 +223,14 @@ def test_fits_use_whole_numbers_of_numpy_as_python_s(kind, mode):
     model = kind(**how, **wanted)
     spec, (certificate, ledger) = model.spec(DOMAIN, 100), model.preview(DOMAIN, 100)
     for whole in KINDS_OF_WHOLE:
-        own = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
-        other = kind(**how, **{**wanted, **own})
-        assert all(other.get_params()[name] is value for name, value in own.items())  # it keeps what it was given
+        converted = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
+        other = kind(**how, **{**wanted, **converted})
+        assert all(other.get_params()[name] is value for name, value in converted.items())  # it keeps what it was given
         used = other._checked().get_params()
         assert {type(value) for name, value in used.items() if name in wanted} == {int}
         assert other.spec(DOMAIN, 100) == spec
         assert other.preview(DOMAIN, 100) == (certificate, ledger)
-        assert clone(other).set_params(**own).spec(DOMAIN, 100) == spec
+        assert clone(other).set_params(**converted).spec(DOMAIN, 100) == spec
 
 
 def test_numbers_with_too_many_digits_for_a_file_are_refused_before_anything_is_drawn():

@@ -195,7 +195,7 @@ def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
 
 @pytest.mark.parametrize("beta", ["one", "laplace"])
 def test_a_row_that_gains_weight_uses_nearly_all_of_epsilon(beta):
-    """As before, but noise makes the leaves say the other class, so that the row's weight reaches its public bound."""
+    """As before, but noise makes leaves vote for the other class, so that the row's weight reaches its public bound."""
     domain, n = public_domain(None, 2), 1_000
     X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})
     y = np.array([0] * (n - 1) + [1])
@@ -249,7 +249,9 @@ def test_weights_stay_below_their_public_bound_which_grows(leaf, beta):
     assert bounds[0] == 0.5 and bounds == sorted(bounds) and bounds[-1] > 0.8
     assert all(tree.weights[-1] <= tree.bound for tree in trace.trees)
     assert max(tree.weights[-1] for tree in trace.trees) > 0.55
-    reach = np.cumsum([0, *(np.abs(own).max() for own in np.split(leaf_values_of(model, X, y), 6))])[:-1]
+    reach = np.cumsum([0, *(np.abs(tree_values).max() for tree_values in np.split(leaf_values_of(model, X, y), 6))])[
+        :-1
+    ]
     expected = [math.ceil(UNIT * plain_boosting.inverse_link(r, 1.0)) / UNIT for r in reach]
     assert bounds == expected  # from released values alone
 
@@ -303,7 +305,7 @@ def test_the_ledger_states_no_less_than_a_row_can_do_to_a_score(n, alpha):
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_a_table_of_nobody_and_of_one_is_a_table(n):
+def test_fits_of_zero_rows_and_of_one_row(n):
     X, y = random_table(DOMAIN, 20, 0)
     for alpha, beta in itertools.product((0.0, "noisy"), ("post", "laplace")):
         model = booster(**{**DEFAULTS, "alpha": alpha, "beta": beta}).fit(X[:n], y[:n])
@@ -354,11 +356,11 @@ def test_as_published_one_row_changes_the_weights_of_all_others():
     assert changed["as_published"] > 0.25 and changed["certified"] == 0  # given the same release
 
 
-def test_as_published_splits_are_drawn_as_the_paper_says():
+def test_as_published_splits_follow_the_law_of_the_paper():
     """With probability proportional to exp(-ε_ν f / (2 Δ)), ε_ν = β_tree ε / (T d 2^depth), Δ = 3 + 2 α (√m - 1)."""
     domain, n, alpha = public_domain(None, 3), 60, 0.5
     X, y = random_table(domain, n, 0)
-    said = plain_boosting.answers(plain_boosting.public_tests(domain, 4), X)
+    says_yes = plain_boosting.answers(plain_boosting.public_tests(domain, 4), X)
     candidates = public_candidates(domain, 4)
     for seed in range(5):
         model = booster(
@@ -369,14 +371,16 @@ def test_as_published_splits_are_drawn_as_the_paper_says():
             int(np.flatnonzero((candidates.feature == f) & (candidates.threshold == t))[0])
             for f, t in zip(tree.feature[:3], tree.threshold[:3], strict=True)
         ]
-        nodes = [np.ones(n, bool), ~said[chosen[0]], said[chosen[0]]]
+        nodes = [np.ones(n, bool), ~says_yes[chosen[0]], says_yes[chosen[0]]]
         for node, (rows, choice) in enumerate(zip(nodes, chosen, strict=True)):
-            sides = [[(rows & side & (y == k)).sum() / 2 for k in (1, 0)] for test in said for side in (~test, test)]
+            sides = [
+                [(rows & side & (y == k)).sum() / 2 for k in (1, 0)] for test in says_yes for side in (~test, test)
+            ]
             f = 2 * np.array([plain_boosting.potential(*side, alpha) for side in sides]).reshape(-1, 2).sum(axis=1)
             epsilon, delta = 0.5 * 400 / (2 * 2 * 2 ** (node > 0)), 3 + 2 * alpha * (math.sqrt(n) - 1)
             weight = np.exp(-epsilon * (f - f.min()) / (2 * delta))
-            found = np.concatenate(trace.probability)[node]
-            assert found == pytest.approx(weight[choice] / weight.sum(), rel=0.02)  # potentials are on a grid
+            probability = np.concatenate(trace.probability)[node]
+            assert probability == pytest.approx(weight[choice] / weight.sum(), rel=0.02)  # potentials are on a grid
 
 
 GAPS = {
@@ -441,7 +445,7 @@ def test_as_published_a_bound_that_no_leaf_passes_leaves_no_gap(alpha, bound, th
 
 
 @pytest.mark.parametrize("how", [{"mode": "as_published"}, {"epsilon": None}, {"beta": "post"}, {"leaf": "range"}])
-def test_the_step_is_what_the_paper_lets_one_choose(how):
+def test_the_step_size_is_the_free_parameter_of_the_paper(how):
     """A single tree's leaves are in proportion to it, in the same draws; it asks for nothing and pays for nothing."""
     X, y = random_table(DOMAIN, 60, 0)
     model = booster(n_estimators=1, alpha=0.5, random_state=0, **how)
@@ -472,12 +476,12 @@ def test_the_nonprivate_model_is_the_algorithm(alpha, seed):
     assert closest > (2 / UNIT if alpha else 0)  # scores are on a grid, which for α = 0 they lie on
     leaves = model.apply(X)
     assert all(plain_boosting.same_parts(leaves[:, t], leaf_of[t]) for t in range(4))
-    found = model.forest_.leaves.leaf_values[leaves].sum(axis=1)
-    assert np.allclose(found, margin, rtol=0, atol=1e-12)
+    margins = model.forest_.leaves.leaf_values[leaves].sum(axis=1)
+    assert np.allclose(margins, margin, rtol=0, atol=1e-12)
     if alpha:  # that weights are on a grid of 1/1024 makes hardly a difference; for α = 0 it breaks ties
         _, margin, _ = plain_boosting.boost(X, y, domain, **by_hand, grid=False)
-        assert np.allclose(found, margin, atol=0.02 * np.abs(margin).max())
-    assert np.array_equal(model.predict(X), (found > 0).astype(int))
+        assert np.allclose(margins, margin, atol=0.02 * np.abs(margin).max())
+    assert np.array_equal(model.predict(X), (margins > 0).astype(int))
 
 
 def test_of_many_classes_each_has_the_trees_that_tell_it_from_the_rest():

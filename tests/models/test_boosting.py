@@ -198,19 +198,19 @@ def test_scores_follow_from_the_release(n_classes):
     assert np.array_equal(scores[:, -1] / 2**POINT, from_file[:, -1])
 
 
-def test_what_is_learned():
+def test_accuracy_on_adult():
     """Adult at ε = 1, δ = 1e-6 and 0, against the share of the larger class, .76; and without privacy."""
     data = load_dataset("adult")
-    found = {}
+    accuracy = {}
     for name, settings in {
         "gaussian": {},
         "pure": {"delta": 0},
         "exact": {"epsilon": None, "n_estimators": 300},
     }.items():
         model = RandomTreeBoosterClassifier(domain=data.domain, random_state=1, **settings)
-        found[name] = model.fit(data.X[:22_000], data.y[:22_000]).score(data.X[22_000:], data.y[22_000:])
-    assert found["exact"] > found["gaussian"] > found["pure"] > 0.81
-    assert found["exact"] > 0.845
+        accuracy[name] = model.fit(data.X[:22_000], data.y[:22_000]).score(data.X[22_000:], data.y[22_000:])
+    assert accuracy["exact"] > accuracy["gaussian"] > accuracy["pure"] > 0.81
+    assert accuracy["exact"] > 0.845
 
 
 def test_staged_predict_ends_at_predict():
@@ -222,7 +222,7 @@ def test_staged_predict_ends_at_predict():
     assert not np.array_equal(stages[0], stages[-1])
 
 
-def test_nobody_and_few():
+def test_fits_of_no_rows_and_of_few_rows():
     """A table of nobody, and one of one row, are released as any other."""
     domain = domain_of(2)
     X, y = table_of(1, 2)
@@ -279,7 +279,7 @@ def test_the_least_budget_is_drawn():
         {"size": 1_000_000, "delta": 0, "epsilon": 4.75e-4, "n_estimators": 200},
     ],
 )
-def test_what_is_released_can_be_read(settings):
+def test_released_files_can_be_read(settings):
     X, y = table_of(60, 2)
     released = RandomTreeBoosterClassifier(domain=domain_of(2), **settings).fit(X, y).released_
     assert released.certificate.certified
@@ -296,7 +296,7 @@ def test_what_is_released_can_be_read(settings):
         {"epsilon": 4.75e-4, "size": 1_000_000, "delta": 0, "n_estimators": 1_000},
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_drawn(settings, monkeypatch):
+def test_invalid_settings_are_refused_before_any_draw(settings, monkeypatch):
     """A refusal after the number of rows was asked for would have cost a part of the budget."""
     X, y = table_of(60, 50)
     monkeypatch.setattr("dpforest.privacy.samplers.run_tape", None)

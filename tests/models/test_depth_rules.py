@@ -79,12 +79,12 @@ def test_jpws_rule_on_any_schema(sizes, n):
     assert JagannathanForestClassifier(mode="as_published").spec(domain, n).depth == rule(domain, n)
 
 
-def test_a_depth_that_follows_from_the_number_of_rows_says_so_and_needs_all_of_them():
+def test_a_depth_from_the_exact_number_of_rows_is_reported_and_needs_all_rows():
     data = load_dataset("car")
-    told = "The depth follows from the exact number of rows, which is private under add-remove."
+    reason = "The depth follows from the exact number of rows, which is private under add-remove."
     for parameters in ({}, {"n_bound": 5_000}, {"max_depth": 3}, {"neighbors": "replace-one"}):
         forest = JagannathanForestClassifier(mode="as_published", domain=data.domain, **parameters)
-        assert (told in forest.preview(data.domain, 100)[0].reasons) == (parameters == {})
+        assert (reason in forest.preview(data.domain, 100)[0].reasons) == (parameters == {})
         if forest.needs_all_rows:
             with pytest.raises(ValueError, match="follows from the number of all rows"):
                 forest.fit_chunks([(data.X, data.y)])
@@ -127,7 +127,7 @@ def most_leaves(domain: Domain, depth: int) -> int:
 
 @settings(derandomize=True, deadline=None, max_examples=80)
 @given(st.lists(st.sampled_from([0, 0, 1, 2, 3, 7]), min_size=1, max_size=5), st.integers(0, 5), st.integers(2, 400))
-def test_a_cap_on_leaves_is_told_wherever_it_may_bite_and_nowhere_else(sizes, depth, cap):
+def test_a_cap_on_leaves_is_reported_exactly_where_it_may_apply(sizes, depth, cap):
     domain = schema(sizes)
     forest = MajorityLabelForestClassifier(mode="as_published", max_depth=depth, max_leaves=cap, n_estimators=3)
     reasons = forest.preview(domain, 10)[0].reasons
@@ -141,7 +141,7 @@ def test_a_cap_on_leaves_is_told_wherever_it_may_bite_and_nowhere_else(sizes, de
 
 
 @pytest.mark.parametrize("kind", [MajorityLabelForestClassifier, JagannathanForestClassifier])
-def test_as_published_the_cap_is_far_away_and_told(kind):
+def test_as_published_the_cap_is_large_and_reported(kind):
     domain = load_dataset("adult").domain
     certified, published = kind(max_depth=9), kind(max_depth=9, mode="as_published")
     assert certified.spec(domain, 100).max_leaves == 4_096
@@ -157,14 +157,14 @@ def test_ordered_categories_need_no_cap():
     assert CAPPED in multiway.departures[0]
 
 
-def test_what_the_app_draws_as_published_says_its_cap():
+def test_as_published_drawings_in_the_app_state_the_cap():
     domain = load_dataset("mushroom").domain
     settings_ = Settings("majority labels", "as_published", 1.0, 11, 100, "add-remove")
     assert any(f"ends at 4,096 {CAPPED}" in r for r in settings_.estimator().preview(domain, 100)[0].reasons)
     assert "max_leaves" not in Settings("majority labels", "certified", 1.0, 11, 100, "add-remove").parameters()
 
 
-def test_a_depth_rule_that_is_cut_short_says_so():
+def test_a_capped_depth_rule_is_reported():
     domain = load_dataset("sonar").domain
     wanted = fletcher_islam_depth(60, 0, most=None)
     assert wanted == 1 + math.ceil(math.log(0.5) / math.log(59 / 60))

@@ -62,7 +62,7 @@ def table(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="hundreds of fits of up to 100 trees in pure Python")
-# Tables of the checks come without a domain, so that bounds are read and the forests say so.
+# Tables of the checks come without a domain, so that bounds are read, with a warning.
 @pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
 # scikit-learn itself casts labels that are infinite to integers, before it refuses them.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpforest import BoostedForestClassifier, MajorityLabelForestClassifier, ReleasedForest
 from dpforest.trees import naive, routing
-from tests.audit.fits import domains, estimators, labels_of, rows_of
+from tests.audit.random_estimators import domains, estimators, labels_of, rows_of
 from tests.conftest import examples, public_domain
 
 
@@ -35,7 +35,7 @@ def assert_is_read_back(forest: ReleasedForest, X) -> None:
     max_examples=examples(300), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 @given(domain=domains(), model=estimators(15, 6), n=st.sampled_from([0, 1, 7, 60]), seed=st.integers(0, 9))
-def test_whatever_is_fitted_is_read_back(domain, model, n, seed):
+def test_every_fitted_forest_can_be_read_back(domain, model, n, seed):
     """A fit may refuse, before it spends, what does not go together; what it makes can be read."""
     X, y = rows_of(domain, n, seed), labels_of(domain, n, seed)
     model.set_params(domain=domain)

@@ -143,7 +143,7 @@ def test_only_information_gain_needs_a_bound_on_the_rows():
 
 @every_criterion
 @pytest.mark.parametrize("n", [0, 1])
-def test_a_tree_of_nobody_is_a_tree(criterion, n):
+def test_a_fit_without_rows_gives_a_tree(criterion, n):
     X, y = random_table(DOMAIN, 20, 0)
     model = tree(criterion=criterion).fit(X[:n], y[:n])
     assert model.certificate_.certified and np.diff(model.forest_.trees.leaf_start).tolist() == [8]

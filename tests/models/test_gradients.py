@@ -39,21 +39,21 @@ def computed(scores: np.ndarray, label: int, *, is_l2: bool) -> np.ndarray:
 
 
 @cache
-def exact(own: int, others: tuple[int, ...], is_l2: bool) -> tuple[list[int], list[int], int]:
+def exact(label_value: int, others: tuple[int, ...], is_l2: bool) -> tuple[list[int], list[int], int]:
     """Sizes of a gradient, label first, from table values: truncated, and numerators and denominator of what they were.
 
     The latter are squared where the length is clipped. Of shares e/T the class of the row has g = 1 - e/T, another one
     -e/T. The size of all is 2 (T - e)/T, and their length squared is clipped at (k-1)/k.
     """
-    total, k = own + sum(others), len(others) + 1
-    tops = (total - own, *others)  # of |g|, over `total`
+    total, k = label_value + sum(others), len(others) + 1
+    tops = (total - label_value, *others)  # of |g|, over `total`
     if is_l2:
         squares = sum(t * t for t in tops)
         is_clipped = k * squares > (k - 1) * total**2
         above, below = (UNIT**2 * (k - 1), k * squares) if is_clipped else (UNIT**2, total**2)
         above_each = [t * t * above for t in tops]
         return [isqrt(above // below) for above in above_each], above_each, below
-    above, below = (UNIT * (k - 1), k * (total - own)) if k * own < total else (UNIT, total)
+    above, below = (UNIT * (k - 1), k * (total - label_value)) if k * label_value < total else (UNIT, total)
     above_each = [t * above for t in tops]
     return [above // below for above in above_each], above_each, below
 
@@ -63,11 +63,11 @@ def check_values(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
     table = exact_table(False)
     at = (scores.max(axis=1, keepdims=True) - scores + CELL // 2) // CELL
     values = np.where(at < CELLS, np.array(table)[np.minimum(at, CELLS - 1)], 0)
-    found = computed(scores, label, is_l2=is_l2)
-    assert np.all(found[:, label] >= 0) and np.all(np.delete(found, label, axis=1) <= 0)
-    for row, out in zip(values.tolist(), np.abs(found).tolist(), strict=True):
-        own, mine = row.pop(label), out.pop(label)
-        wanted, above, below = exact(own, tuple(row), is_l2)
+    gradients_of_rows = computed(scores, label, is_l2=is_l2)
+    assert np.all(gradients_of_rows[:, label] >= 0) and np.all(np.delete(gradients_of_rows, label, axis=1) <= 0)
+    for row, out in zip(values.tolist(), np.abs(gradients_of_rows).tolist(), strict=True):
+        label_value, mine = row.pop(label), out.pop(label)
+        wanted, above, below = exact(label_value, tuple(row), is_l2)
         if [mine, *out] != wanted:
             for size, size_wanted, value in zip([mine, *out], wanted, above, strict=True):
                 border = max(size, size_wanted)
@@ -114,7 +114,7 @@ def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
 
 @NORMS
 @pytest.mark.parametrize("k", [3, 4, 5, 8, 17, 33, MAX_CLASSES])
-def test_the_bound_whatever_the_scores(k, is_l2):
+def test_gradients_keep_the_bound_at_all_scores(k, is_l2):
     rng = np.random.default_rng(k)
     scores = adversarial(k, rng, 8_000 // k)
     for label in {0, 1, k // 2, k - 1}:
@@ -126,9 +126,9 @@ def test_the_bound_whatever_the_scores(k, is_l2):
 def test_a_gradient_depends_on_its_row_alone(is_l2):
     """The rows before it do not matter, nor does a shift of all scores."""
     scores = np.random.default_rng(0).integers(-(2**22), 2**22, (500, 5))
-    found = computed(scores, 2, is_l2=is_l2)
-    np.testing.assert_array_equal(computed(scores[::-1], 2, is_l2=is_l2)[::-1], found)
-    np.testing.assert_array_equal(computed(scores + LARGEST, 2, is_l2=is_l2), found)
+    gradients_of_rows = computed(scores, 2, is_l2=is_l2)
+    np.testing.assert_array_equal(computed(scores[::-1], 2, is_l2=is_l2)[::-1], gradients_of_rows)
+    np.testing.assert_array_equal(computed(scores + LARGEST, 2, is_l2=is_l2), gradients_of_rows)
 
 
 def test_tables_are_the_same_on_every_machine():
@@ -148,6 +148,6 @@ def test_two_classes_in_every_cell_of_the_table(label):
     right = scores if label else -scores
     at = np.clip((right + CELL // 2) // CELL, 0, CELLS - 1)
     wanted = (1 if label else -1) * np.array(exact_table(True))[at]
-    found = computed(scores[:, None], label, is_l2=True)[:, 0]
-    np.testing.assert_array_equal(found, wanted)
-    assert np.abs(found).max() == UNIT // 2 and np.all(np.abs(found[right < 0]) == UNIT // 2)
+    gradients_of_rows = computed(scores[:, None], label, is_l2=True)[:, 0]
+    np.testing.assert_array_equal(gradients_of_rows, wanted)
+    assert np.abs(gradients_of_rows).max() == UNIT // 2 and np.all(np.abs(gradients_of_rows[right < 0]) == UNIT // 2)

@@ -41,10 +41,10 @@ def rows() -> tuple:
     ],
 )
 def test_large_delta_caution_from_1_over_n_on_and_never_for_an_unknown_n(delta, n_rows, is_large):
-    said = large_delta_caution(delta, n_rows)
-    assert bool(said) == is_large
+    caution = large_delta_caution(delta, n_rows)
+    assert bool(caution) == is_large
     if is_large:
-        assert f"about {n_rows:,} rows" in said
+        assert f"about {n_rows:,} rows" in caution
 
 
 def test_the_sentence_states_delta_and_n():
@@ -72,10 +72,10 @@ def test_a_certificate_and_its_file_use_the_public_number_of_rows(rows, neighbor
 def test_the_sentence_does_not_reveal_the_exact_number_of_rows(rows):
     """Under add-remove the sentence uses the released number, which the ledger pays for, not the exact one."""
     domain, X, y = rows
-    said = [booster(0.05, domain=domain).fit(X, y).released_ for _ in range(8)]
-    numbers = [forest.about["n_rows"] for forest in said]
+    forests = [booster(0.05, domain=domain).fit(X, y).released_ for _ in range(8)]
+    numbers = [forest.about["n_rows"] for forest in forests]
     assert len(set(numbers)) > 1, "no noise in 8 releases: at this share its chance is below 1e-6"
-    for forest, n in zip(said, numbers, strict=True):
+    for forest, n in zip(forests, numbers, strict=True):
         assert large_delta_caution(0.05, n) in forest.certificate.assumptions
 
 

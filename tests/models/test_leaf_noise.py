@@ -63,9 +63,9 @@ def test_closed_forms_against_redraws(noise):
     tied = full & (evidence == evidence.max(axis=1, keepdims=True)).all(axis=1)
     assert (flip[tied] == 0).all()
     which = np.tile(np.flatnonzero(full), n)
-    said = noise.redraw(which, seed=3)
-    assert said.dtype == np.uint8
-    wrong = evidence[which, said] < evidence[which].max(axis=1)
+    labels = noise.redraw(which, seed=3)
+    assert labels.dtype == np.uint8
+    wrong = evidence[which, labels] < evidence[which].max(axis=1)
     for leaf in np.flatnonzero(full):
         observed = int(wrong[which == leaf].sum())
         assert stats.binomtest(observed, n, float(flip[leaf])).pvalue > FALSE_ALARM / full.sum(), leaf
@@ -80,11 +80,11 @@ LEAVES = st.integers(2, 6).flatmap(
 @pytest.mark.parametrize("mechanism", [*mechanisms.MECHANISMS, "continuous-laplace"])
 @settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
 @given(LEAVES, st.floats(0.03, 4.0), st.sampled_from(NEGATIVE_RULES), st.integers(0, 2**32))
-def test_what_is_shown_of_a_leaf_is_what_redraws_find(mechanism, counts, rate, rule, seed):
+def test_the_flip_rate_of_a_leaf_agrees_with_redraws(mechanism, counts, rate, rule, seed):
     """Any counts of two to six classes, any rate: false alarms below `FALSE_ALARM` for all examples together."""
     noise = CountNoise(np.array([counts]), mechanism, rate, rule)
-    said = noise.redraw(np.zeros(DRAWS, int), seed)
-    wrong = int((noise.evidence[0][said] < max(counts)).sum())
+    labels = noise.redraw(np.zeros(DRAWS, int), seed)
+    wrong = int((noise.evidence[0][labels] < max(counts)).sum())
     shown = float(noise.flip()[0])
     assert -1e-12 <= shown <= 1 + 1e-9
     assert stats.binomtest(wrong, DRAWS, min(max(shown, 0.0), 1.0)).pvalue > FALSE_ALARM / EXAMPLES
@@ -113,7 +113,7 @@ def test_redraws_are_those_of_their_leaves_and_of_their_seed(noise):
     assert any(not np.array_equal(noise.redraw(leaves, 1), noise.redraw(leaves, seed)) for seed in range(2, 60))
 
 
-def test_empty_leaves_say_every_class_alike():
+def test_empty_leaves_release_every_class_with_equal_probability():
     n = 6_000
     empty = np.zeros(n, int)
     for noise, n_classes in (
@@ -129,8 +129,8 @@ def test_empty_leaves_say_every_class_alike():
         assert stats.chisquare(observed).pvalue > FALSE_ALARM
 
 
-def test_an_empty_leaf_whose_weights_are_both_below_zero_says_the_first_class():
-    """One time in four both are: the first class is said in 3/8 + 1/4 of all draws."""
+def test_an_empty_leaf_with_two_negative_weights_releases_the_first_class():
+    """One time in four both are: the first class is released in 3/8 + 1/4 of all draws."""
     n = 6_000
     first = np.sum(WeightNoise(WEIGHTS, np.full(6, 2.0)).redraw(np.zeros(n, int), 8) == 0)
     assert stats.binomtest(int(first), n, 5 / 8).pvalue > FALSE_ALARM
@@ -184,7 +184,7 @@ BOOSTERS = [
 
 
 @pytest.mark.parametrize(("parameters", "epsilon"), BOOSTERS)
-def test_leaves_of_boosted_trees_flip_as_often_as_their_trace_says(parameters, epsilon):
+def test_leaves_of_boosted_trees_flip_at_the_rate_of_their_trace(parameters, epsilon):
     X, y = few_rows()
     model = BoostedForestClassifier(
         domain=DOMAIN, n_estimators=1, max_depth=1, alpha=1.0, epsilon=epsilon, n_bound=60, max_leaf=2.0, **parameters
@@ -240,14 +240,14 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbors, leaf, 
     steps = np.abs(tables[:, 0] - boost_mechanisms.VALUE_STEPS)
     expected = 0.5 * np.exp(-steps / scale)
     full = trace.noise.evidence.any(axis=1)
-    found = 0.5 * np.exp(-np.abs(trace.noise.values) / trace.noise.scale)
-    assert np.allclose(np.sort(found), np.sort(expected), atol=0.5 * 0.6 / scale.min())  # half a step of the grid
+    densities = 0.5 * np.exp(-np.abs(trace.noise.values) / trace.noise.scale)
+    assert np.allclose(np.sort(densities), np.sort(expected), atol=0.5 * 0.6 / scale.min())  # half a step of the grid
     assert np.array_equal(np.isnan(trace.noise.flip()), ~full)
 
 
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 @pytest.mark.parametrize("estimator", [FriedmanSchusterClassifier, MultinomialForestClassifier])
-def test_leaves_of_counted_trees_flip_as_often_as_their_trace_says(estimator, mode):
+def test_leaves_of_counted_trees_flip_at_the_rate_of_their_trace(estimator, mode):
     """Of many seeds; each tree's own flip probability is compared with what it said, as its rows differ."""
     X, y = few_rows()
     trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": 2}
@@ -256,9 +256,9 @@ def test_leaves_of_counted_trees_flip_as_often_as_their_trace_says(estimator, mo
     for seed in range(400):
         forest, trace = traced(model.set_params(random_state=seed), X, y)
         full = trace.noise.evidence.any(axis=1)
-        said = forest.leaf_labels()
+        labels = forest.leaf_labels()
         evidence, flip = trace.noise.evidence, trace.noise.flip()
-        wrong += int((evidence[np.arange(len(said)), said] < evidence.max(axis=1))[full].sum())
+        wrong += int((evidence[np.arange(len(labels)), labels] < evidence.max(axis=1))[full].sum())
         expected += float(flip[full].sum())
         variance += float((flip * (1 - flip))[full].sum())
         assert np.array_equal(trace.counts.sum(axis=1) > 0, full)

@@ -132,7 +132,7 @@ def test_without_ids_the_order_matters_through_the_assignment_only(name):
 
 
 @every_forest
-def test_columns_of_a_table_are_found_by_name(name):
+def test_columns_of_a_table_are_matched_by_name(name):
     X, y = table()
     one = fit(name, X, y)
     two = fit(name, X[X.columns[::-1]], y)
@@ -208,7 +208,7 @@ def test_a_row_and_its_copy_with_the_same_id_share_a_tree():
 @pytest.mark.parametrize("partition", ["independent", "shared"])
 @pytest.mark.parametrize("row", [0, 77, 149])
 def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbors, row):
-    """Nothing else moves, although the rows behind it stand one place further to the front."""
+    """Nothing else moves, although each later row moves up by one place."""
     X, y = table()
     forest = counting_forest(partition=partition, neighbors=neighbors)
     with_it = forest.fit(X, y).forest_.leaves.noisy_counts
@@ -224,7 +224,7 @@ def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbors
 
 
 @pytest.mark.parametrize("partition", ["independent", "shared"])
-def test_one_row_more_can_change_labels_in_its_own_leaves_only(partition):
+def test_one_row_more_changes_labels_only_in_the_leaves_of_the_row(partition):
     X, y = table()
     forest = label_forest(partition=partition, epsilon=3.0)
     changed_any = False
@@ -271,7 +271,7 @@ def test_equal_blocks_do_move_other_rows():
     assert (whole[:99] != less).sum() > 1
 
 
-def test_a_row_of_an_unknown_kind_stays_out_of_nothing():
+def test_numbers_beyond_the_bounds_count_as_the_bound():
     """A clipped number and the bound itself are the same row; nobody is left out silently."""
     X, y = table(30)
     beyond = X.assign(f0=np.where(X.f0 > 0.5, 40.0, -3.0))
@@ -287,15 +287,15 @@ every_greedy_forest = pytest.mark.parametrize("name", GREEDY)
 
 
 def arrays_of(forest) -> list[np.ndarray]:
-    """What it is made of, tree by tree: tests, and what leaves say."""
-    said = next(iter(forest.leaves.arrays.values()))
+    """Tests and leaf contents of a forest, one array for each tree."""
+    leaf_content = next(iter(forest.leaves.arrays.values()))
     start, leaf_start = forest.trees.tree_start, forest.trees.leaf_start
     return [
         np.concatenate(
             [
                 forest.trees.feature[start[t] : start[t + 1]],
                 forest.trees.threshold[start[t] : start[t + 1]],
-                said[leaf_start[t] : leaf_start[t + 1]].ravel(),
+                leaf_content[leaf_start[t] : leaf_start[t + 1]].ravel(),
             ]
         )
         for t in range(forest.trees.n_trees)
@@ -375,7 +375,7 @@ def test_one_row_less_changes_one_count_where_the_questions_stay(row):
     assert np.argwhere(difference)[0].tolist() == [with_it.apply(X.loc[[row]])[0, 0], y[row]]
 
 
-def test_other_names_for_categories_change_nothing_but_the_names():
+def test_renaming_categories_changes_only_the_names():
     X, y = table()
     renamed = {f"c{j}": f"k{j}" for j in range(4)}
     features = tuple(

@@ -30,7 +30,7 @@ from dpforest.trees.random_trees import grow_random_trees
 from tests.conftest import public_domain, random_codes
 from tests.models.random_forests import ALL, DOMAIN, WITH_COUNTS, X, Y, every_estimator, fit, saved, table
 
-SAID = {"max_depth": 4, "scale_share": "public"}  # nothing has to be asked of the rows for it
+WITHOUT_QUERIES = {"max_depth": 4, "scale_share": "public"}  # nothing has to be asked of the rows for it
 
 # ---------------------------------------------------------------- every choice fits and predicts
 
@@ -132,7 +132,7 @@ def test_jagannathans_forest(parameters):
 
 @every_estimator
 def test_the_nonprivate_model_without_privacy(estimator):
-    """No noise, so a seed of the noise makes no difference; every row in every tree; nothing leaves the house."""
+    """No noise, so a seed of the noise makes no difference; every row in every tree; there is no export."""
     assert_works(estimator(domain=DOMAIN, n_estimators=3, epsilon=None))
     one, two = (fit(estimator, epsilon=None, random_state=seed) for seed in (None, 5))
     assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
@@ -208,7 +208,7 @@ def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(
 
 @every_estimator
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
-def test_a_preview_without_rows_is_what_the_fit_says(estimator, mode):
+def test_a_preview_without_rows_equals_the_certificate_of_the_fit(estimator, mode):
     """From the number of rows that was released, or that is public."""
     model = fit(estimator, structure_seed=3, mode=mode)
     known = model.forest_.about.get("n_rows", len(Y))
@@ -226,9 +226,9 @@ def spent_before(model) -> Fraction:
     return sum((e.epsilon for e in before), Fraction(0))
 
 
-def test_global_01_costs_half_under_add_remove_and_says_so():
+def test_global_01_costs_half_under_add_remove():
     """Of what is left for the leaves."""
-    for public in ({}, SAID):
+    for public in ({}, WITHOUT_QUERIES):
         model = fit(MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, **public)
         before = spent_before(model)
         assert (before == 0) == bool(public)
@@ -270,7 +270,7 @@ def test_as_published_is_the_curators_only(estimator):
 
 
 @pytest.mark.parametrize("mechanism", ["smooth-sensitivity", "smooth-sensitivity-clamped", "permute-and-flip"])
-def test_what_ideal_numbers_would_lose_stands_beside_the_nominal_epsilon(mechanism):
+def test_the_loss_in_ideal_numbers_is_reported_with_the_nominal_epsilon(mechanism):
     model = fit(MajorityLabelForestClassifier, mode="as_published", leaf_mechanism=mechanism)
     assert model.certificate_.true_epsilon == math.inf
     reasons = " ".join(model.certificate_.reasons)
@@ -345,8 +345,8 @@ def test_a_public_bound_on_the_rows_is_an_assumption():
 def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
     """Noise of scale 4e-4 is zero but with probability exp(-2500)."""
     for estimator in WITH_COUNTS:
-        noisy = fit(estimator, epsilon=10_000, random_state=random_state, **SAID)
-        nonprivate = fit(estimator, epsilon=None, **SAID)
+        noisy = fit(estimator, epsilon=10_000, random_state=random_state, **WITHOUT_QUERIES)
+        nonprivate = fit(estimator, epsilon=None, **WITHOUT_QUERIES)
         assert np.array_equal(noisy.forest_.leaves.noisy_counts, nonprivate.forest_.leaves.noisy_counts)
         assert np.array_equal(noisy.predict(X), nonprivate.predict(X))
 
@@ -392,8 +392,8 @@ def test_each_row_is_in_one_tree_or_in_all_of_them():
 def test_structure_does_not_look_at_the_rows():
     other, labels = table(50, seed=11)
     for estimator in ALL:
-        one = fit(estimator, structure_seed=2, **SAID).forest_.trees
-        two = estimator(domain=DOMAIN, n_estimators=4, structure_seed=2, epsilon=None, **SAID)
+        one = fit(estimator, structure_seed=2, **WITHOUT_QUERIES).forest_.trees
+        two = estimator(domain=DOMAIN, n_estimators=4, structure_seed=2, epsilon=None, **WITHOUT_QUERIES)
         two = two.fit(other, labels).forest_.trees
         for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
             assert np.array_equal(getattr(one, part), getattr(two, part))
@@ -407,7 +407,7 @@ def test_structure_does_not_look_at_the_rows():
     "names",
     [("lost", "kept", "new"), (-5, 3, 40), (2, 0, 1), (False, True), ("10", "9", "8"), (0.5, 1.5, 2.25)],
 )
-def test_labels_are_whatever_people_write(estimator, names):
+def test_labels_may_be_of_any_type(estimator, names):
     rows, labels = table()
     names = names if len(names) == 3 else (*names, names[1])
     y = np.asarray(names)[labels]
@@ -453,8 +453,8 @@ def test_labels_may_be_a_column_or_a_list(estimator):
     assert len(set(texts)) == 1
 
 
-def test_a_private_forest_of_nobody_and_of_one():
-    """Under add-remove an empty table is a table, and must not be told from one with a row."""
+def test_a_private_forest_of_zero_rows_and_of_one_row():
+    """Under add-remove an empty table is a table, and must be indistinguishable from one with a row."""
     rows, labels = table()
     for n in (0, 1):
         model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3).fit(rows[:n], labels[:n])
@@ -475,7 +475,7 @@ def test_two_threads_release_what_one_does(estimator, n):
         assert np.array_equal(getattr(one, ask)(X), getattr(two, ask)(X))
 
 
-def test_missing_cells_have_a_place_of_their_own_if_the_domain_says_so():
+def test_missing_cells_are_a_separate_category_if_the_domain_says_so():
     features = (
         Feature("f0", "numeric", 0.0, 1.0, source="documented", source_note="made up", missing="category"),
         Feature(

@@ -86,7 +86,7 @@ def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(neighbors, partiti
     ("temperatures", "depth"),
     [((0.05, 0.05, 1), 10), ((0.05, 0.05, 0.3), 10), ((0.125, 0.5, 0.25), 3), ((0.01, 0.02, 5), 4), ((1, 2, 3), 1)],
 )
-def test_temperatures_by_hand_cost_what_they_are(temperatures, depth, neighbors, partition):
+def test_given_temperatures_are_charged(temperatures, depth, neighbors, partition):
     """ε = t max(d (B1 + B2), B3) where rows are shared, and 1/t of it where they are not (theorem 2)."""
     b1, b2, b3 = (Fraction(str(t)) for t in temperatures)
     n_trees, rows = 4, 1 if neighbors == "add-remove" else 2
@@ -215,9 +215,9 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
                 choose=selector,
             )
         assert len(laws) == 2
-        own = slice(int(candidates.first[feature]), int(candidates.first[feature + 1]))
-        assert np.isneginf(np.delete(laws[1], np.arange(len(out))[own])).all()
-        out[own] = laws[0][feature] + laws[1][own]
+        candidates_of_feature = slice(int(candidates.first[feature]), int(candidates.first[feature + 1]))
+        assert np.isneginf(np.delete(laws[1], np.arange(len(out))[candidates_of_feature])).all()
+        out[candidates_of_feature] = laws[0][feature] + laws[1][candidates_of_feature]
     return out
 
 
@@ -297,7 +297,7 @@ def test_more_rows_make_better_forests_with_counts_only():
 # ---------------------------------------------------------------- as published
 
 
-def test_as_published_it_says_why_there_is_no_epsilon():
+def test_as_published_the_reason_for_no_epsilon_is_stated():
     X, y = random_table(DOMAIN, 40, 0)
     model = forest(mode="as_published").fit(X, y)
     certificate = model.certificate_
@@ -325,14 +325,16 @@ def test_as_published_it_says_why_there_is_no_epsilon():
         (None, (0, 0, 0.5), Fraction(3, 2)),
     ],
 )
-def test_as_published_nominal_is_what_the_papers_sum_claims(depth, by_hand, nominal):
+def test_as_published_the_nominal_epsilon_is_the_sum_of_the_paper(depth, by_hand, nominal):
     """trees × max(depth × (B1 + B2), B3), with 10 levels where there is no limit."""
     names = ("feature_temperature", "value_temperature", "label_temperature")
     model = forest(mode="as_published", n_estimators=3, max_depth=depth, **dict(zip(names, by_hand, strict=True)))
     certificate = model.preview(DOMAIN, 40)[0]
     assert certificate.epsilon == nominal
-    said = certificate.reasons[0].startswith("By the paper's own sum")
-    assert said == (nominal != 1) and (not said or f"claim ε = {text_up(nominal)}, not the 1" in certificate.reasons[0])
+    has_sum = certificate.reasons[0].startswith("By the paper's own sum")
+    assert has_sum == (nominal != 1) and (
+        not has_sum or f"claim ε = {text_up(nominal)}, not the 1" in certificate.reasons[0]
+    )
     assert f"Nominal ε = {text_up(nominal)};" in str(certificate)
 
 
@@ -424,7 +426,7 @@ def test_the_most_trees_and_the_least_epsilon(partition, neighbors):
     assert model.certificate_.certified and set(model.predict(X)) <= {0, 1}
 
 
-def test_a_forest_of_nobody_is_a_forest():
+def test_a_fit_without_rows_gives_a_forest():
     X, y = random_table(DOMAIN, 20, 0)
     for n, partition in itertools.product((0, 1), ("independent", "shared")):
         model = forest(partition=partition).fit(X[:n], y[:n])

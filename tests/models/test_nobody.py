@@ -24,7 +24,7 @@ FORESTS = [
 @pytest.mark.parametrize("n", [0, 1])
 @pytest.mark.parametrize("kind", ["frame", "objects", "list"])
 @pytest.mark.parametrize("forest", FORESTS)
-def test_nobody_and_somebody_give_a_certified_forest(forest, kind, n):
+def test_zero_rows_and_one_row_give_a_certified_forest(forest, kind, n):
     rows = [[0.25, "c1"]][:n]
     X = {
         "frame": pd.DataFrame(rows, columns=["f0", "f1"]),

@@ -59,7 +59,7 @@ def cut(n: int, seed: int) -> list[slice]:
 
 
 def written(forest) -> tuple[dict, str, str]:
-    """All that a fitted forest says."""
+    """File, certificate and ledger of a fitted forest, as texts."""
     return json.loads(forest_file.written(forest.forest_)), repr(forest.certificate_), repr(forest.ledger_)
 
 
@@ -71,25 +71,25 @@ def test_parts_give_the_forest_of_the_whole_table(kind, parameters, mode):
     forest = kind(**SMALL, **parameters, **mode, structure_seed=2, random_state=5)
     whole = written(clone(forest).fit(X, y))
     for seed in range(2):
-        parts = [forest.partial_counts(X.iloc[own], y[own]) for own in cut(len(y), seed)]
+        parts = [forest.partial_counts(X.iloc[rows], y[rows]) for rows in cut(len(y), seed)]
         assert any(part.n_rows == 0 for part in parts) and sum(part.n_rows for part in parts) == len(y)
         assert written(clone(forest).fit_counts(sum(parts))) == whole
         assert written(clone(forest).fit_counts(reduce(add, reversed(parts)))) == whole
-        own_numbers = [(X.iloc[own].rename(index=lambda i: i + 1), y[own]) for own in cut(len(y), seed)]
+        renumbered = [(X.iloc[rows].rename(index=lambda i: i + 1), y[rows]) for rows in cut(len(y), seed)]
         moved = written(clone(forest).fit(X.rename(index=lambda i: i + 1), y))
-        assert written(clone(forest).fit_chunks(iter(own_numbers))) == moved
+        assert written(clone(forest).fit_chunks(iter(renumbered))) == moved
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode.values())))
 @pytest.mark.parametrize("kind, parameters", FORESTS, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
-def test_parts_give_the_forest_of_the_whole_table_as_it_comes(kind, parameters, mode):
+def test_parts_give_the_forest_of_the_whole_table_with_default_settings(kind, parameters, mode):
     """Where the number of rows and the scale are counted part by part as well: in two passes, or by copies."""
     X, y = table(900)
     X.index += 1
     forest = kind(**AS_IT_COMES, **parameters, **mode, structure_seed=2, random_state=5)
     whole = written(clone(forest).fit(X, y))
     assert ("scale" in whole[0]) == (mode.get("mode") is None and mode["epsilon"] is not None)
-    parts = [(X.iloc[own], y[own]) for own in cut(len(y), 1)]
+    parts = [(X.iloc[rows], y[rows]) for rows in cut(len(y), 1)]
     assert written(clone(forest).fit_chunks(parts)) == whole
     one = clone(forest)
     scales = [pickle.loads(pickle.dumps(one.partial_scale(*part))) for part in parts]
@@ -99,7 +99,7 @@ def test_parts_give_the_forest_of_the_whole_table_as_it_comes(kind, parameters, 
 
 
 @pytest.mark.parametrize("kind", ["array", "numbered anew", "named", "slices"])
-def test_rows_without_numbers_of_their_own_are_numbered_on(kind):
+def test_rows_without_ids_are_numbered_across_parts(kind):
     domain = public_domain(None, None, None)
     rng = np.random.default_rng(0)
     X, y = rng.random((100, 3)), rng.integers(0, 2, 100)
@@ -123,8 +123,8 @@ def test_rows_can_be_named():
     names = np.random.default_rng(0).permutation(1_000)[:60]
     whole = written(clone(forest).fit(X.set_axis(names), y))
     halves = [
-        forest.partial_counts(X.iloc[own].reset_index(drop=True), y[own], row_ids=names[own])
-        for own in (slice(0, 9), slice(9, 60))
+        forest.partial_counts(X.iloc[rows].reset_index(drop=True), y[rows], row_ids=names[rows])
+        for rows in (slice(0, 9), slice(9, 60))
     ]
     assert written(clone(forest).fit_counts(sum(halves))) == whole
     assert written(clone(forest).fit_counts(forest.partial_counts(X, y))) != whole
@@ -166,7 +166,7 @@ def test_each_row_is_counted_once():
 
 
 @pytest.mark.parametrize("chunks", [[], [(table(0)[0], [])], [(np.empty((0, 4)), np.empty(0))]])
-def test_nobody_is_a_table(chunks):
+def test_a_table_without_rows_is_counted(chunks):
     forest = RandomDecisionForestClassifier(**SMALL).fit_chunks(chunks)
     assert forest.certificate_.certified and forest.predict(table(2)[0]).shape == (2,)
 
@@ -265,7 +265,7 @@ def test_only_parts_are_added_and_fitted():
 
 
 @pytest.mark.parametrize("domain", [None, replace(DOMAIN, classes=()), "adult"])
-def test_without_a_public_domain_nothing_is_counted(domain):
+def test_counts_need_a_public_domain(domain):
     X, y = table(10)
     forest = MajorityLabelForestClassifier(domain=domain)
     part = MajorityLabelForestClassifier(**SMALL).partial_counts(X, y)
@@ -278,18 +278,18 @@ def test_without_a_public_domain_nothing_is_counted(domain):
             wrong()
 
 
-def test_a_domain_read_from_data_is_said_and_not_certified():
+def test_a_domain_read_from_data_warns_and_is_not_certified():
     X, y = table(30)
     forest = MajorityLabelForestClassifier(domain=Domain.infer(X, y), n_estimators=2, max_depth=2)
-    with pytest.warns(PrivacyLeakWarning, match="read from the data") as said:
+    with pytest.warns(PrivacyLeakWarning, match="read from the data") as caught:
         forest.fit_chunks([(X, y)])
-    assert len(said) == 1 and said[0].filename == __file__ and not forest.certificate_.certified
-    with pytest.warns(PrivacyLeakWarning) as said:
+    assert len(caught) == 1 and caught[0].filename == __file__ and not forest.certificate_.certified
+    with pytest.warns(PrivacyLeakWarning) as caught:
         forest.fit_counts(forest.partial_counts(X, y))
-    assert len(said) == 1 and said[0].filename == __file__
+    assert len(caught) == 1 and caught[0].filename == __file__
 
 
-def test_what_needs_all_rows_at_once_is_refused():
+def test_settings_that_need_all_rows_at_once_are_refused():
     forest = MajorityLabelForestClassifier(domain=DOMAIN, mode="as_published")
     for wrong in (lambda: forest.fit_chunks([table(5)]), lambda: forest.partial_counts(*table(5))):
         with pytest.raises(ValueError, match="cut from all rows at once"):
@@ -317,7 +317,7 @@ def test_a_part_that_does_not_fit_the_domain_is_refused():
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 @pytest.mark.parametrize("kind, parameters", RANDOM, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
 def test_no_plan_depends_on_how_many_rows_there_are(kind, parameters, mode):
-    """Parts are counted without knowing it: it is said where rules ask for it, and a paper's rule refuses parts."""
+    """Parts are counted without knowing it: it is given where rules ask for it, and a paper's rule refuses parts."""
     mechanism = {"leaf_mechanism": None} if "leaf_mechanism" in parameters else {}
     forest = kind(**{"size": 20, **parameters, **mechanism}, mode=mode)
     if forest.needs_all_rows:
@@ -336,7 +336,7 @@ def by_number(table: Table, n_parts: int = 4, size: int = 11) -> list[Table]:
 
 
 @pytest.mark.parametrize("variant, relation", some(RANDOM, NEIGHBORS, every=2))
-def test_the_auditors_find_nothing(variant, relation):
+def test_the_auditors_have_no_findings(variant, relation):
     """Recorded, and replayed on a neighboring table with the same draws."""
     kind, parameters = variant
     loss = []
@@ -344,7 +344,7 @@ def test_the_auditors_find_nothing(variant, relation):
         model = kind(epsilon=EPSILON, domain=DOMAIN, neighbors=relation, **parameters)
         pair = neighbors_of(random_rows(n, 3, seed), random_rows(1, 3, 100 + seed), relation, seed % n)
         for before, after in (pair, pair[::-1]):
-            found = replay(
+            comparison = replay(
                 lambda table, model=model: model.fit_chunks(by_number(table)).forest_,
                 before,
                 after,
@@ -353,8 +353,8 @@ def test_the_auditors_find_nothing(variant, relation):
                 one_tree=shares_out(model),
                 threads=model.n_jobs is not None,
             )
-            assert [str(f) for f in found.findings] == []
-            loss.append(found.loss)
+            assert [str(f) for f in comparison.findings] == []
+            loss.append(comparison.loss)
     assert 0 < max(loss) <= EPSILON * (1 + 1e-9)
 
 
@@ -376,7 +376,7 @@ def test_the_auditors_find_rows_that_are_in_two_parts(counted_twice):
     assert "sensitivity" in {f.kind for f in replay(fit, *pair, epsilon=EPSILON, one_tree=True).findings}
 
 
-def test_parts_are_what_was_counted():
+def test_a_part_holds_the_counts_of_its_rows():
     """The counts of a part are those of the non-private model that fits it, so that nothing else is in it."""
     X, y = table(100)
     forest = RandomDecisionForestClassifier(**SMALL, epsilon=None)
@@ -385,7 +385,7 @@ def test_parts_are_what_was_counted():
     assert np.array_equal(part.counts, forest.fit(X, y).forest_.leaves.noisy_counts)
 
 
-# ---------------------------------------------------------------- counts that are none
+# ---------------------------------------------------------------- invalid counts
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ def test_parts_are_what_was_counted():
     ],
     ids=["number", "one axis", "bool", "uint8", "float", "negative", "huge"],
 )
-def test_what_is_no_table_of_counts_is_refused(counts):
+def test_invalid_tables_of_counts_are_refused(counts):
     with pytest.raises(ValueError, match="int64"):
         PartialCounts(counts, 3, {})
 

@@ -1,4 +1,4 @@
-"""What is asked before trees grow: rules, prices, and what a fit may know."""
+"""Queries before trees grow: rules, prices, and what a fit may know."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,13 +71,13 @@ def record_questions() -> Iterator[list[tuple[int, ...]]]:
         (26_000, [(0.0288, 0.0288), (0.1154, 0.07), (0.15, 0.07)]),
     ],
 )
-def test_the_rule(n, shares):
+def test_shares_of_the_budget_for_the_scale(n, shares):
     """Golden values for 5, 20 and 57 numeric attributes at ε = 1."""
-    found = [
+    computed = [
         tuple(round(float(rule.share(n, Fraction(1), m)), 4) for rule in (RANDOM_STRUCTURE, GREEDY))
         for m in (5, 20, 57)
     ]
-    assert found == shares
+    assert computed == shares
     assert RANDOM_STRUCTURE.share(n, Fraction(1), 0) == 0
 
 
@@ -100,7 +100,7 @@ def test_every_charge_adds_up_to_epsilon(kind, neighbors):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_what_is_not_asked_costs_nothing(kind):
+def test_queries_that_are_not_asked_cost_nothing(kind):
     X, y = table(400)
     for settings in ({"scale_share": "public"}, {"scale_share": "auto", "epsilon": 0.02, "size": 400}):
         entries = forest(kind, random_state=0, **settings).fit(X, y).ledger_.entries
@@ -111,7 +111,7 @@ def test_what_is_not_asked_costs_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_a_size_that_is_said_is_not_counted(kind):
+def test_a_given_size_is_not_counted(kind):
     """It stands on the certificate, and nothing else follows from it than what rules say."""
     X, y = table()
     model = forest(kind, scale_share="auto", size=2_000, random_state=0).fit(X, y)
@@ -123,13 +123,13 @@ def test_a_size_that_is_said_is_not_counted(kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_under_replace_one_the_number_of_rows_is_the_table_s_own(kind):
-    """A size that is said must not stand for it: noise may depend on it."""
+def test_under_replace_one_the_exact_number_of_rows_is_used(kind):
+    """A given size must not replace it, because noise may depend on it."""
     X, y = table(500)
     how = {"neighbors": "replace-one", "scale_share": "auto", "random_state": 0}
-    said, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
-    assert said.ledger_.entries == plain.ledger_.entries
-    assert said.spec(DOMAIN, 500) == plain.spec(DOMAIN, 500)
+    with_size, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
+    assert with_size.ledger_.entries == plain.ledger_.entries
+    assert with_size.spec(DOMAIN, 500) == plain.spec(DOMAIN, 500)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -155,7 +155,7 @@ def test_trees_see_where_the_rows_are(kind):
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_the_worst_loss_of_the_histograms_is_what_is_charged(neighbors):
+def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
     """Over all pairs of tables of up to four rows, from the law of the noise on the counts that are released."""
     budget, share = Fraction(1, 2), Fraction(3, 20)
     ledger = Ledger(budget, neighbors)
@@ -164,9 +164,9 @@ def test_the_worst_loss_of_the_histograms_is_what_is_charged(neighbors):
     cells = []
     for counts in product(range(4), repeat=4):
         if sum(counts) <= 3:
-            own = np.zeros((1, 64), np.int64)
-            own[0, ::16] = counts
-            cells.append((np.array(counts), nested(own).ravel()))
+            histogram = np.zeros((1, 64), np.int64)
+            histogram[0, ::16] = counts
+            cells.append((np.array(counts), nested(histogram).ravel()))
     worst = 0.0
     for (a, x), (b, z) in product(cells, repeat=2):
         differ = np.abs(a - b).sum()
@@ -188,15 +188,15 @@ def test_the_size_has_its_law_and_is_never_tiny():
     places = np.arange(-8, 9)
     pmf = np.exp(-np.abs(places) / 2) * np.tanh(0.25)
     expected = np.append(pmf, 1 - pmf.sum()) * len(drawn)
-    found = np.append([(drawn == z).sum() for z in places], (np.abs(drawn) > 8).sum())
-    assert ((found - expected) ** 2 / expected).sum() < chi2.isf(1e-6, len(places))
+    observed = np.append([(drawn == z).sum() for z in places], (np.abs(drawn) > 8).sum())
+    assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-6, len(places))
     assert release_size(0, Fraction(10**6), Ledger(Fraction(10**6), "add-remove"), SecretSource()) == 50
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
-def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbors):
-    """From a size that is said, a number that is public, or what was released: never from the exact one."""
+def test_the_shape_follows_from_public_numbers_of_rows(kind, neighbors):
+    """From a given size, a number that is public, or what was released: never from the exact one."""
     X, y = table()
     trees = {} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"}
     how = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbors": neighbors, "random_state": 3}
@@ -205,30 +205,30 @@ def test_the_shape_follows_from_what_is_known_of_the_rows(kind, neighbors):
     bought = [e for e in model.ledger_.entries if e.what == "number of rows"]
     assert len(bought) == (neighbors == "add-remove")
     left = 1 - Fraction(len(bought), 50)
-    found = model.forest_.trees
+    trees_of_fit = model.forest_.trees
     shapes = {tuple(kind.shape_rule(float(n * left), 2, 3)) for n in range(2_000, 4_001, 10)}
-    assert (found.n_trees, found.depth) in shapes
+    assert (trees_of_fit.n_trees, trees_of_fit.depth) in shapes
     if neighbors == "add-remove":
-        said = kind(**how, size=10**6).fit(X, y)
-        assert (said.forest_.trees.n_trees, said.forest_.trees.depth) == kind.shape_rule(1e6, 2, 3)
-        assert len(said.ledger_.entries) == len(model.ledger_.entries) - 1
+        with_size = kind(**how, size=10**6).fit(X, y)
+        assert (with_size.forest_.trees.n_trees, with_size.forest_.trees.depth) == kind.shape_rule(1e6, 2, 3)
+        assert len(with_size.ledger_.entries) == len(model.ledger_.entries) - 1
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_a_preview_of_few_rows_promises_what_a_fit_can_keep(kind):
+def test_a_preview_of_few_rows_uses_the_least_released_number(kind):
     """The number that is released is 50 at least, and so it is for a preview."""
     previews = [kind(domain=DOMAIN, epsilon=5).preview(DOMAIN, n) for n in (0, 3, 50, 400)]
     assert previews[0] == previews[1] == previews[2] != previews[3]
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_without_privacy_and_as_published_nothing_is_bought_for_a_shape(kind):
+def test_without_privacy_and_as_published_the_shape_costs_nothing(kind):
     X, y = table(300)
     auto = {"max_depth": "auto", **({} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"})}
     bare = kind(domain=DOMAIN, epsilon=None, **auto).fit(X, y).forest_.trees
     assert (bare.n_trees, bare.depth) == kind.shape_rule(float("inf"), 2, 3)
-    own, plain = (kind(domain=DOMAIN, mode="as_published", random_state=1, **how).fit(X, y) for how in (auto, {}))
-    assert np.array_equal(own.predict(X), plain.predict(X))
+    automatic, plain = (kind(domain=DOMAIN, mode="as_published", random_state=1, **how).fit(X, y) for how in (auto, {}))
+    assert np.array_equal(automatic.predict(X), plain.predict(X))
 
 
 @pytest.mark.parametrize("kind", RANDOM)
@@ -262,12 +262,12 @@ def test_parts_that_can_be_read_once_have_no_scale():
     assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
     with pytest.raises(ValueError, match="can be read once only"):
         RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
-    with pytest.raises(ValueError, match="can be read once only"):  # a size that is said finds no shape here
+    with pytest.raises(ValueError, match="can be read once only"):  # a given size does not set the shape here
         RandomDecisionForestClassifier(domain=DOMAIN, neighbors="replace-one", size=600).fit_chunks(iter([(X, y)]))
 
 
 @pytest.mark.parametrize("how", ["fit", "fit_counts"])
-def test_a_release_forgets_what_it_does_not_pay_for(how):
+def test_a_release_holds_nothing_that_is_not_paid_for(how):
     """What an earlier fit_scale found out would stay in a pickle of the estimator, and in no ledger."""
     model, (X, y) = forest(RandomDecisionForestClassifier), table()
     model.fit_scale(model.partial_scale(X, y))
@@ -296,7 +296,7 @@ def test_a_release_forgets_what_it_does_not_pay_for(how):
         (FriedmanSchusterClassifier, {"scale_share": 1e-300}, "scale_share has too many digits"),
     ],
 )
-def test_what_is_refused_is_refused_before_anything_is_asked(kind, settings, sentence):
+def test_refusals_come_before_the_first_query(kind, settings, sentence):
     """An answer that is drawn and thrown away has cost all the same."""
     model, (X, y) = forest(kind, **{"epsilon": 2.0, **settings}), table()
     with record_questions() as asked, pytest.raises(ValueError, match=sentence):
@@ -318,7 +318,7 @@ def test_parts_keep_a_bound_on_the_rows_before_they_are_asked():
     assert asked == []
 
 
-def test_temperatures_by_hand_fit_into_epsilon_or_not_whatever_the_rows_are():
+def test_whether_given_temperatures_fit_into_epsilon_does_not_depend_on_rows():
     """Whether a scale is asked for follows from the rows; an error that followed from that would tell on them."""
     small = table(300)
     for seed in range(12):

@@ -123,11 +123,11 @@ def test_a_cut_is_drawn_by_score_and_room(criterion):
     law = cut_law(growth, criterion)
     edges = np.array([0, 100, 10_000, 20_000, 40_000, 60_000, 65_535])
     expected = 4_000 * np.add.reduceat(law, edges[:-1])
-    found = np.histogram(cuts, [*edges[:-1], 65_536])[0]
+    observed = np.histogram(cuts, [*edges[:-1], 65_536])[0]
     many = expected > 5
-    assert many.sum() >= 2 and found.sum() == 4_000
-    found, expected = (np.append(part[many], part[~many].sum() + 1e-9) for part in (found, expected))
-    assert chisquare(found, expected / expected.sum() * found.sum()).pvalue > FALSE_ALARM
+    assert many.sum() >= 2 and observed.sum() == 4_000
+    observed, expected = (np.append(part[many], part[~many].sum() + 1e-9) for part in (observed, expected))
+    assert chisquare(observed, expected / expected.sum() * observed.sum()).pvalue > FALSE_ALARM
 
 
 @bounded
@@ -151,23 +151,23 @@ def test_an_attribute_is_drawn_by_its_score(criterion):
     domain, n = public_domain(2, 3, 4), 200
     X, y = random_table(domain, n, 3)
     y = np.where(np.random.default_rng(0).random(n) < 0.3, codes_of(domain, X)[:, 1] == 1, y).astype(np.int32)
-    codes, own = codes_of(domain, X), spec(20, 1, criterion, n)
+    codes, tree_spec = codes_of(domain, X), spec(20, 1, criterion, n)
     scores = np.array([score(pd.crosstab(codes[:, j], y).to_numpy()[None], criterion)[0] for j in range(3)])
     law = np.exp(5 * (scores - scores.max()) / (2 * sensitivity(criterion, n)))
-    roots = [own.grow(domain, codes, y, seed=seed)[0].feature[0] for seed in range(3_000)]
-    found = np.bincount(roots, minlength=3)
-    assert chisquare(found, 3_000 * law / law.sum()).pvalue > FALSE_ALARM
+    roots = [tree_spec.grow(domain, codes, y, seed=seed)[0].feature[0] for seed in range(3_000)]
+    observed = np.bincount(roots, minlength=3)
+    assert chisquare(observed, 3_000 * law / law.sum()).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("n", [0, 30, 120])
 def test_a_branch_ends_where_its_noisy_count_is_small(n):
     """P(n + noise < √2 t |C| / ε'): of 2,000 trees, an exact binomial test."""
-    own, (X, y) = spec(Fraction("0.6"), 1), random_table(LETTER, n, 0)
+    tree_spec, (X, y) = spec(Fraction("0.6"), 1), random_table(LETTER, n, 0)
     share, bar = 0.6 / 4, math.sqrt(2) * 3 * 2 / (0.6 / 4)
     lead = (bar - n) * share  # of the bar over the count, in scales of the noise
     stops = 1 - math.exp(-lead) / 2 if lead >= 0 else math.exp(lead) / 2
     codes, labels = codes_of(LETTER, X), np.asarray(y, np.int32)
-    ended = sum(own.grow(LETTER, codes, labels, seed=seed)[0].n_nodes == 1 for seed in range(2_000))
+    ended = sum(tree_spec.grow(LETTER, codes, labels, seed=seed)[0].n_nodes == 1 for seed in range(2_000))
     assert 0.0 < stops < 1.0
     assert binomtest(ended, 2_000, stops).pvalue > FALSE_ALARM
 
@@ -246,13 +246,13 @@ def test_with_much_budget_it_learns_and_with_little_it_does_not(criterion):
 
 @pytest.mark.parametrize("n", [0, 1])
 @pytest.mark.parametrize("epsilon", [1.0, None])
-def test_a_tree_of_nobody_is_a_tree(n, epsilon):
+def test_a_fit_without_rows_gives_a_tree(n, epsilon):
     X, y = random_table(MIXED, 20, 0)
     model = tree(epsilon=epsilon).fit(X[:n], y[:n])
     assert set(model.predict(X)) <= {0, 1, 2}
 
 
-def test_a_tree_ends_at_a_cap_and_says_so(monkeypatch):
+def test_a_tree_ends_at_a_cap_and_reports_it(monkeypatch):
     X, y = random_table(MIXED, 500, 0)
     model = tree(epsilon=3_000.0, max_depth=4, random_state=0)
     assert model.fit(X, y).forest_.trees.n_leaves > 24
@@ -272,13 +272,13 @@ def test_an_attribute_of_one_value_is_never_asked():
         assert set(trees.feature) == {-1, 1}
 
 
-# ---------------------------------------------------------------- what is said of it
+# ---------------------------------------------------------------- certificate
 
 
 @every_relation
 @every_criterion
 @pytest.mark.parametrize("depth", [1, 4])
-def test_the_certificate_says_what_holds(neighbors, criterion, depth):
+def test_the_certificate_states_the_loss_that_holds(neighbors, criterion, depth):
     """Counts cost their share, d + 2 on a path; draws half, (1 + 2) d of them where two attributes are numbers."""
     X, y = random_table(MIXED, 30, 0)
     model = tree(epsilon=3.0, max_depth=depth, criterion=criterion, neighbors=neighbors).fit(X, y)
@@ -297,8 +297,8 @@ def test_the_certificate_says_what_holds(neighbors, criterion, depth):
     share = Fraction(3, 4 * depth + 2)
     spent = share * (depth + 2 + Fraction(3 * depth, 2)) * (1 if neighbors == "add-remove" else 2)
     assert spent <= 3 * (1 if neighbors == "add-remove" else 2)
-    said = f", not ε = {text_up(Fraction(3))}" if spent > 3 else ""
-    assert first.startswith(f"In ideal real numbers the loss would be at most {text_up(spent, 3)}{said};")
+    comparison = f", not ε = {text_up(Fraction(3))}" if spent > 3 else ""
+    assert first.startswith(f"In ideal real numbers the loss would be at most {text_up(spent, 3)}{comparison};")
 
 
 def test_it_needs_no_memory_for_levels_that_it_does_not_have():

@@ -1,4 +1,4 @@
-"""What may leave the house: the JSON trip, what a fitted object holds, and that nothing else has an export."""
+"""Exports: the JSON trip, what a fitted object holds, and that nothing else has an export."""
 
 import dataclasses
 import gzip
@@ -181,7 +181,7 @@ def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_
 def test_sizes_do_not_depend_on_the_table(name):
     """The pickle does not tell how many rows there were, nor whether a leaf was empty. The file is a function of it.
 
-    Shapes follow from the number of rows as it is said, or was released.
+    Shapes follow from the number of rows as given or released.
     """
     small, large = (fitted(name, n=n, random_state=3, size=400) for n in (8, 4_000))
     assert len(pickle.dumps(small)) == len(pickle.dumps(large))
@@ -209,14 +209,14 @@ def test_a_release_draws_afresh_while_its_structure_stays(name):
 def test_a_demo_is_repeatable_and_its_noise_is_not_the_structures(name):
     a, b = (saved(fitted(name, n=1_000, random_state=1).released_) for _ in range(2))
     assert a == b
-    said = {"size": 200, "scale_share": "public"}  # else the structure follows from what is released
-    one, two = (json.loads(saved(fitted(name, random_state=seed, **said).released_)) for seed in (1, 2))
+    public_settings = {"size": 200, "scale_share": "public"}  # else the structure follows from what is released
+    one, two = (json.loads(saved(fitted(name, random_state=seed, **public_settings).released_)) for seed in (1, 2))
     assert one["trees"] == two["trees"]
     assert one != two
     assert "scale" in json.loads(a) and "scale" not in one
 
 
-# ---------------------------------------------------------------- the door is shut
+# ---------------------------------------------------------------- there is no other export
 
 
 @by_model

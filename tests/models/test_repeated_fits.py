@@ -54,11 +54,11 @@ def forest(**parameters) -> MajorityLabelForestClassifier:
 
 
 def warned(run) -> list[warnings.WarningMessage]:
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run()
-    assert all(issubclass(w.category, RepeatedReleaseWarning) for w in found), [str(w.message) for w in found]
-    return found
+    assert all(issubclass(w.category, RepeatedReleaseWarning) for w in caught), [str(w.message) for w in caught]
+    return caught
 
 
 SEARCHES = {
@@ -81,27 +81,27 @@ SEARCHES = {
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_warns_once(name):
     for _ in range(3):  # each time anew
-        found = warned(lambda: SEARCHES[name](forest(epsilon=0.1)))
-        assert len(found) == 1
-        assert "Each fit costs its own ε (this one 0.1)" in str(found[0].message)
-        assert found[0].filename == __file__  # the line that began the search
+        caught = warned(lambda: SEARCHES[name](forest(epsilon=0.1)))
+        assert len(caught) == 1
+        assert "Each fit costs its own ε (this one 0.1)" in str(caught[0].message)
+        assert caught[0].filename == __file__  # the line that began the search
 
 
-def test_a_delta_is_said_beside_epsilon():
+def test_the_warning_states_delta_with_epsilon():
     booster = RandomTreeBoosterClassifier(n_estimators=2, domain=DOMAIN)
-    (found,) = warned(lambda: cross_val_score(booster, X, Y, cv=3))
-    assert "Each fit costs its own ε (this one 1 at δ = 1e-06), the scores" in str(found.message)
+    (warning,) = warned(lambda: cross_val_score(booster, X, Y, cv=3))
+    assert "Each fit costs its own ε (this one 1 at δ = 1e-06), the scores" in str(warning.message)
 
 
 @pytest.mark.parametrize("model", FORESTS, ids=lambda model: type(model).__name__)
-def test_whatever_the_forest(model):
+def test_a_search_over_any_forest_warns_once(model):
     model = clone(model).set_params(domain=DOMAIN)
     assert len(warned(lambda: GridSearchCV(model, {"max_depth": [1, 2]}, cv=2, error_score="raise").fit(X, Y))) == 1
 
 
 @pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("parameters", [{"random_state": 0}, {"epsilon": None}, {"mode": "as_published"}])
-def test_what_is_not_certified_does_not_warn(name, parameters):
+def test_a_search_over_an_uncertified_forest_does_not_warn(name, parameters):
     assert warned(lambda: SEARCHES[name](forest(**parameters))) == []
 
 
@@ -132,7 +132,7 @@ def test_as_an_error_it_stops_the_search():
         GridSearchCV(forest(), DEPTHS, cv=2).fit(X, Y)
 
 
-def test_nothing_is_kept_of_a_search_that_is_over():
+def test_a_finished_search_is_forgotten():
     warned(lambda: GridSearchCV(forest(), DEPTHS, cv=2).fit(X, Y))
     gc.collect()
     assert len(repeated_fits._fits) == 0

@@ -66,7 +66,7 @@ TWO_LEVELS = {"alpha": [0.5, 0.0], "n_bound": 10_000, "domain": public_domain(3,
 
 
 @pytest.mark.parametrize("n", [0, 400, 511, 6_000])
-def test_a_list_of_alphas_says_how_many_levels_there_are(n):
+def test_a_list_of_alphas_sets_the_number_of_levels(n):
     """A rule that said otherwise refused it for some numbers of rows only, exactly from 511 on."""
     forest = BoostedForestClassifier(**TWO_LEVELS).fit([["c0", "c1"]] * n, [0] * n)
     assert forest.forest_.trees.depth == 2 and forest.certificate_.certified
@@ -78,9 +78,9 @@ def test_a_list_of_alphas_says_how_many_levels_there_are(n):
 
 
 @pytest.mark.parametrize(
-    ("said", "looked_at"), [({}, 0), ({"size": 700}, 0), ({"neighbors": "replace-one"}, 5), ({"epsilon": None}, 5)]
+    ("settings", "looked_at"), [({}, 0), ({"size": 700}, 0), ({"neighbors": "replace-one"}, 5), ({"epsilon": None}, 5)]
 )
-def test_what_is_refused_before_a_fit_depends_on_public_numbers_only(said, looked_at):
+def test_the_check_before_a_fit_uses_public_numbers_of_rows(settings, looked_at):
     seen = []
 
     class Watched(BoostedForestClassifier):
@@ -88,5 +88,5 @@ def test_what_is_refused_before_a_fit_depends_on_public_numbers_only(said, looke
             seen.append(n_rows)
             return super()._preview(domain, n_rows)
 
-    Watched(**TWO_LEVELS, **said).fit([["c0", "c1"]] * 5, [0] * 5)
+    Watched(**TWO_LEVELS, **settings).fit([["c0", "c1"]] * 5, [0] * 5)
     assert seen == [looked_at]

@@ -68,7 +68,7 @@ def test_a_warning_as_an_error_stops_a_fit_before_the_first_question(kind: type,
 @pytest.mark.parametrize(
     "input_format", formats_of(MajorityLabelForestClassifier), ids=lambda input_format: input_format.__name__
 )
-def test_the_same_if_the_fit_asks_nothing_before_trees_grow(input_format: InputFormat):
+def test_a_fit_without_queries_before_growth_stops_as_early(input_format: InputFormat):
     model = model_of(MajorityLabelForestClassifier, **SHAPE)
     if input_format is as_part_counts:
         input_format = count_alone

@@ -133,7 +133,7 @@ def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neig
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
-def test_what_is_counted_is_the_half_that_the_bound_comes_from(epsilon):
+def test_the_counted_event_is_the_one_that_gives_the_bound(epsilon):
     pair = first_pair("permute-and-flip", epsilon, 2, "add-remove")
     for _ in range(5):  # the other half happens in half of the releases of table A, so chance must not decide
         *_, (_, look) = attack_leaf(pair, SecretSource(), seconds=np.inf, most=20_000)
@@ -148,7 +148,7 @@ def test_an_attack_without_time_still_looks_once():
     assert [look.trials for look in looks] == [100]
 
 
-def test_a_point_above_the_edge_is_an_arrow_that_says_how_high():
+def test_a_point_above_the_edge_is_an_arrow_with_its_value():
     figure = loss_curves(leaf_curves(10.0, 2, "add-remove"), "smooth-sensitivity", NAMES, np.inf)
     assert "110,132 at lead 0, far above" in all_text(figure)
     assert [t.marker.symbol for t in figure.data if t.mode == "markers"] == ["triangle-up"]
@@ -175,7 +175,7 @@ def test_the_most_telling_pair_can_be_proved(epsilon, neighbors):
     assert np.abs(pair.change.after - pair.change.before).sum() == (1 if neighbors == "add-remove" else 2)
 
 
-def test_bound_chart_says_what_was_claimed_and_what_is_true():
+def test_bound_chart_shows_the_claimed_and_the_true_loss():
     pair = first_pair("smooth-sensitivity", 1.0, 2, "add-remove")
     looks = [LossEstimate(100, (20, 2), 0.1, ((1,),)), LossEstimate(1000, (204, 24), 1.2, ((1,),))]
     text = all_text(bound_chart(looks, pair))

@@ -115,7 +115,7 @@ def test_hostile_names_are_inert_and_nothing_is_loaded():
         assert " ".join(HOSTILE.split()) in read.text
 
 
-def test_what_is_promised():
+def test_promise_of_each_kind_of_guarantee():
     text = Read(render(report())).text
     assert "Pure differential privacy, ε = 1, δ = 0" in text and "2.72 times as likely" in text
     for figure in ("73.2 %", "88.1 %", "23.2 %", "45.1 %", "81.7"):  # membership and value, at priors of 50 and 10 %
@@ -139,12 +139,12 @@ def test_a_person_with_several_rows():
     assert "3 ε = 3" in text and "95.3 %" in text and "73.2 %" not in text
 
 
-def test_a_certificate_that_spends_less_than_it_may_promises_what_it_spends():
+def test_a_certificate_that_spends_less_than_its_budget_promises_the_spent_part():
     text = Read(render(report(certificate=certificate(epsilon=1, loss=0.5)))).text
     assert "ε = 0.5, δ = 0" in text and "62.3 %" in text and "88.1 %" not in text
 
 
-def test_a_forest_that_is_not_certified_says_so_on_top_and_promises_nothing():
+def test_an_uncertified_forest_is_marked_on_top_and_promises_nothing():
     read = Read(render(report(certificate=certificate(reasons=("The noise is seeded.",), loss=math.inf))))
     place = read.text.index("This forest is NOT certified: no limit is proved")
     for later in ("The noise is seeded.", "Curator only.", "What it costs", STANDING_ASSUMPTIONS[0]):
@@ -193,7 +193,7 @@ def test_sentences_differ_by_the_kind_of_guarantee():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("reasons", [(), ("One.", "Two.", "Three.")])
-def test_it_prints_on_one_page_and_asks_for_nothing(reasons, tmp_path):
+def test_the_report_prints_on_one_page_and_loads_nothing(reasons, tmp_path):
     where = "is documented: the width of the column in the record layout of a survey, and the notes that came with it."
     domain = tuple(f"The domain of 'attribute-{i}' {where}" for i in range(8))
     file = tmp_path / "report.html"
@@ -213,7 +213,7 @@ def test_it_prints_on_one_page_and_asks_for_nothing(reasons, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "needed, headroom, first, smallest",
+    "needed, stakes, first, smallest",
     [
         (0.82, Stakes(0.751, 0.84, 0.83, 0.849, 0.01), "8.9 points more than guessing", True),
         (0.82, Stakes(0.751, 0.752, 0.75, 0.849, 0.01), "predicts no better than guessing", True),
@@ -221,11 +221,11 @@ def test_it_prints_on_one_page_and_asks_for_nothing(reasons, tmp_path):
         (0.82, Stakes(0.751, 0.751, 0.83, 0.849, 0.01), "Needed: an accuracy of", True),  # it is noise that helps
     ],
 )
-def test_cost_begins_with_what_there_is_to_lose(needed, headroom, first, smallest):
-    text = Read(render(report(needed_accuracy=needed, headroom=headroom))).text
+def test_the_cost_section_begins_with_the_headroom(needed, stakes, first, smallest):
+    text = Read(render(report(needed_accuracy=needed, stakes=stakes))).text
     cost = text[text.index("What it costs") : text.index("accuracy on held-out rows")]
     assert first in cost and ("smallest ε" in cost) is smallest
-    assert ("no better than guessing" in cost) is headroom.nothing_to_lose
+    assert ("no better than guessing" in cost) is stakes.nothing_to_lose
     if not smallest:
         assert "95 % confidence" not in cost and "0.7" not in cost.split("Needed", 1)[1].split("No ε")[1]
 

@@ -60,7 +60,7 @@ def test_multiples_name_each_value_once():
     assert named(multiples(panels[:1], "trees", SCALE, columns=1), "2 trees").text[0] == "a, 2 trees, ε = 0.01: 70.0 %"
 
 
-def test_the_map_marks_the_best_depths_and_says_the_price():
+def test_the_map_marks_the_best_depths_and_shows_the_price():
     values = np.array([[0.5, 0.6, 0.7, 0.7], [0.4, 0.65, 0.6, 0.85]])
     figure = budget_map(EPSILONS, [3, 9], values, SCALE, epsilon=1.0)
     heat, best, star = figure.data

@@ -126,7 +126,7 @@ def test_overview_of_a_deep_tree_stays_small():
     assert len(all_text(figure)) < 600_000
 
 
-def test_focus_draws_what_fits_and_names_what_it_leaves_out(nodes):
+def test_focus_draws_as_many_nodes_as_fit_and_counts_the_others(nodes):
     figure = plotting.focus_tree(nodes, DOMAIN, path=[0, 2, 4])
     text = all_text(figure)
     assert "flips 20.0 %" in text and "no data" in text

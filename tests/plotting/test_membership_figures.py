@@ -47,7 +47,7 @@ def test_shares_and_intervals_are_drawn_as_they_are():
     assert bottom < 0.5 and top > 0.7311
 
 
-def test_where_the_best_is_the_limit_one_line_says_so():
+def test_where_the_best_attack_is_the_limit_one_line_is_drawn():
     limit = most_success(1.0)
     figure = success_chart(LOOKS, limit=limit, best=limit - 1e-4)
     assert set(levels(figure)) == {0.5, round(limit, 4)}
@@ -129,7 +129,7 @@ def test_names_of_curves_do_not_cover_each_other():
     assert len(heights) == 3 and min(np.diff(heights)) > 0.001
 
 
-def test_what_does_not_hold_is_not_blue():
+def test_a_claim_that_does_not_hold_is_not_blue():
     learning = learned()
     needed = [rows_needed(learning, e, 0.75) for e in (1.0, 0.5)]
     text = all_text(learning_chart(learning, [1.0, 0.5], 0.75, needed, certified=False))

@@ -57,7 +57,7 @@ def test_attacks_are_marked_and_their_names_are_inert():
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("prior", [0.01, 0.1, 0.5, 0.75, 0.995])
-def test_a_hundred_icons_that_never_flatter(game, prior):
+def test_icons_are_rounded_to_the_safe_side(game, prior):
     guesses = game.hundred_guesses(prior)
     assert (
         guesses.without + guesses.more + guesses.wrong == 100 and min(guesses.without, guesses.more, guesses.wrong) >= 0

@@ -45,7 +45,7 @@ def test_replace_one_rests_on_a_public_number_of_rows():
     assert certificate.certified and any("number of rows" in a for a in certificate.assumptions)
 
 
-def test_a_mechanism_that_costs_less_is_certified_for_what_it_costs():
+def test_a_mechanism_that_costs_less_is_certified_at_its_cost():
     certificate = certify(closed_ledger(each="0.25"), mechanism="global-01")
     assert certificate.certified and certificate.true_epsilon == 0.25
 
@@ -57,7 +57,7 @@ def test_any_reason_refuses(reason):
     assert str(certificate).startswith("NOT CERTIFIED.") and reason in str(certificate)
 
 
-def test_sources_speak_for_themselves():
+def test_noise_sources_state_their_reasons():
     assert source_for(None).reasons() == () and isinstance(source_for(None), SecretSource)
     assert "seed" in source_for(3).reasons()[0]
 
@@ -70,7 +70,7 @@ def test_open_ledgers_and_no_budget_are_not_certified():
 
 
 @pytest.mark.parametrize(("nominal", "shown"), [(Fraction(1), "1"), (Fraction(2, 3), "0.666667"), (math.inf, "∞")])
-def test_published_shows_what_it_claims_and_that_nothing_is_proved(nominal, shown):
+def test_as_published_shows_the_claim_and_that_nothing_is_proved(nominal, shown):
     certificate = certify(Ledger(None), mechanism="m", reasons=["r"], nominal_epsilon=nominal)
     assert f"Nominal ε = {shown}; true privacy loss: no finite bound." in str(certificate)
     assert certificate.loss is None
@@ -79,7 +79,7 @@ def test_published_shows_what_it_claims_and_that_nothing_is_proved(nominal, show
 
 
 def test_nothing_finite_is_promised_without_certification():
-    """A file may say what it likes; in memory it cannot be said."""
+    """A file may claim anything; an object in memory cannot."""
     data = certify(closed_ledger(), mechanism="m", reasons=["r"]).to_dict()
     assert Certificate.from_dict({**data, "true_epsilon": 0.3}).true_epsilon == math.inf
     with pytest.raises(ValueError, match="Nothing finite"):
@@ -160,7 +160,7 @@ def closed_gaussian(budget=None, share=1, neighbors="add-remove"):
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_a_gaussian_certificate_says_mu_and_an_epsilon_at_delta(neighbors):
+def test_a_gaussian_certificate_states_mu_and_an_epsilon_at_delta(neighbors):
     ledger = closed_gaussian(neighbors=neighbors)
     certificate = certify(ledger, mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1))
     assert certificate.certified and (certificate.kind, certificate.delta) == ("gaussian", 1e-6)
@@ -175,7 +175,7 @@ def test_a_gaussian_certificate_says_mu_and_an_epsilon_at_delta(neighbors):
     assert certify(ledger, mechanism="m", delta=1e-6).epsilon == ledger.budget.epsilon(1e-6) <= 1
 
 
-def test_what_was_not_spent_lowers_the_epsilon_that_is_proved():
+def test_an_unspent_budget_lowers_the_proved_epsilon():
     certificate = certify(closed_gaussian(share=Fraction(1, 4)), mechanism="m", delta=1e-6, nominal_epsilon=Fraction(1))
     assert certificate.epsilon == 1 and certificate.true_epsilon < 0.55
     assert certificate.privacy_loss.holds(certificate.true_epsilon, 1e-6)

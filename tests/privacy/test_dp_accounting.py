@@ -21,7 +21,7 @@ def event(sigma: float, times: int) -> "dp_accounting.DpEvent":
 
 @pytest.mark.parametrize("sigma, times", [(0.7, 1), (4.0, 1), (20.0, 1), (40.0, 100), (9.5, 7)])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
-def test_delta_is_what_accountants_of_others_say(sigma, times, epsilon):
+def test_delta_equals_that_of_other_accountants(sigma, times, epsilon):
     loss = PrivacyLoss.gaussian(Fraction(1) / Fraction(sigma) ** 2) * times
     ours = float(loss.delta(Fraction(epsilon)))
     grid = PLDAccountant(value_discretization_interval=1e-4).compose(event(sigma, times)).get_delta(epsilon)

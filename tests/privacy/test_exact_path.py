@@ -108,7 +108,7 @@ BUDGETS = [
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
-def test_the_rate_never_exceeds_what_was_paid_for(epsilon, neighbors, rows_changed, passed):
+def test_the_rate_never_exceeds_the_charge(epsilon, neighbors, rows_changed, passed):
     """And is not much less: labels, counts, and a greedy tree's counts."""
     X, y = rows()
     exact = Fraction(str(epsilon)) / rows_changed

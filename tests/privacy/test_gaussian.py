@@ -188,7 +188,7 @@ def forced(k: int, digits: list[int], sign: int) -> list[int]:
 
 
 @pytest.mark.parametrize("k", [0, 1, 7, 30, 150])
-def test_noise_that_nobody_would_live_to_see(k):
+def test_forced_noise_of_negligible_probability(k):
     """exp(-150**2/2) is as possible as it should be: nothing is clipped."""
     for digits, sigma in (([5], Fraction(40)), ([40_000], Fraction(3, 7)), ([9, 8, 30_000], Fraction(LARGEST))):
         x = sum(Fraction(d, 65_536 ** (i + 1)) for i, d in enumerate(digits))

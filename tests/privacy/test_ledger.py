@@ -149,7 +149,7 @@ def test_json_trip_is_exact_and_forged_books_are_refused():
 
 
 @pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), "abc", True, None, [1]])
-def test_what_is_no_budget(bad):
+def test_invalid_budgets_are_refused(bad):
     with pytest.raises(ValueError, match="must be"):
         positive_fraction(bad)
 
@@ -252,7 +252,7 @@ def test_branches_multiply_the_answers_and_not_the_cost(composition, cost):
 # ---------------------------------------------------------------- parts of the table
 
 
-def test_of_disjoint_parts_the_dearest_counts_on_top_of_what_all_rows_paid():
+def test_the_most_expensive_of_disjoint_parts_adds_to_the_charges_on_all_rows():
     ledger = Ledger(2)
     spent = []
     for each, times, part in [

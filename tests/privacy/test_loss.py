@@ -170,7 +170,7 @@ def test_epsilon_is_the_least_that_is_proved(mu_squared, delta):
 
 @exactly
 @given(MU_SQUARED, EPSILON, st.fractions(1, 2))
-def test_every_delta_that_is_computed_holds_as_it_is_written(mu_squared, epsilon, factor):
+def test_every_computed_delta_holds_as_a_decimal(mu_squared, epsilon, factor):
     """As a float and as the decimal that it is shown as."""
     for loss in (PrivacyLoss.gaussian(mu_squared), PrivacyLoss.pure(mu_squared)):
         delta = loss.delta(epsilon * factor)
@@ -205,7 +205,7 @@ def test_the_epsilon_of_a_pure_loss():
     assert loss.holds("1/3", 0) and not loss.holds("0.3333", 0)
 
 
-def test_a_float_is_the_smaller_of_what_it_may_mean():
+def test_a_float_counts_as_the_smaller_of_its_two_readings():
     """0.1 is above 1/10 as a binary number, and 0.3 is below 3/10."""
     assert PrivacyLoss.pure(Fraction(1, 10)).holds(0.1, 0) and not PrivacyLoss.pure(Fraction(0.1)).holds(0.1, 0)
     assert not PrivacyLoss.pure(Fraction(3, 10)).holds(0.3, 0) and PrivacyLoss.pure(Fraction(0.3)).holds(0.3, 0)
@@ -266,13 +266,13 @@ def test_kinds_do_not_mix():
 
 
 @pytest.mark.parametrize("bad", [-1, "-1/2", math.nan, math.inf, None, True, "x"])
-def test_what_is_no_loss(bad):
+def test_invalid_losses_are_refused(bad):
     for build in (PrivacyLoss.pure, PrivacyLoss.gaussian):
         with pytest.raises(ValueError):
             build(bad)
 
 
-def test_what_is_no_composition():
+def test_invalid_compositions_are_refused():
     for times in (-1, 0.5):
         with pytest.raises(ValueError, match="whole number of times"):
             _ = PrivacyLoss.pure(1) * times

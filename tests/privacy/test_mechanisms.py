@@ -206,7 +206,7 @@ def test_continuous_noise_on_many_classes_by_adaptive_integration(counts, negati
         assert p[c] == pytest.approx(sum(parts) + nobody / len(counts), abs=1e-9)
 
 
-def test_continuous_noise_and_a_third_class_far_below_is_that_of_two():
+def test_a_third_class_far_below_does_not_change_the_law_of_two():
     for negative, third in (("clamp", 0), ("paper", 4_000)):
         two = continuous_argmax_pmf([(9_000, 8_990), (8_990, 9_003)], 20, negative)
         three = continuous_argmax_pmf([(9_000, 8_990, third), (8_990, 9_003, third)], 20, negative)

@@ -209,7 +209,7 @@ def test_reasons():
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.fractions(Fraction(1, 1000), 100), st.integers(1, 1000), st.sampled_from(["add-remove", "replace-one"]))
 def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbors):
-    """What is said of ideal numbers says so, and is not below the sum of what the leaves lose."""
+    """The figure for ideal numbers is marked as such, and is not below the sum of what the leaves lose."""
     why = judged("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
     ideal = re.fullmatch(
         r"In ideal real numbers the loss would be at most ([^,;]*)(, not ε = \S+)?; for the floating point that is "

@@ -36,7 +36,7 @@ def test_a_float_as_text_is_not_below_its_shortest_decimal(x, digits):
 
 @exactly
 @given(st.integers(1, 10**6), st.integers(0, 8))
-def test_what_was_typed_is_shown_as_it_was_typed(n, places):
+def test_a_typed_number_is_shown_as_typed(n, places):
     """Six digits are kept as they are, whether they come as a float, text or a fraction."""
     typed = Fraction(n, 10**places)
     if n < 10**6 and typed >= 10**-4:

@@ -18,7 +18,7 @@ from tests.privacy.test_samplers import FixedWords, noise_p_value, p_value
 JIT = not numba.config.DISABLE_JIT
 
 
-def test_a_noisy_table_has_noise_of_its_sensitivity_over_what_one_answer_costs():
+def test_the_noise_scale_of_a_noisy_table_is_sensitivity_over_the_price_of_one_answer():
     """Laplace noise of scale sensitivity / ε, whoever draws; twelve comparisons of fixed or seeded draws at 1e-7."""
     n = 20_000 if JIT else 1_500
     table = np.tile([[0, 5, 1_000_000]], (n, 1))
@@ -36,7 +36,7 @@ def test_a_noisy_table_has_noise_of_its_sensitivity_over_what_one_answer_costs()
     assert small.min() < 0  # clamped nowhere
 
 
-def test_a_noisy_table_loses_what_was_paid_for():
+def test_a_noisy_table_loses_the_charged_amount():
     """Whatever a row of that sensitivity does to the cells together, the scale used pays for it, rounding included."""
     for sensitivity in (1, 3, 1_024):
         for each in (Fraction(1, 3), Fraction(10**9 + 7, 10**10), Fraction(12)):
@@ -91,6 +91,6 @@ def test_rows_are_shared_out_afresh_for_every_key():
     assert abs(np.corrcoef(noise, draws[0])[0, 1]) < 5.5 / np.sqrt(n)  # and no noise follows from it
 
 
-def test_a_release_shares_out_afresh_whatever_the_key():
+def test_each_release_draws_the_trees_of_rows_anew():
     one, other = (assign_rows(2_000, 7, SecretSource(), key=3) for _ in range(2))
     assert (one != other).any() and p_value(np.bincount(one, minlength=7), np.full(7, 1 / 7)) > 1e-8

@@ -117,7 +117,7 @@ def test_the_most_candidates_with_one_clear_winner():
     np.testing.assert_array_equal(chosen, np.arange(8) * (n // 8))
 
 
-def test_what_is_refused():
+def test_invalid_questions_are_refused():
     scores = np.zeros((2, 3), np.int64)
     with pytest.raises(ValueError, match="every node needs a candidate"):
         draw_choices(scores, np.array([[1, 1, 1], [0, 0, 0]], bool), Fraction(1, 8), FixedWords())
@@ -345,7 +345,7 @@ def random_neighbors(criterion: str, trials: int, seed: int):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_two_nodes_of_a_level_lose_what_was_paid_for(criterion):
+def test_two_nodes_of_a_level_lose_the_charged_amount(criterion):
     """20,000 random pairs of tables a criterion, whole weights, two nodes, some candidates decided already.
 
     One row less costs epsilon_each in all nodes together; another row instead, in whichever node, twice that.

@@ -51,7 +51,7 @@ def test_success_is_that_of_the_best_threshold_for_each_prior(mu, prior, questio
 
 
 @pytest.mark.parametrize("mu", MU)
-def test_the_curve_says_no_less_than_each_of_its_epsilons(mu):
+def test_the_curve_allows_no_more_hits_than_each_of_its_epsilons(mu):
     rate = np.linspace(0, 1, 101)
     for delta in (1e-3, 1e-6, 1e-9):
         guarantee = gaussian(mu, delta)
@@ -61,7 +61,7 @@ def test_the_curve_says_no_less_than_each_of_its_epsilons(mu):
     assert game.hits(0.0) == 0 and game.hits(1.0) == 1
 
 
-def test_a_belief_moves_further_than_it_says_at_most_as_often_as_it_says():
+def test_a_belief_exceeds_its_bound_at_most_at_the_failure_rate():
     """On the worst pair of laws; the share of releases beyond the bound is exact."""
     game, failure = DistinguishingGame(gaussian(0.5)), 1e-4
     weaker = DistinguishingGame(Guarantee(game.guarantee.epsilon, 1e-6))
@@ -84,7 +84,7 @@ def test_a_group_is_a_gaussian_of_several_mu(question, rows, steps):
         assert both.delta < DistinguishingGame(Guarantee(guarantee.epsilon, 1e-6), question, rows).grouped.delta
 
 
-def test_only_what_follows_from_mu_is_guaranteed():
+def test_the_guarantee_is_that_of_mu():
     loss = mu_for(1, 1e-6)
     assert Guarantee(1, 1e-6, mu_squared=loss.mu_squared).kind == "approximate"
     for epsilon, delta in ((0.999, 1e-6), (1, 9e-7)):

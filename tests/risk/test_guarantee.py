@@ -9,12 +9,12 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee, guarantee_of
 
 
-def test_which_questions_it_speaks_about():
+def test_questions_of_a_guarantee():
     assert Guarantee(1.0).questions == ("membership", "value")
     assert Guarantee(1.0, 0, "replace-one").questions == ("value",)
 
 
-def test_what_is_refused():
+def test_invalid_guarantees_are_refused():
     for wrong in (
         {"epsilon": -1.0},
         {"epsilon": math.nan},
@@ -27,7 +27,7 @@ def test_what_is_refused():
         Guarantee(1.0, 0, "bounded")
 
 
-def test_only_what_is_certified_is_guaranteed():
+def test_only_certified_forests_have_a_guarantee():
     ledger = Ledger(1, "replace-one")
     ledger.charge("labels", "permute-and-flip", 1, "1/4", 1, "parallel")
     ledger.close()

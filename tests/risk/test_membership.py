@@ -40,7 +40,7 @@ from dpforest.risk.success_rate import (
     variation,
 )
 from dpforest.tables.domain import Domain, Feature
-from dpforest.tables.rows import Rows
+from dpforest.tables.rows import EncodedTable
 from dpforest.trees import routing
 from tests.conftest import some
 
@@ -161,7 +161,7 @@ def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
 
 @pytest.mark.parametrize("n_trees", [1, 2, 5, 12])
 def test_many_noisy_counts_against_the_binomial_law(n_trees):
-    # Each tree says yes with odds e^κ : 1, κ = ε / trees; the majority of them is the best guess.
+    # Each tree votes yes with odds e^κ : 1, κ = ε / trees; the majority of them is the best guess.
     forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2, **PUBLIC)
     yes, k = most_success(2.0 / n_trees), np.arange(n_trees + 1)
     exact = np.maximum(binom.pmf(k, n_trees, yes), binom.pmf(k, n_trees, 1 - yes)).sum() / 2
@@ -196,7 +196,7 @@ def test_replace_one_compares_two_labels_at_half_the_rate():
     assert best_success(record) == pytest.approx(0.5 + (1 - math.exp(-0.5)) / 2)
 
 
-def test_a_row_dropped_by_blocks_tells_nothing():
+def test_a_row_dropped_by_blocks_cannot_be_detected():
     settings = {"epsilon": 3.0, "max_depth": 0, "mode": "as_published"}
     forest = MajorityLabelForestClassifier(n_estimators=4, **settings)
     # 7 rows in 4 blocks of one: 3 of 7 times the record is in none; else it is alone in its block
@@ -222,7 +222,7 @@ CASES = {
 
 @pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("name", CASES)
-def test_guesses_are_right_as_often_as_the_formula_says(name, neighbors):
+def test_guesses_are_right_as_often_as_in_the_formula(name, neighbors):
     record = record_of(CASES[name].set_params(neighbors=neighbors), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
     look = played(record)
     # the formula itself is good to 0.003
@@ -311,7 +311,7 @@ def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbors, setting
     """Its trees with the same seeds, and at its leaves the rate of what is left of ε when they are asked."""
     domain, codes, labels = small_table(1_200)
     forest = kind(epsilon=0.5, neighbors=neighbors, structure_seed=3, random_state=8, **settings)
-    fitted = forest.refitter(domain, Rows(codes, labels, np.arange(1_200), 1_200))()
+    fitted = forest.refitter(domain, EncodedTable(codes, labels, np.arange(1_200), 1_200))()
     table = count_in_leaves(forest, domain, codes, labels, seed=8)
     for part in ("kind", "feature", "threshold", "first_child", "tree_start"):
         np.testing.assert_array_equal(getattr(table.trees, part), getattr(fitted.trees, part))
@@ -354,7 +354,7 @@ def test_an_attack_repeats_itself_with_its_seed():
 
 
 @pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(), FriedmanSchusterClassifier()])
-def test_what_is_refused(forest):
+def test_invalid_records_are_refused(forest):
     table = small_table()
     with pytest.raises(ValueError, match="row=40 is not a row"):
         list(attack_record(forest, *table, 40))

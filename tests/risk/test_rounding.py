@@ -5,7 +5,7 @@ import numpy as np
 from dpforest.risk.rounding import percent_down, percent_up
 
 
-def test_rounding_never_flatters():
+def test_rounding_goes_to_the_safe_side():
     for share in np.r_[np.linspace(0, 1, 4001), 1 - np.geomspace(1e-9, 0.01, 200), np.geomspace(1e-9, 0.01, 200)]:
         up, down = percent_up(share), percent_down(share)
         assert up == "practically 100 %" or float(up[:-2]) >= 100 * share - 1e-7

@@ -124,7 +124,7 @@ def test_the_geometric_mechanism_attains_the_bounds_over_several_steps(n_steps, 
             assert game.posterior(prior)[1] == pytest.approx(high)
 
 
-def test_the_posterior_with_delta_fails_as_often_as_it_says_and_no_less():
+def test_the_posterior_with_delta_fails_exactly_at_its_failure_rate():
     epsilon, delta, failure = 1.0, 0.01, 0.04
     t = epsilon - math.log(1 - delta / failure)
     p = np.array([failure, 1 - failure])  # on the first output the odds reach the bound, with all of δ used up

@@ -30,7 +30,7 @@ from dpforest.simulation.splits import Split, split_table
 from dpforest.simulation.sweep import KEYS, curve, one_repeat, splits, summary, surface
 from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.out_of_domain import OutOfDomainWarning
-from dpforest.tables.rows import Rows
+from dpforest.tables.rows import EncodedTable
 from dpforest.trees.released_scale import scale_histograms
 from tests.conftest import some
 from tests.simulation.curves import figures
@@ -53,10 +53,10 @@ FORESTS = {
 }
 
 
-def rows_of(split: Split) -> Rows:
+def rows_of(split: Split) -> EncodedTable:
     """The rows to fit on, read already."""
     n = len(split.y_train)
-    return Rows(split.X_train, split.y_train, np.arange(n), n)
+    return EncodedTable(split.X_train, split.y_train, np.arange(n), n)
 
 
 TWO, MANY = load_dataset("mushroom"), load_dataset("zoo")

@@ -1,4 +1,4 @@
-"""Tables from a folder of one's own, as the bundled ones come, and how the reproductions look for them."""
+"""Tables from a user's folder, in the format of the bundled ones, and how the reproductions look for them."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def test_a_table_of_a_folder_is_read_as_a_bundled_one(folder):
         load_dataset("our zoo", folder=folder / "elsewhere")
 
 
-def test_what_is_bundled_comes_first_and_what_is_nowhere_is_left_out(folder):
+def test_bundled_tables_come_first_and_missing_tables_are_left_out(folder):
     assert load("zoo", folder).title == load_dataset("zoo").title
     assert load("our zoo", folder) is not None
     assert load("our zoo", None) is None and load("banknote", folder) is None
@@ -37,8 +37,8 @@ def test_what_is_bundled_comes_first_and_what_is_nowhere_is_left_out(folder):
 
 def test_rank_tests():
     """The first method is first on all five tables."""
-    found = ranks({"a": [0.9, 0.8, 0.7, 0.95, 0.9], "b": [0.8, 0.7, 0.6, 0.9, 0.8], "c": [0.7, 0.75, 0.6, 0.8, 0.7]})
-    assert found.mean_ranks == (1.0, 2.3, 2.7) and found.n_tables == 5
-    assert found.wilcoxon == {"b": pytest.approx(2 / 2**5), "c": pytest.approx(2 / 2**5)}  # all signs alike
+    result = ranks({"a": [0.9, 0.8, 0.7, 0.95, 0.9], "b": [0.8, 0.7, 0.6, 0.9, 0.8], "c": [0.7, 0.75, 0.6, 0.8, 0.7]})
+    assert result.mean_ranks == (1.0, 2.3, 2.7) and result.n_tables == 5
+    assert result.wilcoxon == {"b": pytest.approx(2 / 2**5), "c": pytest.approx(2 / 2**5)}  # all signs alike
     with pytest.raises(ValueError, match="three methods"):
         ranks({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, 3.0]})

@@ -46,8 +46,8 @@ def in_parts(path: Path, domain: Domain, rows: int) -> tuple[np.ndarray, np.ndar
 
 
 def assert_same(path: Path, domain: Domain, rows: int = 3) -> None:
-    for found, expected in zip(in_parts(path, domain, rows), at_once(path, domain), strict=True):
-        assert np.array_equal(found, expected)
+    for actual, expected in zip(in_parts(path, domain, rows), at_once(path, domain), strict=True):
+        assert np.array_equal(actual, expected)
 
 
 def write(folder: Path, words: str, encoding: str = "utf-8") -> Path:
@@ -109,7 +109,7 @@ CELLS = st.text(st.sampled_from('a1"\n;, é\r'), max_size=6)
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=2, max_size=12), st.sampled_from([200, 2**24]), st.integers(1, 5))
-def test_whatever_is_in_quotes(tmp_path_factory, rows, block, at_most):
+def test_any_text_in_quotes_is_one_cell(tmp_path_factory, rows, block, at_most):
     words = io.StringIO()
     csv.writer(words).writerows([["size", "city", "ill"], *([*cells, "yes"] for cells in rows)])
     path = tmp_path_factory.mktemp("csv") / "table.csv"
@@ -153,7 +153,7 @@ def test_broken_files_are_refused_with_the_line(words, message, tmp_path, monkey
         list(read_chunks(write(tmp_path, words), domain()))
 
 
-def test_what_is_no_table_is_refused_at_once(tmp_path):
+def test_invalid_files_are_refused_at_once(tmp_path):
     with pytest.raises(TableError, match="cannot be read"):
         read_chunks(tmp_path / "nothing.csv", domain())
     for start, message in ((b"PK\x03\x04", "Excel"), (b"\x1f\x8b\x08", "gzip"), (b"PAR1 and no more", "Parquet")):
@@ -181,7 +181,7 @@ def test_rows_of_a_class_that_is_not_listed_are_left_out(tmp_path):
 
 @pytest.mark.parametrize("block", [64, 1_000, 2**20])
 def test_ragged_rows_are_rows_without_a_known_cell(block, tmp_path, monkeypatch):
-    """They are told to the curator, stand where they stood, and change no other row."""
+    """The curator gets a warning; they keep their place and change no other row."""
     monkeypatch.setattr(chunked_csv, "_BLOCK_BYTES", block)
     words = "size,city,ill\n" + "".join(
         "1,no\n" if i % 7 == 3 else f'{i % 9},"U\nlm",no\n\n' if i % 5 else "1,Ulm,no,9\n" for i in range(100)
@@ -193,7 +193,7 @@ def test_ragged_rows_are_rows_without_a_known_cell(block, tmp_path, monkeypatch)
     pd.testing.assert_frame_equal(X.assign(ill=y), read_table(words.encode(), domain()))
 
 
-def test_a_forest_of_a_csv_file_is_that_of_the_table(tmp_path):
+def test_a_forest_of_a_csv_file_equals_that_of_the_table(tmp_path):
     data, path = load_dataset("hepatitis"), tmp_path / "table.csv"
     data.table.to_csv(path, index=False)
     forest = MajorityLabelForestClassifier(domain=data.domain, random_state=1)
@@ -236,7 +236,7 @@ def test_parquet_numbers_of_every_type(cells, tmp_path):
     assert labels.tolist() == [0, 1, 0]
 
 
-def test_parquet_booleans_and_columns_of_nothing(tmp_path):
+def test_parquet_booleans_and_empty_columns(tmp_path):
     flag = Feature("flag", "categorical", categories=("False", "True"), missing="category", **NOTE)
     schema = Domain((SIZE, CITY, flag), (False, True), "ill", "documented", "made up")
     flags = pa.array([True, None, False])

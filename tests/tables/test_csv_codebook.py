@@ -15,15 +15,15 @@ def book(text: str):
 
 def test_a_codebook_as_somebody_writes_it():
     """Semicolons and decimal commas, columns in another order, an unknown one, empty cells and lines."""
-    found = book(
+    codebook = book(
         "Name;Source;Low;High;Kind;Categories;Whole;Missing;Unit\n"
         "age;the law on voting;0;120;numeric;;yes;none expected;years\n"
         ";;;;;;;;\n"
         'city;;;;categorical;"Bonn; ""Köln; Deutz""";;own value;\n'
         "size;;0,5;2.5;;;;;m\n"
     )
-    assert not found.mistakes and found.unread == ("unit",)
-    age, city, size = found.entries
+    assert not codebook.mistakes and codebook.unread == ("unit",)
+    age, city, size = codebook.entries
     assert (age.kind, age.low, age.high, age.whole, age.missing) == ("numeric", 0, 120, True, "refuse")
     assert age.sources == dict.fromkeys((VALUES, TYPE, MISSING), ("asserted", "the law on voting"))
     assert (city.categories, city.missing, city.sources) == (("Bonn", "Köln; Deutz"), "category", {})
@@ -49,14 +49,18 @@ def test_a_codebook_as_somebody_writes_it():
     ],
 )
 def test_a_mistake_names_its_line_and_column(line, says):
-    found = book(f"name,kind,low,high,categories,source\nsize,numeric,0,9,,\n{line}\n")
-    assert len(found.mistakes) == 1, found.mistakes
-    assert found.mistakes[0].startswith("Line 3") and says in found.mistakes[0] and found.mistakes[0].endswith(".")
+    codebook = book(f"name,kind,low,high,categories,source\nsize,numeric,0,9,,\n{line}\n")
+    assert len(codebook.mistakes) == 1, codebook.mistakes
+    assert (
+        codebook.mistakes[0].startswith("Line 3")
+        and says in codebook.mistakes[0]
+        and codebook.mistakes[0].endswith(".")
+    )
 
 
 def test_thousands_or_decimals_are_not_guessed():
-    (said,) = book("name;low;high\nload;0;1,234\n").mistakes
-    assert said == "Line 2, column 'high': '1,234' may be 1234 or 1.234; write which."
+    (message,) = book("name;low;high\nload;0;1,234\n").mistakes
+    assert message == "Line 2, column 'high': '1,234' may be 1234 or 1.234; write which."
 
 
 @pytest.mark.parametrize(
@@ -70,6 +74,6 @@ def test_thousands_or_decimals_are_not_guessed():
         ("PK\x03\x04", "Excel"),
     ],
 )
-def test_what_is_no_codebook_is_refused(text, says):
+def test_invalid_codebooks_are_refused(text, says):
     with pytest.raises(TableError, match=re.escape(says)):
         book(text)

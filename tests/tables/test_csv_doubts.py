@@ -5,9 +5,9 @@ import pytest
 from dpforest.tables.csv_table import label_candidates, passed_over, read_csv
 
 
-def notes(*cells: str, name: str = "x", mark: str = ";", beside: str = "") -> list[str]:
-    """What is said of this column, 40 rows of it in turn, beside another column and a label."""
-    other = beside or "7"
+def notes(*cells: str, name: str = "x", mark: str = ";", other_cell: str = "") -> list[str]:
+    """Notes on a column of 40 rows, which repeats these cells, next to another column and a label."""
+    other = other_cell or "7"
     rows = [f'"{cells[i % len(cells)]}"{mark}"{other}"{mark}{"ab"[i % 2]}' for i in range(40)]
     csv = read_csv(f"{name}{mark}n{mark}kind\n".encode() + "\n".join(rows).encode())
     return [note for note in csv.notes if f"'{name}'" in note and " is read as " in note and "as missing" not in note]
@@ -24,9 +24,9 @@ def notes(*cells: str, name: str = "x", mark: str = ";", beside: str = "") -> li
         (("1,5", "2.5", "3"), "some cells have a decimal point and some a decimal comma"),
     ],
 )
-def test_numbers_that_are_read_as_text_are_said(cells, says):
-    (said,) = notes(*cells, name="price")
-    assert said.startswith("'price' is read as text: ") and says in said and said.endswith(" to have numbers.")
+def test_numbers_that_are_read_as_text_get_a_note(cells, says):
+    (note,) = notes(*cells, name="price")
+    assert note.startswith("'price' is read as text: ") and says in note and note.endswith(" to have numbers.")
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_no_false_alarm_about_texts(cells):
         (("1,234", "12,500", "900"), ",", "a cell such as 1,234 is read as 1234, with a comma between thousands"),
     ],
 )
-def test_what_may_be_thousands_or_decimals_is_said(cells, mark, says):
-    (said,) = notes(*cells, mark=mark)
-    assert said.startswith("In 'x' ") and says in said and " is meant, " in said and said.endswith("the file.")
+def test_cells_that_may_be_thousands_or_decimals_get_a_note(cells, mark, says):
+    (note,) = notes(*cells, mark=mark)
+    assert note.startswith("In 'x' ") and says in note and " is meant, " in note and note.endswith("the file.")
 
 
 @pytest.mark.parametrize(
-    ("cells", "mark", "beside"),
+    ("cells", "mark", "other_cell"),
     [
         (("0.125", "0.250", "1.375"), ",", ""),  # thousands do not begin with 0
         (("1.234", "2.5"), ",", ""),
@@ -74,8 +74,8 @@ def test_what_may_be_thousands_or_decimals_is_said(cells, mark, says):
         (("1234", "2345"), ",", ""),
     ],
 )
-def test_no_false_alarm_about_thousands(cells, mark, beside):
-    assert notes(*cells, mark=mark, beside=beside) == []
+def test_no_false_alarm_about_thousands(cells, mark, other_cell):
+    assert notes(*cells, mark=mark, other_cell=other_cell) == []
 
 
 def table(last: str, *cells: str) -> bytes:
@@ -85,16 +85,16 @@ def table(last: str, *cells: str) -> bytes:
     )
 
 
-def test_why_the_last_column_is_no_label_is_said():
+def test_a_last_column_that_cannot_be_the_label_gets_a_reason():
     prices = [str(i * i) for i in range(80)]
     csv = read_csv(table("price", *prices))
-    (said,) = passed_over(csv)
-    assert said.startswith("'price' has 80 different values, and a label has at most 50; put them into classes")
+    (reason,) = passed_over(csv)
+    assert reason.startswith("'price' has 80 different values, and a label has at most 50; put them into classes")
     assert "price" not in label_candidates(csv)
-    (said,) = passed_over(read_csv(table("price", "1.5", "2.5")))
-    assert said.startswith("'price' has numbers that are not whole")
-    (said,) = passed_over(read_csv(table("when", "2020-01-02", "2021-03-04")))
-    assert "dates or times" in said
+    (reason,) = passed_over(read_csv(table("price", "1.5", "2.5")))
+    assert reason.startswith("'price' has numbers that are not whole")
+    (reason,) = passed_over(read_csv(table("when", "2020-01-02", "2021-03-04")))
+    assert "dates or times" in reason
     assert passed_over(read_csv(table("ill", "yes", "no"))) == []
     named = read_csv(table("ill", "yes", "no").replace(b"size", b"target").replace(b"0,a", b"0.5,a"))
     assert [s.split(" has ")[0] for s in passed_over(named)] == ["'target'"], "a telling name is missed, too"

@@ -44,9 +44,9 @@ def test_a_format_is_exact_as_json(written):
     entry = json.loads(json.dumps(written.to_dict()))
     assert CsvFormat.from_dict(entry) == written
     forest_schema.check({**domain("").to_dict(), "reading": entry}, "domain")
-    own = domain(written)
-    assert Domain.from_dict(json.loads(json.dumps(own.to_dict()))) == own
-    assert own.to_dict()["reading"] == entry and own.csv_format == written
+    schema = domain(written)
+    assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+    assert schema.to_dict()["reading"] == entry and schema.csv_format == written
 
 
 @EXACTLY
@@ -66,9 +66,9 @@ def test_the_sentence_of_an_earlier_version_is_read_as_the_format(written, befor
 @EXACTLY
 @given(TEXTS)
 def test_other_words_stay_words(words):
-    own = domain(words)
-    assert own.reading == own.to_dict()["reading"] == words
-    assert own.csv_format == CsvFormat()
+    schema = domain(words)
+    assert schema.reading == schema.to_dict()["reading"] == words
+    assert schema.csv_format == CsvFormat()
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_other_words_stay_words(words):
         "the file is UTF-8 text with ';' between columns and decimal commas (points in " + "[" * 9_000,
     ],
 )
-def test_a_sentence_that_breaks_off_is_no_format_and_nothing_is_guessed(words):
-    own = domain(words)
-    assert own.reading == words
+def test_an_incomplete_sentence_is_not_read_as_a_format(words):
+    schema = domain(words)
+    assert schema.reading == words
     with pytest.raises(DomainError):
-        _ = own.csv_format
+        _ = schema.csv_format
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_sentence_that_breaks_off_is_no_format_and_nothing_is_guessed(words):
         {"point_columns": [1]},
     ],
 )
-def test_what_is_no_format_is_refused(wrong):
+def test_invalid_formats_are_refused(wrong):
     with pytest.raises(DomainError, match=re.escape(f"not {next(iter(wrong.values()))!r}.")):
         CsvFormat(**wrong)
 
@@ -122,11 +122,13 @@ class TestReleasedFiles:
 
     def forest(self) -> ReleasedForest:
         csv = read_csv(self.ROWS.encode("utf-16"))
-        own = suggest_domain(csv, "ill")
-        own = assert_parts(own, read_parts(own), "our own export")
-        rows = csv.read_with(own)
+        schema = suggest_domain(csv, "ill")
+        schema = assert_parts(schema, read_parts(schema), "our own export")
+        rows = csv.read_with(schema)
         return (
-            MajorityLabelForestClassifier(n_estimators=2, domain=own, random_state=1).fit(rows, rows["ill"]).released_
+            MajorityLabelForestClassifier(n_estimators=2, domain=schema, random_state=1)
+            .fit(rows, rows["ill"])
+            .released_
         )
 
     def test_the_format_is_an_object_in_a_file_and_comes_back(self):

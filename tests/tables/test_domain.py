@@ -45,7 +45,7 @@ class TestNumericCodes:
         assert domain(AGE).encode(np.array([[value]], dtype=float))[0, 0] == code == AGE.code(value)
 
     @pytest.mark.parametrize(("value", "code"), [(np.nan, 0), (0, 5957), (-3, 5957), (50, 5957 + 29789), (100, 65535)])
-    def test_missing_has_a_strip_of_its_own_below_the_range(self, value, code):
+    def test_missing_cells_get_a_separate_strip_below_the_range(self, value, code):
         assert MISSING_STRIP == 5957
         assert domain(replace(AGE, missing="category")).encode(np.array([[value]]))[0, 0] == code
 
@@ -66,7 +66,7 @@ class TestNumericCodes:
         assert domain(feature).encode(x[:, None]).ravel().tolist() == [naive(feature, v) for v in x.tolist()]
 
     @pytest.mark.parametrize("missing", ["refuse", "category"])
-    def test_a_threshold_means_what_it_shows(self, missing):
+    def test_a_shown_threshold_splits_like_the_code(self, missing):
         """code > t says the same as x >= threshold_value(t)."""
         feature = Feature("x", "numeric", -3.0, 11.5, missing=missing, scale="linear")
         rng = np.random.default_rng(2)
@@ -221,7 +221,7 @@ class TestCellByCell:
         + [("1,0", 2), ("true story", 2), ("\ud800", 2), (np.nan, 2)],
     )
     @pytest.mark.parametrize("ordinary", [1, "1", 1.0])
-    def test_a_cell_says_the_same_beside_all_others(self, stranger, code, ordinary):
+    def test_a_cell_is_read_alike_among_all_others(self, stranger, code, ordinary):
         cells = objects(stranger, ordinary, ordinary)
         for X in (pd.DataFrame({"c": pd.Series(cells, dtype=object)}), cells[:, None], [[cell] for cell in cells]):
             assert self.ONE.encode(X).ravel().tolist() == [code, 0, 0]
@@ -262,16 +262,16 @@ class TestCellByCell:
     @pytest.mark.parametrize(
         "stranger", ["old", "1_0", "nan", "", b"x", 1j, pd.Timedelta(1), np.timedelta64(1, "D"), "٣"]
     )
-    def test_what_is_no_number_is_refused(self, stranger):
+    def test_cells_without_a_number_are_refused(self, stranger):
         with pytest.raises(DomainError, match="1 cell without a number"):
             domain(AGE).encode(objects(1, stranger)[:, None])
 
     @pytest.mark.parametrize("huge", [10**400, -(10**400), "1e999", Decimal("-1e999")])
-    def test_what_is_no_float_is_infinite(self, huge):
+    def test_numbers_beyond_all_floats_are_infinite(self, huge):
         with pytest.raises(DomainError, match="contains infinity"):
             domain(AGE).encode(objects(1, huge)[:, None])
 
-    def test_odd_classes_beside_whole_labels(self):
+    def test_odd_classes_among_whole_labels(self):
         assert domain(AGE, classes=("²", "--5", "1")).encode_labels(np.array([1, 1])).tolist() == [2, 2]
 
 
@@ -408,7 +408,7 @@ class TestSchema:
         with pytest.raises(DomainError, match=message):
             Domain(features, **kwargs)
 
-    def test_what_was_read_from_the_data_is_a_leak(self):
+    def test_bounds_from_the_data_are_a_leak(self):
         schema = Domain(
             (replace(AGE, source="data"), replace(CITY, source="data", source_note="the values that occur"))
         )
@@ -473,7 +473,7 @@ class TestSchema:
         assert schema.features[2].missing == "category"
         assert schema.features[2].low < schema.features[2].high
 
-    def test_report_counts_what_does_not_fit(self):
+    def test_report_counts_cells_outside_the_domain(self):
         X = pd.DataFrame({"age": [-1, 0, 100, 101, 150, None], "city": ["Bonn", "Rom", None, None, "Ulm", "Ulm"]})
         report = domain(replace(AGE, missing="category"), CITY).report(X)
         assert report.loc["age"].to_dict() == {"clipped": 3, "unlisted": 0, "missing": 1}
@@ -569,7 +569,7 @@ def test_a_catalog_cannot_call_something_documented_without_saying_where():
     "entry",
     [None, [], "", {}, {"features": 3}, {"features": [None]}, {"features": [{}]}, {"features": []}, {"x": 1}],
 )
-def test_what_is_no_domain_is_refused_with_a_sentence(entry):
+def test_invalid_domains_are_refused_with_a_message(entry):
     whole = Domain((Feature("a", "numeric", 0, 1),), ("x", "y")).to_dict()
     assert Domain.from_dict(whole).to_dict() == whole
     with pytest.raises(DomainError):

@@ -68,13 +68,13 @@ def fields(part, path: str = "") -> dict[str, object]:
     below = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else None
     if below is None:
         return {path: part}
-    return {k: v for name, own in below for k, v in fields(own, f"{path}/{name}" if path else str(name)).items()}
+    return {k: v for name, child in below for k, v in fields(child, f"{path}/{name}" if path else str(name)).items()}
 
 
 def origin(path: str) -> str:
-    found = [where for pattern, where in ORIGINS.items() if re.fullmatch(pattern, path)]
-    assert len(found) == 1, f"nobody says where {path!r} comes from" if not found else f"{path!r} is listed twice"
-    return found[0]
+    places = [where for pattern, where in ORIGINS.items() if re.fullmatch(pattern, path)]
+    assert len(places) == 1, f"nobody says where {path!r} comes from" if not places else f"{path!r} is listed twice"
+    return places[0]
 
 
 def released(model, X, y) -> dict:
@@ -88,34 +88,34 @@ def without_secrets(model, data) -> tuple:
 
 
 @pytest.mark.parametrize("scale_share", ["auto", "public"])
-@pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda own: type(own).__name__)
+@pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("name", ["adult", "nursery", "pendigits"])
 def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
     """What is not paid for is what a table without any row gives as well; every part of the schema has a source."""
     data = load_dataset(name)
-    said = {"size": len(data.X), "scale_share": scale_share}
-    model = clone(model).set_params(domain=data.domain, **said)
+    settings = {"size": len(data.X), "scale_share": scale_share}
+    model = clone(model).set_params(domain=data.domain, **settings)
     content, nobody = released(model, data.X, data.y), released(model, *without_secrets(model, data))
-    found = fields(content)
+    released_fields = fields(content)
     of_nobody = fields(nobody)
     assert ("scale" in content) == (scale_share == "auto" and name != "nursery")
     looks = isinstance(model, DataDependentClassifier) or "scale" in content
-    for path, value in found.items():
+    for path, value in released_fields.items():
         where = origin(path)
         if where.endswith("_source") or where == "source":
-            assert source_of(found, path, where) in ("documented", "asserted"), path
+            assert source_of(released_fields, path, where) in ("documented", "asserted"), path
         if where == PAID or (where == STRUCTURE and looks):
             continue
         if path == "about/n_rows":
-            assert value == len(data.X)  # as it was said
+            assert value == len(data.X)  # as given
         assert of_nobody[path] == value, f"{path} differs although nobody paid for it"
-    assert set(found) == set(of_nobody)
-    assert sum(origin(path) == PAID for path in found) == (4 if "scale" in content else 2)
+    assert set(released_fields) == set(of_nobody)
+    assert sum(origin(path) == PAID for path in released_fields) == (4 if "scale" in content else 2)
     assert content["ledger"]["entries"]
 
 
-@pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda own: type(own).__name__)
-def test_a_number_of_rows_that_nobody_said_was_paid_for(model):
+@pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda model: type(model).__name__)
+def test_a_number_of_rows_that_is_not_given_was_paid_for(model):
     data = load_dataset("adult")
     content = released(clone(model).set_params(domain=data.domain), data.X, data.y)
     assert {origin(path) for path in fields(content)}  # each has one
@@ -127,11 +127,11 @@ def test_a_number_of_rows_that_nobody_said_was_paid_for(model):
         assert abs(content["about"]["n_rows"] - len(data.X)) < 1_000
 
 
-def source_of(found: dict[str, object], path: str, where: str) -> object:
+def source_of(released_fields: dict[str, object], path: str, where: str) -> object:
     """The source of a part of the schema."""
     if path.startswith("domain/features/"):
         feature = "/".join(path.split("/")[:3])
-        return found[f"{feature}/{where}"] or found[f"{feature}/source"]
-    if path == "domain/reading" and not found[path]:
+        return released_fields[f"{feature}/{where}"] or released_fields[f"{feature}/source"]
+    if path == "domain/reading" and not released_fields[path]:
         return "asserted"  # it states nothing
-    return found[f"domain/{where}"]
+    return released_fields[f"domain/{where}"]

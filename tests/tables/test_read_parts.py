@@ -19,9 +19,9 @@ SOURCE = st.sampled_from(["data", "asserted", "documented"])
 def domains(draw) -> Domain:
     features = []
     for name in "abc":
-        own, of_type, of_missing = draw(SOURCE), draw(st.sampled_from(["", "data", "asserted"])), draw(SOURCE)
+        of_values, of_type, of_missing = draw(SOURCE), draw(st.sampled_from(["", "data", "asserted"])), draw(SOURCE)
         given_sources = {
-            "source": own,
+            "source": of_values,
             "source_note": "the manual",
             "type_source": of_type,
             "type_note": "the other manual",
@@ -58,7 +58,7 @@ def test_there_is_something_to_assert_just_where_something_leaks(domain):
 
 @EXACTLY
 @given(domains(), st.data())
-def test_asserting_some_parts_leaves_the_others_and_what_they_say(domain, data):
+def test_asserting_some_parts_leaves_the_others_unchanged(domain, data):
     parts = read_parts(domain)
     some = [part for part in parts if data.draw(st.booleans())]
     asserted = assert_parts(domain, some, "a b c")
@@ -75,7 +75,7 @@ def test_asserting_some_parts_leaves_the_others_and_what_they_say(domain, data):
 
 @EXACTLY
 @given(domains())
-def test_what_was_not_read_cannot_be_asserted_over(domain):
+def test_parts_that_were_not_read_cannot_be_asserted(domain):
     """A part of another schema, or one that has a source already, changes nothing."""
     asserted = assert_parts(domain, read_parts(domain), "a b c")
     assert assert_parts(asserted, read_parts(domain), "other words now") == asserted

@@ -26,7 +26,7 @@ from dpforest import (
     read_table,
 )
 from dpforest.tables.cells import key
-from dpforest.tables.rows import Rows, read_rows
+from dpforest.tables.rows import EncodedTable, read_rows
 from tests.conftest import examples
 
 # What people write into cells: what one of them is must not depend on the others in its column.
@@ -142,7 +142,7 @@ def written(domain: Domain, rows: list[list[str]]) -> bytes:
 
 
 def handed_over(way: str, domain: Domain, rows: list[list[str]], ids: list[int]):
-    """(X, y) in one of the ways in which people hold tables."""
+    """(X, y) in one of the formats of tables."""
     names = [*domain.names, "y"]
     if way == "csv":
         table = read_table(written(domain, rows), domain)
@@ -165,9 +165,9 @@ def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dic
     X, y = handed_over(way, domain, rows, ids)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfDomainWarning)
-        found: Rows = read_rows(domain, X, y, np.array(ids, np.int64))
-    assert found.n_given == len(rows)
-    seen = {int(i): (*codes, int(label)) for i, codes, label in zip(found.ids, found.codes.tolist(), found.y)}
+        encoded: EncodedTable = read_rows(domain, X, y, np.array(ids, np.int64))
+    assert encoded.n_given == len(rows)
+    seen = {int(i): (*codes, int(label)) for i, codes, label in zip(encoded.ids, encoded.codes.tolist(), encoded.y)}
     return {i: seen.get(i) for i in ids}
 
 
@@ -231,10 +231,10 @@ def public(model, way: str, domain: Domain, rows: list[list[str]], paid: set[str
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("model", "paid"), FORESTS, ids=lambda own: type(own).__name__)
+@pytest.mark.parametrize(("model", "paid"), FORESTS, ids=lambda model: type(model).__name__)
 @settings(derandomize=True, deadline=None, max_examples=12)
 @given(neighbors())
-def test_what_is_not_paid_for_is_the_same_for_neighbors(model, paid, way, table):
+def test_unpaid_output_is_the_same_for_neighbors(model, paid, way, table):
     """Drawn afresh from secret entropy each time, so only what rows cannot change may be compared, and all of it is."""
     domain, rows, place, other = table
     before = public(model, way, domain, rows, paid)
@@ -246,7 +246,7 @@ def test_what_is_not_paid_for_is_the_same_for_neighbors(model, paid, way, table)
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(neighbors(), st.integers(1, 4))
 def test_parts_of_a_table_are_read_as_the_whole(table, size):
-    """A part's columns have types of their own."""
+    """The columns of a part may have other types."""
     domain, rows, _, _ = table
     model = MajorityLabelForestClassifier(n_estimators=2, scale_share=0.5, domain=domain, random_state=0)
     parts = [(i, rows[i : i + size]) for i in range(0, len(rows), size)]
@@ -263,10 +263,10 @@ def test_values_that_only_texts_tell_apart_must_be_handed_over_as_texts():
     """pandas reads 01 as 1 where the whole column is numbers, so the certificate says what nobody can check."""
     zone = Feature("zone", "categorical", categories=("01", "1", "2"), **NOTE)
     domain = Domain((zone,), ("1", "1.0"), "ill", "asserted", "made for this test")
-    said = [sentence for sentence in domain.assumptions() if "handed over as texts" in sentence]
-    assert len(said) == 2
-    assert "'01' and '1'" in said[0]
-    assert "'1' and '1.0'" in said[1]
+    assumptions = [sentence for sentence in domain.assumptions() if "handed over as texts" in sentence]
+    assert len(assumptions) == 2
+    assert "'01' and '1'" in assumptions[0]
+    assert "'1' and '1.0'" in assumptions[1]
     assert domain.encode([["01"], ["1"], [1], ["1.0"], ["2.0"]]).ravel().tolist() == [0, 1, 1, 0, 2]
 
 
@@ -284,12 +284,12 @@ def test_half_a_character_changes_no_other_cell(cells, place):
     place %= len(cells)
     for stranger in (HALF, "a" + HALF):
         changed = [*cells[:place], stranger, *cells[place + 1 :]]
-        for X in (np.array(changed, dtype=object)[:, None], [[own] for own in changed], np.array(changed)[:, None]):
+        for X in (np.array(changed, dtype=object)[:, None], [[cell] for cell in changed], np.array(changed)[:, None]):
             assert domain.encode(X).ravel().tolist() == [*before[:place], 3, *before[place + 1 :]]
 
 
 @pytest.mark.parametrize("row", [[1], [1, 2, 3], 7, "ab", None, {}])
-def test_a_row_of_a_list_that_is_none_has_no_known_cell(row):
+def test_a_none_in_a_list_of_rows_has_no_known_cell(row):
     age = Feature("age", "numeric", 0, 100, missing="category", **NOTE)
     domain = Domain((age, replace(age, name="size")), ("no", "yes"), "ill", "asserted", "made for this test")
     model = MajorityLabelForestClassifier(domain=domain, n_estimators=1)

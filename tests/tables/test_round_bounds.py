@@ -120,8 +120,8 @@ def feature(name, low, high, **more):
     return Feature(name, "numeric", low, high, **more)
 
 
-def test_only_bounds_that_are_the_rows_own_are_told():
-    own = exact_bounds(
+def test_only_bounds_that_equal_a_cell_are_reported():
+    hints = exact_bounds(
         Domain(
             (
                 feature("a", 0, 3.5),
@@ -132,7 +132,7 @@ def test_only_bounds_that_are_the_rows_own_are_told():
         ),
         TABLE,
     )
-    assert [(hint.name, hint.at_low, hint.at_high, hint.rounder) for hint in own] == [
+    assert [(hint.name, hint.at_low, hint.at_high, hint.rounder) for hint in hints] == [
         ("a", False, True, (0, 4)),
         ("b", False, True, (0, 8)),
     ]
@@ -140,7 +140,7 @@ def test_only_bounds_that_are_the_rows_own_are_told():
     assert exact_bounds(Domain((feature("a", 0, 1),)), pd.DataFrame({"a": [np.nan]})) == []
 
 
-def test_a_bound_that_is_not_the_rows_own_stays():
+def test_a_bound_that_equals_no_cell_stays():
     (hint,) = exact_bounds(Domain((feature("b", 2, 50),)), TABLE)
     assert (hint.at_low, hint.at_high, hint.rounder[1]) == (True, False, 50)
     assert hint.rounder[0] < 2
@@ -157,7 +157,7 @@ def test_rounder_bounds_count_as_read_from_the_data():
 
 @EXACTLY
 @given(ranges(), NAMES)
-def test_after_taking_them_nothing_is_the_rows_own(span, name):
+def test_rounded_bounds_equal_no_cell(span, name):
     low, high, whole = span
     assume(low < high and math.isfinite(high - low))
     table = pd.DataFrame({name or "x": [low, high]})

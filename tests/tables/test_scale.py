@@ -21,8 +21,8 @@ def feature(low, high, **settings) -> Feature:
     return Feature("x", "numeric", low, high, **PUBLIC, **settings)
 
 
-def codes(own: Feature, values) -> list[int]:
-    return Domain((own,)).encode(np.array(values, float)[:, None]).ravel().tolist()
+def codes(feature: Feature, values) -> list[int]:
+    return Domain((feature,)).encode(np.array(values, float)[:, None]).ravel().tolist()
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def codes(own: Feature, values) -> list[int]:
     ],
 )
 def test_golden_codes(low, high, integer, values, expected):
-    own = feature(low, high, integer=integer)
-    assert codes(own, values) == expected == [own.code(v) for v in values]
+    ranged = feature(low, high, integer=integer)
+    assert codes(ranged, values) == expected == [ranged.code(v) for v in values]
 
 
 @st.composite
@@ -49,33 +49,33 @@ def ranges(draw):
 
 
 @st.composite
-def values_in(draw, own: Feature):
+def values_in(draw, ranged: Feature):
     """Anywhere between the bounds, also close to them and to 0."""
     share = draw(st.floats(0, 1)) ** draw(st.sampled_from([1, 8, 60]))
-    at = draw(st.sampled_from([own.low, own.high, 0.0]))
-    other = own.high if at != own.high else own.low
-    return min(max(at + share * (other - at), own.low), own.high)
+    at = draw(st.sampled_from([ranged.low, ranged.high, 0.0]))
+    other = ranged.high if at != ranged.high else ranged.low
+    return min(max(at + share * (other - at), ranged.low), ranged.high)
 
 
 @given(st.data(), ranges())
-def test_kernel_and_formula_agree_rise_and_have_an_inverse(data, own):
+def test_kernel_and_formula_agree_rise_and_have_an_inverse(data, ranged):
     """code(x) rises with x, from the first code to the last, and x lies between the thresholds around its code."""
-    values = sorted([own.low, own.high, *(data.draw(values_in(own)) for _ in range(5))])
-    found = codes(own, values)
-    assert found == [own.code(v) for v in values] == sorted(found)
-    assert (found[0], found[-1]) == (own.first_code, N_CODES - 1)
-    for value, code in zip(values, found, strict=True):
-        if own.scale == "linear":
+    values = sorted([ranged.low, ranged.high, *(data.draw(values_in(ranged)) for _ in range(5))])
+    coded = codes(ranged, values)
+    assert coded == [ranged.code(v) for v in values] == sorted(coded)
+    assert (coded[0], coded[-1]) == (ranged.first_code, N_CODES - 1)
+    for value, code in zip(values, coded, strict=True):
+        if ranged.scale == "linear":
             continue  # thresholds are shown as ever: rounded
-        assert own.threshold_value(code - 1) <= value or code == own.first_code
-        assert code == N_CODES - 1 or value < own.threshold_value(code)
+        assert ranged.threshold_value(code - 1) <= value or code == ranged.first_code
+        assert code == N_CODES - 1 or value < ranged.threshold_value(code)
 
 
 @given(ranges())
-def test_positions_reach_from_0_to_1(own):
-    numbers = scale_of(own.low, own.high, own.integer, own.scale)
-    inside = [position(numbers, own.low + (own.high - own.low) * k / 64) for k in range(64)]
-    inside.append(position(numbers, own.high))
+def test_positions_reach_from_0_to_1(ranged):
+    numbers = scale_of(ranged.low, ranged.high, ranged.integer, ranged.scale)
+    inside = [position(numbers, ranged.low + (ranged.high - ranged.low) * k / 64) for k in range(64)]
+    inside.append(position(numbers, ranged.high))
     assert inside[0] == 0 and inside[-1] == 1 and inside == sorted(inside)
 
 
@@ -111,11 +111,11 @@ def test_a_scale_that_is_not_known_is_refused():
 
 
 def test_a_schema_without_a_scale_is_of_old_and_linear():
-    own = feature(0, 1)
-    entry = own.to_dict()
-    assert Feature.from_dict(entry) == own
+    linear_feature = feature(0, 1)
+    entry = linear_feature.to_dict()
+    assert Feature.from_dict(entry) == linear_feature
     del entry["scale"]
-    assert Feature.from_dict(entry) == replace(own, scale="linear")
+    assert Feature.from_dict(entry) == replace(linear_feature, scale="linear")
     city = Feature("c", "categorical", categories=("a", "b"), **PUBLIC)
     old = {k: v for k, v in city.to_dict().items() if k != "scale"}
     assert Feature.from_dict(old) == city

@@ -94,20 +94,20 @@ def test_labels_of_any_type_are_read_one_by_one(labels, classes, expected):
 
 
 @pytest.mark.parametrize("labels", [["no", ["yes"]], [["no"], ["yes"]], [("no",), "yes"], [np.array(["no"]), "yes"]])
-def test_labels_in_lists_of_their_own(labels):
+def test_labels_in_one_element_lists(labels):
     model = RandomDecisionForestClassifier(epsilon=None, n_estimators=1, max_depth=1, domain=schema(SIZE))
     counts = model.fit([[1], [1]], labels).forest_.leaves.noisy_counts
     assert counts.sum(axis=0).tolist() == [1, 1]
 
 
-def test_bytes_beside_numbers_are_texts():
+def test_bytes_among_numbers_are_texts():
     """One of them turns a whole array of numpy into bytes."""
     numbers = read(schema(SIZE), np.array([[0], [1], [2]])).codes.ravel().tolist()
     assert read(schema(SIZE), np.array([[0], [1], [2], [b"?"]])).codes.ravel().tolist()[:3] == numbers
     assert read(schema(SIZE), np.array([[b"0"], [b"1"], [b"2"]])).codes.ravel().tolist() == numbers
 
 
-def test_short_floats_are_what_their_text_says():
+def test_short_floats_are_read_as_their_text():
     domain = schema(Feature("c", "categorical", categories=("z", "0.1"), missing="category", **NOTE))
     short = np.array([[0.1]], np.float32)
     for X in (
@@ -185,14 +185,14 @@ def test_complex_cells_and_enumerations_do_not_depend_on_other_cells(form, cell,
     city = schema(Feature("c", "categorical", categories=LISTED, missing="category", **NOTE))
     size = schema(Feature("c", "numeric", 0, 100, missing="category", **NOTE))
     known = 0 if as_number is None else size.encode([[as_number]])[0, 0]
-    for beside in ([], *([one] for one in NEIGHBORS)):
-        X = FORMATS[form]([cell, *beside])
-        assert read(city, X).codes[0, 0] == place, beside
-        assert read(size, X).codes[0, 0] == known, beside
-        alone = FORMATS[form](beside)
-        if beside:
-            assert read(city, X).codes[1, 0] == read(city, alone).codes[0, 0], beside
-            assert read(size, X).codes[1, 0] == read(size, alone).codes[0, 0], beside
+    for others in ([], *([one] for one in NEIGHBORS)):
+        X = FORMATS[form]([cell, *others])
+        assert read(city, X).codes[0, 0] == place, others
+        assert read(size, X).codes[0, 0] == known, others
+        alone = FORMATS[form](others)
+        if others:
+            assert read(city, X).codes[1, 0] == read(city, alone).codes[0, 0], others
+            assert read(size, X).codes[1, 0] == read(size, alone).codes[0, 0], others
 
 
 @pytest.mark.parametrize("extra", [2j, np.complex64(2j), np.clongdouble(2j), Plain.ONE, Bits.ONE, Word.A, "zz"])
@@ -211,8 +211,8 @@ def test_members_that_are_texts_or_numbers_are_read_as_their_value(cell, place):
     """Except in arrays of texts, where numpy writes the name of the member: docs/PRIVACY.md lists them."""
     city = schema(Feature("c", "categorical", categories=LISTED, missing="category", **NOTE))
     for form in ("list", "objects", "frame", "categorical"):
-        for beside in ([], [2j], ["zz"], [None], [7]):
-            assert read(city, FORMATS[form]([cell, *beside])).codes[0, 0] == place
+        for others in ([], [2j], ["zz"], [None], [7]):
+            assert read(city, FORMATS[form]([cell, *others])).codes[0, 0] == place
     assert read(city, np.array([[cell], ["zz"]])).codes[0, 0] != place
 
 
@@ -229,7 +229,7 @@ def test_a_long_double_beyond_all_doubles_is_infinite():
 
 def test_a_listed_word_for_missing_must_be_handed_over_as_text():
     domain = schema(Feature("c", "categorical", categories=("nan", "1"), missing="category", **NOTE))
-    assert any("handed over as texts: 'missing' and 'nan'" in said for said in domain.assumptions())
+    assert any("handed over as texts: 'missing' and 'nan'" in assumption for assumption in domain.assumptions())
     for word in ("(nan+0j)", "nanj", "(1+nanj)"):  # of a complex cell beside texts
         assert values_with_one_key([word, "1"]) == ("missing", word)
     assert values_with_one_key(["banana", "nan-j-x", "1"]) is None

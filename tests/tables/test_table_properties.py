@@ -92,7 +92,7 @@ def test_a_written_table_is_read_back(columns, delimiter, newline, hole, encodin
 
 @given(st.one_of(st.binary(max_size=200), st.text(st.sampled_from('a1,;\n\r"\t|.- ?é'), max_size=80).map(str.encode)))
 @settings(max_examples=examples(400))
-def test_whatever_the_bytes_there_is_a_table_or_a_sentence(data):
+def test_any_bytes_give_a_table_or_a_message(data):
     try:
         csv = read_csv(data)
     except TableError as error:
@@ -323,11 +323,11 @@ def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
     st.sampled_from(".,"),
 )
 @settings(max_examples=examples(150))
-def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, newline, told, decimal):
+def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, newline, with_sep_line, decimal):
     """Whatever a domain says of columns and decimal marks; only another encoding or delimiter needs the bytes."""
     quoted = [["a", "ö b", "c", "y"], *rows]
     text = newline.join(mark.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in quoted) + newline
-    data = ((f"sep={mark}\r\n" if told or mark == "'" else "") + text).encode(encoding, "replace")
+    data = ((f"sep={mark}\r\n" if with_sep_line or mark == "'" else "") + text).encode(encoding, "replace")
     try:
         csv = read_csv(data)
     except TableError:

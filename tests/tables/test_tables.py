@@ -1,4 +1,4 @@
-"""CSV files as people have them, what is said about bad ones, and the bundled data sets."""
+"""CSV files as people have them, messages about bad ones, and the bundled data sets."""
 
 import hashlib
 import io
@@ -64,7 +64,7 @@ class TestDialects:
     def test_other_delimiters_in_the_header_do_not_mislead(self):
         assert read_csv(b"id;size, in cm, net\n1;2\n3;4\n").table.columns.tolist() == ["id", "size, in cm, net"]
 
-    def test_excel_tells_the_delimiter(self):
+    def test_the_sep_line_of_excel_sets_the_delimiter(self):
         assert read_csv(b"sep=|\na;b|c\n1;2|3\n4;5|6\n").table.columns.tolist() == ["a;b", "c"]
 
     def test_empty_lines_are_not_rows(self):
@@ -136,7 +136,7 @@ class TestCells:
         assert pd.isna(self.column("1.5", "-", "none")[0][1:]).all()
         assert self.column("cable", "-", "none")[0] == ["cable", "-", "none"]
 
-    def test_what_was_understood_is_said(self):
+    def test_notes_state_the_detected_format(self):
         csv = read_csv(b"size; city ;n\n1,5; Bonn;1\n2,5;?;2\n")
         assert csv.notes == (
             "Semicolons between columns, UTF-8, 2 rows and 3 columns.",
@@ -194,7 +194,7 @@ class TestCellByCell:
         ]
         + [("9" * 400, "."), ("2020-01-01", "."), ("٣", ".")],
     )
-    def test_what_is_no_number_is_missing_and_said(self, cell, decimal):
+    def test_a_cell_without_a_number_is_missing_and_reported(self, cell, decimal):
         read, unread = self.read(self.NUMBER, "1", cell, "2", decimal=decimal)
         assert read.isna().tolist() == [False, True, False]
         assert unread == [f"1 cell of 'v' is no number and counts as missing; the first is {cell[:40]!r}."]
@@ -233,7 +233,7 @@ class TestCellByCell:
             codes = Domain((feature,)).encode(self.read(feature, *more)[0].to_frame())
             assert (codes[1:] if first else codes[:-1]).tolist() == alone.tolist()
 
-    def test_a_byte_that_is_no_character_changes_its_own_cell_only(self):
+    def test_a_byte_that_is_no_character_changes_no_other_cell(self):
         domain = Domain((Feature("city", "categorical", categories=("Köln", "Ulm"), missing="category"),))
         rows = "city,y\nKöln,0\nUlm,1\n".encode()
         for bad in (b"\xff", b"\xe4", b"\xc3", b"\xf0\x9f"):
@@ -258,9 +258,9 @@ class TestCellByCell:
     )
     @pytest.mark.parametrize("mark", [",", ";", "\t", "|", "'"])
     def test_a_suggested_domain_reads_the_same(self, encoding, mark):
-        told = f"sep={mark}\n" if mark == "'" else ""
+        sep_line = f"sep={mark}\n" if mark == "'" else ""
         rows = [("größe", "a", "lat", "y"), ("1;5", "Ünal", "0.5", "0"), ("2;5", "Åse", "1.234", "1")]
-        text = told + "\n".join(mark.join(row) for row in rows).replace("1;5", '"1,5"').replace("2;5", '"2,5"')
+        text = sep_line + "\n".join(mark.join(row) for row in rows).replace("1;5", '"1,5"').replace("2;5", '"2,5"')
         csv = read_csv(text.encode(encoding))
         domain = suggest_domain(csv, "y")
         assert domain.reading.point_columns == ("lat",)
@@ -271,7 +271,7 @@ class TestCellByCell:
         np.testing.assert_array_equal(domain.encode_labels(read["y"]), domain.encode_labels(csv.table["y"]))
 
     @pytest.mark.parametrize("mark", ["é", '"', "a", "7", "\u2028"])
-    def test_a_told_delimiter_that_cannot_be_one_is_refused_in_a_sentence(self, mark):
+    def test_an_impossible_delimiter_in_a_sep_line_is_refused(self, mark):
         with pytest.raises(TableError, match="stands between columns, which cannot be"):
             read_csv(f"sep={mark}\na{mark}b\n1{mark}x\n2{mark}y\n".encode())
 
@@ -498,7 +498,7 @@ class TestBundled:
         assert (report["missing"] > 0).tolist() == owned
 
     @pytest.mark.parametrize("name", list_datasets())
-    def test_catalog_tells_the_truth(self, name):
+    def test_the_catalog_agrees_with_the_tables(self, name):
         entry = json.loads((DATA / "catalog.json").read_text())["datasets"][name]
         data = load_dataset(name)
         assert hashlib.sha256((DATA / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
@@ -510,7 +510,7 @@ class TestBundled:
         assert not whole.table.isna().any(axis=None)
         assert all(feature.missing == "refuse" for feature in whole.domain.features)
         assert whole.domain.leaks() == data.domain.leaks()
-        assert any("rows with missing values were left out" in said for said in whole.domain.assumptions())
+        assert any("rows with missing values were left out" in assumption for assumption in whole.domain.assumptions())
         assert not data.domain.reading
         attribution = (DATA / "ATTRIBUTION.md").read_text()
         assert f"`{name}`" in attribution
@@ -525,7 +525,7 @@ class TestBundled:
         assert bounds["fnlwgt"] == (2, 99_999_999)
         assert "A-AGE" in adult.domain.features[0].source_note
 
-    def test_what_does_not_certify_says_which(self):
+    def test_tables_without_public_bounds_name_the_attributes(self):
         assert [leak.split("'")[1] for leak in load_dataset("magic").domain.leaks()] == [
             "fLength",
             "fWidth",

@@ -64,10 +64,10 @@ class Reader:
         self.file = file = json.loads(gzip.decompress(data))
         assert (file["format"], file["version"]) == ("dpforest released forest", 2)
         self.features, self.k = file["domain"]["features"], len(file["domain"]["classes"])
-        own = file["trees"]
-        tests = list(zip(array(own["test_feature"]).tolist(), array(own["test_kind"]).tolist()))
-        nodes, thresholds = iter(array(own["nodes"]).tolist()), iter(array(own["thresholds"]).tolist())
-        self.trees = [[[None, None, []]] for _ in range(own["n_trees"])]  # [test, threshold, children] of each node
+        trees = file["trees"]
+        tests = list(zip(array(trees["test_feature"]).tolist(), array(trees["test_kind"]).tolist()))
+        nodes, thresholds = iter(array(trees["nodes"]).tolist()), iter(array(trees["thresholds"]).tolist())
+        self.trees = [[[None, None, []]] for _ in range(trees["n_trees"])]  # [test, threshold, children] of each node
         level = [(tree, tree[0]) for tree in self.trees]
         for _ in range(file["depth"]):
             below = []

@@ -44,7 +44,7 @@ def assert_bins_and_codes_agree(domain: Domain, n_bins: int, codes: np.ndarray) 
 
 
 @pytest.mark.parametrize("n_bins", [2, 3, 7, 10, 16, 97, 255, 256, 999, 1_000])
-def test_a_test_says_the_same_of_a_code_and_of_its_bin(n_bins):
+def test_a_test_gives_the_same_answer_for_a_code_and_for_its_bin(n_bins):
     """Every code of numeric features, with and without a strip for missing values."""
     codes = (
         ALL_CODES
@@ -62,7 +62,7 @@ def _edges(n_bins: int) -> np.ndarray:
 
 @pytest.mark.parametrize("n_categories", [2, 3, 50, 256, 257, 1_000])
 @pytest.mark.parametrize("missing", [(), (0,)])
-def test_a_test_says_the_same_of_a_category(n_categories, missing):
+def test_a_test_gives_the_same_answer_for_a_category(n_categories, missing):
     domain = with_missing(public_domain(n_categories), *missing)
     assert_bins_and_codes_agree(domain, 10, np.arange(domain.features[0].n_codes)[:, None])
 
@@ -149,11 +149,11 @@ def possible_bins(candidates, chosen: list[np.ndarray]) -> list[list[set[int]]]:
         children = []
         for bins, c in zip(nodes, picks, strict=True):
             for side in (False, True):
-                own = [set(b) for b in bins]
+                child = [set(b) for b in bins]
                 if c >= 0:
                     f = candidates.feature[c]
-                    own[f] = {b for b in own[f] if answers(candidates, b, c, candidates.cut) == side}
-                children.append(own)
+                    child[f] = {b for b in child[f] if answers(candidates, b, c, candidates.cut) == side}
+                children.append(child)
         nodes = children
     return nodes
 

@@ -234,7 +234,7 @@ def replaced(path: tuple, value, name: str = "labels") -> str:
         (("about", "estimator"), ["MajorityLabelForestClassifier"]),
     ],
 )
-def test_what_is_refused(path, value):
+def test_damaged_files_are_refused(path, value):
     with pytest.raises(ForestFormatError) as error:
         ReleasedForest.from_json(replaced(path, value))
     assert_a_sentence(error.value)
@@ -342,7 +342,7 @@ HEAD = '{"format": "dpforest released forest", "version": '
         (3, "not from int"),
     ],
 )
-def test_other_files_are_told_apart(text, match):
+def test_other_files_are_refused_with_the_reason(text, match):
     with pytest.raises(ForestFormatError, match=match) as error:
         ReleasedForest.from_json(text)
     assert_a_sentence(error.value)
@@ -362,7 +362,7 @@ def test_other_files_are_told_apart(text, match):
         gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0),
     ],
 )
-def test_other_compressed_files_are_told_apart(data):
+def test_other_compressed_files_are_refused_with_the_reason(data):
     with pytest.raises(ForestFormatError) as error:
         ReleasedForest.from_bytes(data)
     assert_a_sentence(error.value)
@@ -374,7 +374,7 @@ def _of_scale() -> dict:
     return json.loads(model.fit(data.X[:4_000], data.y[:4_000]).released_.to_json())
 
 
-def test_what_was_asked_before_trees_grew_is_in_the_ledger_of_a_file():
+def test_queries_before_growth_are_in_the_ledger_of_a_file():
     """A scale, or a number of rows, that nobody paid for and nobody said."""
     content = _of_scale()
     assert ReleasedForest.from_json(json.dumps(content)).scale is not None
@@ -387,7 +387,7 @@ def test_what_was_asked_before_trees_grew_is_in_the_ledger_of_a_file():
             ReleasedForest.from_json(json.dumps(other))
 
 
-def test_a_number_of_rows_that_was_said_is_that_of_the_certificate():
+def test_a_given_number_of_rows_equals_that_of_the_certificate():
     data = load_dataset("adult")
     settings = {"domain": data.domain, "n_estimators": 2, "max_depth": 2, "size": 4_000}
     model = RandomDecisionForestClassifier(**settings).fit(data.X[:4_000], data.y[:4_000])

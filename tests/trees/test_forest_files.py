@@ -100,12 +100,12 @@ def test_files_of_version_2_are_read_and_predict_the_same(name):
 
 
 @pytest.mark.parametrize("name", NEW)
-def test_a_reader_made_from_the_document_finds_the_same(name):
+def test_a_reader_made_from_the_document_predicts_the_same(name):
     reader = Reader((DATA / f"v2_{name}.json.gz").read_bytes())
-    found = [reader.predict(row) for row in NEW[name]["rows"]]
-    assert [leaves for leaves, _, _ in found] == NEW[name]["leaves"]
-    assert [best for _, best, _ in found] == NEW[name]["classes"]
-    np.testing.assert_allclose([shares for _, _, shares in found], NEW[name]["shares"], rtol=1e-12)
+    predicted = [reader.predict(row) for row in NEW[name]["rows"]]
+    assert [leaves for leaves, _, _ in predicted] == NEW[name]["leaves"]
+    assert [best for _, best, _ in predicted] == NEW[name]["classes"]
+    np.testing.assert_allclose([shares for _, _, shares in predicted], NEW[name]["shares"], rtol=1e-12)
 
 
 def test_the_document_names_every_field():
@@ -247,7 +247,7 @@ def test_a_text_without_utf_8_is_refused_before_the_fit():
             named(**{what: "a\ud800"})
 
 
-def test_what_a_file_says_otherwise_than_the_schema_is_refused_before_the_fit():
+def test_a_domain_that_no_file_can_hold_is_refused_before_the_fit():
     numbers = Feature("x", "numeric", 0, 1, np.bool_(True), source="asserted", source_note="made up")
     domain = Domain((numbers,), ("a", "b"), "y", "asserted", "made up")
     assert ReleasedForest.from_bytes(FITS["random"](domain).fit([[0.5]] * 9, ["a"] * 9).released_.to_bytes())
@@ -289,7 +289,7 @@ def test_the_largest_forests_are_below_the_limit_of_the_page():
     assert 0.78 * largest < limits.MAX_FILE_BYTES == limits.MAX_UPLOAD_MB * 2**20  # base64 holds 6 bits in 8
 
 
-def test_streamlit_takes_what_the_limits_allow():
+def test_streamlit_accepts_files_of_the_largest_size():
     config = (Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text()
     assert f"maxUploadSize = {limits.MAX_UPLOAD_MB}\n" in config
 

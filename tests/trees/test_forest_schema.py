@@ -69,7 +69,7 @@ def test_files_that_were_written_are_as_the_schema_has_them(name):
     jsonschema.Draft202012Validator(forest_schema.SCHEMAS[FILES[name]["version"]]).validate(FILES[name])  # anybody's
 
 
-def test_a_domain_may_say_where_each_part_of_it_comes_from():
+def test_a_domain_may_state_the_source_of_each_part():
     domain = Domain((Feature("x", "numeric", 0, 1),), ("a", "b")).to_dict()
     more = ("reading", "reading_source", "reading_note", "columns_source", "columns_note")
     of_feature = ("missing_source", "missing_note", "type_source", "type_note")

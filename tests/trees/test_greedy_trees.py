@@ -178,7 +178,7 @@ def test_a_tree_by_hand():
     assert node.tolist() == [0, 2, 3, 4, 3, 0]
 
 
-def test_what_was_not_split_stays_whole():
+def test_a_node_without_a_split_stays_one_leaf():
     """A chooser that would split below a -1 is not listened to: the leaf would lose rows."""
     domain = public_domain(None, None)
     candidates = public_candidates(domain, 3)
@@ -261,7 +261,7 @@ def test_swapped_classes_weights_and_copies_for_m_alpha(rows, alpha):
     assert not same(chosen, scaled)
 
 
-def test_a_row_changes_the_histograms_of_its_own_nodes_only(rows):
+def test_a_row_changes_only_the_histograms_of_nodes_on_its_path(rows):
     """One cell of each feature in one node of each level, by its weight: this is what levels compose in parallel by."""
     candidates, bins, y, weight = rows
     chosen, _ = grow_tree(candidates, bins, y, weight, n_classes=3, depth=4, choose=best_test(candidates, "gini"))

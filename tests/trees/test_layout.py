@@ -98,7 +98,7 @@ def test_check_refuses_a_threshold_that_is_no_code_of_its_feature(mixed):
                 other.check(MIXED_CODES)
 
 
-def test_check_refuses_nodes_that_nothing_leads_to():
+def test_check_refuses_unreachable_nodes():
     """Five leaves, of which the root points to the last two."""
     kind = np.array([0, LEAF, LEAF, LEAF, LEAF], np.uint8)
     nobody = np.array([-1] * 4, np.int32)

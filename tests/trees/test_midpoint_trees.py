@@ -200,13 +200,13 @@ def test_the_kernel_agrees_with_its_naive_version_on_awkward_tables(kinds, n, n_
 
 
 @pytest.mark.parametrize("stopping", STOPPING)
-def test_counts_are_what_routing_finds_among_the_estimation_rows(mixed, stopping):
+def test_counts_equal_those_of_routed_estimation_rows(mixed, stopping):
     codes, y = table(mixed, 300)
     trees, counts = grow(mixed, codes, y, stopping=stopping, min_leaf=2)
     for t in range(trees.n_trees):
         estimation = ~structure_rows(300, seed=0, tree=t)
-        found = naive.count_rows(trees.select(t), codes[estimation], y[estimation], n_classes=3)
-        assert np.array_equal(found, counts[trees.leaf_start[t] : trees.leaf_start[t + 1]])
+        routed = naive.count_rows(trees.select(t), codes[estimation], y[estimation], n_classes=3)
+        assert np.array_equal(routed, counts[trees.leaf_start[t] : trees.leaf_start[t + 1]])
 
 
 # ---------------------------------------------------------------- decreases and the selection law
@@ -253,12 +253,12 @@ def test_probabilities_of_features_stay_within_their_bounds(n_features):
 
 def root_candidates(codes, y, taken, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Cuts of each numeric feature at the root and their decreases."""
-    found = []
+    candidates = []
     for column in codes[taken].T.astype(int):
         cuts = np.array(cuts_of(sorted(set(column.tolist())), False))
         sides = [[np.bincount(y[taken][keep], minlength=n_classes) for keep in (column <= c, column > c)] for c in cuts]
-        found.append((cuts, np.array([impurity_decrease(*side) for side in sides])))
-    return found
+        candidates.append((cuts, np.array([impurity_decrease(*side) for side in sides])))
+    return candidates
 
 
 def test_features_and_cuts_are_drawn_by_their_law(numeric):
@@ -451,7 +451,7 @@ def test_mirrored_columns_are_exact_ties():
         assert stats.chisquare(seen).pvalue > FALSE_ALARM
 
 
-def test_extreme_codes_are_told_apart():
+def test_extreme_codes_are_separated():
     domain = public_domain(None)
     for low, high in [(0, 1), (65_534, 65_535), (0, 65_535)]:
         codes = np.array([[low], [high]] * 20, np.uint16)

@@ -92,15 +92,15 @@ def test_thresholds_stay_in_the_range_left_on_the_path():
                     low = one.threshold[node] + 1
 
 
-def with_own_missing(domain: Domain) -> Domain:
+def with_missing_categories(domain: Domain) -> Domain:
     return dataclasses.replace(
         domain, features=tuple(dataclasses.replace(f, missing="category") for f in domain.features)
     )
 
 
 @pytest.mark.parametrize(("n_features", "categorical", "thresholds"), GOLDEN)
-def test_forests_of_old_seeds_are_what_they_were(n_features, categorical, thresholds):
-    domain = with_own_missing(public_domain(*(None, 3, 1)[:n_features]))
+def test_forests_of_old_seeds_are_unchanged(n_features, categorical, thresholds):
+    domain = with_missing_categories(public_domain(*(None, 3, 1)[:n_features]))
     trees = grow_random_trees(domain, n_trees=3, depth=10, seed=23, categorical=categorical, thresholds=thresholds)
     arrays = (trees.kind, trees.feature, trees.threshold, trees.first_child, trees.tree_start)
     digest = hashlib.sha256(b"".join(array.astype("<i8").tobytes() for array in arrays)).hexdigest()[:16]
@@ -118,16 +118,16 @@ def test_a_test_asks_for_a_code_of_its_feature_even_where_no_two_are_left(seed):
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(
     kinds=st.lists(st.one_of(st.none(), st.integers(1, 6)), min_size=1, max_size=4),
-    own=st.booleans(),
+    missing_is_category=st.booleans(),
     depth=st.integers(0, 12 if JIT else 5),
     categorical=st.sampled_from(["multiway", "one-vs-rest", "ordered"]),
     thresholds=st.sampled_from(["node", "domain", "quantized"]),
     n_quantiles=st.sampled_from([2, 10, 1000]),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_whatever_grows_is_sound(kinds, own, depth, categorical, thresholds, n_quantiles, seed):
+def test_all_grown_trees_are_valid(kinds, missing_is_category, depth, categorical, thresholds, n_quantiles, seed):
     domain = public_domain(*kinds)
-    domain = with_own_missing(domain) if own else domain
+    domain = with_missing_categories(domain) if missing_is_category else domain
     trees = grow_random_trees(
         domain,
         n_trees=2,

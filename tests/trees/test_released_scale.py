@@ -64,7 +64,7 @@ def test_golden_values():
     st.lists(st.lists(st.integers(-(10**6), 10**9), min_size=4, max_size=4), min_size=21, max_size=21),
     st.fractions(Fraction(1, 100), 10**6, max_denominator=1_000),
 )
-def test_it_rises_from_nothing_to_all(rows, noise_scale):
+def test_the_cumulative_scale_rises_from_zero_to_one(rows, noise_scale):
     borders = released_cdf(rows, noise_scale)
     assert (borders[0], borders[-1]) == (0, TOP)
     assert all(a <= b for a, b in zip(borders, borders[1:], strict=False))
@@ -107,18 +107,18 @@ def test_a_row_more_changes_one_cell_in_each_of_three_histograms(row):
 @EXACTLY
 @given(st.integers(0, 10**6), st.sampled_from([0, 656]))
 def test_masses_and_codes_are_inverse(seed, first):
-    own = a_scale(seed, 1).cumulative[0]
+    cumulative = a_scale(seed, 1).cumulative[0]
     codes = np.unique(np.random.default_rng(seed).integers(first, N_CODES, 200))
-    masses = [mass_below(own, first, code) for code in [*codes, N_CODES]]
+    masses = [mass_below(cumulative, first, code) for code in [*codes, N_CODES]]
     assert masses == sorted(masses) and masses[-1] == TOP
     for code, mass in zip(codes, masses, strict=False):
-        at = code_at(own, first, mass, 0, N_CODES - 1)
-        assert at >= code and mass_below(own, first, at) == mass
-    assert [mass_below(own, 656, code) for code in (0, 1, 656)] == [0, 65_536, 656 * 65_536]
+        at = code_at(cumulative, first, mass, 0, N_CODES - 1)
+        assert at >= code and mass_below(cumulative, first, at) == mass
+    assert [mass_below(cumulative, 656, code) for code in (0, 1, 656)] == [0, 65_536, 656 * 65_536]
     for part in range(1, 10):
-        code = quantile_code(own, first, part, 10)
-        assert known_below(own, first, code) * 10 >= part * TOP
-        assert code == first or known_below(own, first, code - 1) * 10 < part * TOP
+        code = quantile_code(cumulative, first, part, 10)
+        assert known_below(cumulative, first, code) * 10 >= part * TOP
+        assert code == first or known_below(cumulative, first, code - 1) * 10 < part * TOP
 
 
 @pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
@@ -158,8 +158,12 @@ def test_cuts_hold_equal_shares_and_bins_follow_them(seed, n_bins):
     bins = bin_codes(domain, codes, n_bins, scale)
     cuts = numeric_cuts(domain, n_bins, scale)
     assert cuts[0][0] == domain.features[0].first_code  # whether it is known can still be asked
-    for j, own in cuts.items():
-        assert len(own) <= n_bins and (np.diff(own) > 0).all() and own.max(initial=1) < N_CODES
+    for j, cuts_of_feature in cuts.items():
+        assert (
+            len(cuts_of_feature) <= n_bins
+            and (np.diff(cuts_of_feature) > 0).all()
+            and cuts_of_feature.max(initial=1) < N_CODES
+        )
         mine = (candidates.feature == j) & (candidates.kind == NUMERIC)
         for threshold, cut in zip(candidates.threshold[mine], candidates.cut[mine], strict=True):
             assert np.array_equal(codes[:, j] > threshold, bins[:, j] > cut)

@@ -32,13 +32,13 @@ def test_kernels_agree_with_their_naive_versions(kinds, depth, n, categorical, n
     codes = random_codes(domain, n, seed=n)
     rng = np.random.default_rng(1)
     y = rng.integers(0, n_classes, n).astype(np.int32)
-    own = rng.integers(0, 3, n).astype(np.int32)
+    tree_of_row = rng.integers(0, 3, n).astype(np.int32)
     labels = rng.integers(0, n_classes, trees.n_leaves).astype(np.uint8)
     shares = rng.random((trees.n_leaves, n_classes))
 
     leaves = routing.leaves_of_rows(trees, domain, codes)
     assert np.array_equal(leaves, naive.leaves_of_rows(trees, codes))
-    for assigned in (None, own):
+    for assigned in (None, tree_of_row):
         fast = routing.count_rows(trees, domain, codes, y, n_classes=n_classes, tree_of_row=assigned)
         slow = naive.count_rows(trees, codes, y, n_classes=n_classes, tree_of_row=assigned)
         assert np.array_equal(fast, slow)
@@ -87,7 +87,7 @@ def test_raw_values_and_their_codes_take_the_same_way(numeric):
     assert np.array_equal(raw, codes)
 
 
-def test_too_many_categories_for_a_packed_node_is_said():
+def test_too_many_categories_for_a_packed_node_are_refused():
     domain = public_domain(*[1000] * 40)
     trees = grow_random_trees(domain, n_trees=40, depth=12, seed=0, categorical="one-vs-rest")
     with pytest.raises(ValueError, match="different categories"):
@@ -111,7 +111,7 @@ def test_a_test_that_does_not_fit_a_packed_node_is_refused(numeric, field, value
     seed=st.integers(0, 2**63 - 1),
     categorical=st.sampled_from(["multiway", "one-vs-rest", "ordered"]),
 )
-def test_a_packed_node_says_what_its_test_says(kinds, depth, seed, categorical):
+def test_a_packed_node_answers_like_its_test(kinds, depth, seed, categorical):
     domain = public_domain(*kinds)
     trees = grow_random_trees(domain, n_trees=1, depth=depth, seed=seed, categorical=categorical, max_leaves=500)
     word, _, _, _, _, source, value, *_ = routing.pack(trees, len(kinds))
@@ -155,7 +155,7 @@ NO_CODES = [
 
 @pytest.mark.parametrize("name", CODED)
 @pytest.mark.parametrize("codes", NO_CODES, ids=range(len(NO_CODES)))
-def test_what_are_no_codes_is_refused(name, codes):
+def test_invalid_codes_are_refused(name, codes):
     """The kernels look at no bounds: a code that there is not ended the process."""
     for ask in (CODED[name].forest_.predict_codes, CODED[name].forest_.shares_and_index):
         with pytest.raises(ValueError, match="codes"):

@@ -68,11 +68,11 @@ def tables(n_classes: int, most: int) -> np.ndarray:
 def test_m_alpha_is_the_loss_within_its_rounding(alpha):
     """Half of the loss's potential, on the grid of weights times alpha; only the root is rounded, down."""
     w = np.concatenate([tables(2, 60), np.random.default_rng(0).integers(0, 2**30, (2_000, 2))])
-    found = potential(w, "m-alpha", alpha)
+    score = potential(w, "m-alpha", alpha)
     exact = m_alpha(alpha / UNIT).potential(w[:, 1] / UNIT, w[:, 0] / UNIT) * UNIT**2 / 2
     tolerance = 1e-12 * exact + 1e-9
-    assert np.all((exact - found >= -tolerance) & (exact - found < alpha + tolerance))
-    assert np.array_equal(found, [exact_potential(row, "m-alpha", alpha) for row in w])
+    assert np.all((exact - score >= -tolerance) & (exact - score < alpha + tolerance))
+    assert np.array_equal(score, [exact_potential(row, "m-alpha", alpha) for row in w])
 
 
 def test_counted_criteria_are_the_losses_within_a_step():
@@ -90,14 +90,14 @@ def test_many_classes_against_fractions(criterion, n_classes):
     rng = np.random.default_rng(n_classes)
     w = rng.integers(0, 10 ** rng.integers(0, 5, (300, 1)), (300, n_classes))
     w[:20] *= rng.random((20, n_classes)) < 0.1
-    found = potential(w, criterion)
-    assert np.array_equal(found, [exact_potential(row, criterion, UNIT) for row in w])
-    assert np.array_equal(potential(w[:, rng.permutation(n_classes)], criterion), found)
+    score = potential(w, criterion)
+    assert np.array_equal(score, [exact_potential(row, criterion, UNIT) for row in w])
+    assert np.array_equal(potential(w[:, rng.permutation(n_classes)], criterion), score)
     assert (potential(w * np.eye(n_classes, dtype=int)[0], criterion) == 0).all()  # pure, or empty
 
 
 @pytest.mark.parametrize("criterion", COUNTED)
-def test_a_class_that_nobody_has_changes_nothing(criterion):
+def test_an_empty_class_changes_no_score(criterion):
     """The kernel for two classes against the one for many."""
     rng = np.random.default_rng(0)
     left, right = rng.integers(0, 500, (2, 2_000, 2))
@@ -301,11 +301,11 @@ FULL = 2**31  # 2**21 rows of weight 1024, a few more than there can be
 def test_nothing_overflows_with_the_most_rows_of_full_weight(left, right):
     """Without the compiler numpy warns of overflows, and warnings are errors here; with it the values would be off."""
     for alpha in ALPHAS:
-        found = scores_of(np.array([left]), np.array([right]), "m-alpha", alpha)[0]
-        assert found == -sum(exact_potential(side, "m-alpha", alpha) for side in (left, right))
+        score = scores_of(np.array([left]), np.array([right]), "m-alpha", alpha)[0]
+        assert score == -sum(exact_potential(side, "m-alpha", alpha) for side in (left, right))
     for criterion in ("gini", "max"):  # on numbers of rows; these bear weights as well
-        found = scores_of(np.array([left]), np.array([right]), criterion)[0]
-        assert found == -sum(exact_potential(side, criterion, 0) for side in (left, right))
+        score = scores_of(np.array([left]), np.array([right]), criterion)[0]
+        assert score == -sum(exact_potential(side, criterion, 0) for side in (left, right))
         rows = [tuple(w // 1_024 for w in side) for side in (left, right)]
         wide = [np.array([[*side, 0, 0]]) for side in rows]
         assert scores_of(*wide, criterion)[0] == -sum(exact_potential(side, criterion, 0) for side in rows)

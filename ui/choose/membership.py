@@ -28,7 +28,7 @@ from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate, most_s
 from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainCells
-from dpforest.tables.rows import Rows, read_rows
+from dpforest.tables.rows import EncodedTable, read_rows
 from ui.shared import cache
 from ui.shared.controls import is_pair, stored, within
 from ui.shared.forests import FORESTS, Settings
@@ -301,7 +301,7 @@ def _key(table: Table, settings: Settings) -> tuple:
 
 
 @cache.by_table(everybody=4, session=1)
-def _read(key: tuple, _table: Table) -> Rows:
+def _read(key: tuple, _table: Table) -> EncodedTable:
     """As a fit reads them; their ids are places in the table."""
     places = np.arange(len(_table.frame))
     return read_rows(
@@ -319,7 +319,7 @@ def _expose(key: tuple, _table: Table, _counted: RowsInLeaves) -> Exposed:
     return most_exposed(_counted)
 
 
-def _rows(table: Table) -> Rows:
+def _rows(table: Table) -> EncodedTable:
     """All rows with a listed label; of an upload for this session only."""
     key = (table.schema_key, fingerprint(table.domain))
     return _read(key, table)

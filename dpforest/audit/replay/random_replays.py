@@ -41,6 +41,7 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
     where : str
         The case, in words.
     replay : Replay
+        What the two fits of the case differ in.
     """
     for seed in seeds:
         for attempt in range(_ATTEMPTS):

@@ -46,6 +46,7 @@ def record(
     fit : function
         Takes the table and returns the fitted estimator, or any other result.
     table : (DataFrame, array), or whatever else the fit takes
+        Its index gives the ids of rows.
     recorded : Tape, optional
         Of another run, whose answers are given again. Without it, answers are drawn.
     forced : function, optional

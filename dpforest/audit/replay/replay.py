@@ -34,10 +34,12 @@ class Replay:
     Parameters
     ----------
     findings : tuple of Finding
+        Mistakes, empty for a sound fit.
     loss : float
         Sum over all questions of the largest log-ratio of an answer, in the worse of both directions: what the pair
         of tables shows of the privacy loss along this path.
     n_questions : int
+        Number of accesses to private rows in the first fit.
     """
 
     findings: tuple[Finding, ...]
@@ -68,6 +70,7 @@ def replay(
     epsilon : float
         What the pair may cost; μ where noise is Gaussian.
     neighbors : {"add-remove", "replace-one"}
+        How the two tables differ: under replace-one, two rows are changed.
     one_tree : bool
         Each row should be in one tree only.
     threads : bool
@@ -78,6 +81,7 @@ def replay(
     Returns
     -------
     Replay
+        With the findings in the order of the checks.
     """
     first = record(fit, before, forced=forced)
     second = record(fit, after, first)

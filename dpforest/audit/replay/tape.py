@@ -52,6 +52,7 @@ class Question:
     Parameters
     ----------
     what : {"assignment", "labels", "noise", "choice"}
+        Kind of answer: trees of rows, labels of leaves, noisy counts, or chosen candidates.
     line : str
         The line that asked, as in `Finding`.
     public : tuple

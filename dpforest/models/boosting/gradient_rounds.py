@@ -18,7 +18,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_of_rows
 
-_ROUND_KEY: Final = 16  # of the first round's draws in a demonstration; before it is what is asked before trees grow
+_ROUND_KEY: Final = 16  # of the first round's draws in a demonstration; before it are the queries before trees grow
 _ROUTED: Final = 2**23  # leaves that are kept at a time
 _ROWS_OF_A_THREAD: Final = 100_000  # with fewer, waking it a thousand times takes longer than what it does
 

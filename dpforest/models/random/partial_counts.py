@@ -15,7 +15,7 @@ from dpforest.models.random.fit import count_kept_rows, rows_to_trees
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.randomness import source_for
 from dpforest.tables.domain import Domain
-from dpforest.tables.rows import Rows
+from dpforest.tables.rows import EncodedTable
 from dpforest.trees.released_scale import ReleasedScale
 
 MOST = 2**31  # counts of a leaf stay below; a release can add noise to no more
@@ -126,7 +126,7 @@ class PartCounter:
         self.trees = spec.grow(domain, structure_seed, scale, to_file=not spec.as_published)
         self.settings = counting_settings(spec, domain, scale, structure_seed=structure_seed, random_state=random_state)
 
-    def count(self, rows: Rows) -> PartialCounts:
+    def count(self, rows: EncodedTable) -> PartialCounts:
         """Count some rows."""
         tree_of_row = rows_to_trees(self.spec, rows.ids, self.source)
         counts = count_kept_rows(self.trees, self.domain, rows.codes, rows.y, tree_of_row, n_jobs=self.n_jobs)

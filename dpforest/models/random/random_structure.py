@@ -21,7 +21,7 @@ from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomainCells
-from dpforest.tables.rows import Rows, ids_of, read_rows
+from dpforest.tables.rows import EncodedTable, ids_of, read_rows
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
@@ -299,7 +299,7 @@ class RandomStructureClassifier(ForestClassifier):
     def _forget(self) -> None:
         self.__dict__.pop("prepared_", None)
 
-    def _fit_forest(self, domain: Domain, rows: Rows, n_jobs: int) -> Forest:
+    def _fit_forest(self, domain: Domain, rows: EncodedTable, n_jobs: int) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger()
         spec, scale = self._prepare(
             domain, len(rows.y), rows.n_given, lambda: scale_histograms(domain, rows.codes), ledger, source
@@ -343,7 +343,7 @@ class RandomStructureClassifier(ForestClassifier):
         self,
         spec: ForestSpec,
         domain: Domain,
-        rows: Rows,
+        rows: EncodedTable,
         n_jobs: int,
         ledger: Ledger,
         source: SecretSource | DemoSource,
@@ -404,6 +404,6 @@ def _is_numbered_from_0(X: Any) -> bool:
     return plain or index.dtype.kind not in "iu"
 
 
-def _nobody(domain: Domain) -> Rows:
+def _nobody(domain: Domain) -> EncodedTable:
     """A table without rows."""
-    return Rows(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), np.empty(0, np.int64), 0)
+    return EncodedTable(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), np.empty(0, np.int64), 0)

@@ -1,7 +1,7 @@
 """Mistakes put into certified code, by what they attack: `samplers`, `releases`, `growth`, `fits` and `preparation`,
 which most of the auditors were written against, and those that wait for something `rare`, hide in what a fit leaves
 behind (`hidden`), or bias a sampler by less than a million draws show (`exact_samplers`). Those in `blind_spots` and
-`eight_more` are about domains, sizes and formats that no auditor had tried.
+`independent` are about domains, sizes and formats that no auditor had tried.
 """
 
 from tests.audit.mutants.fits import FITS

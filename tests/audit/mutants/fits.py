@@ -49,7 +49,7 @@ FITS = (
         old="forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)\n",
         new="""n_each = np.bincount(rows.y, minlength=domain.n_classes).min()
     kept = np.sort(np.concatenate([np.flatnonzero(rows.y == k)[:n_each] for k in range(domain.n_classes)]))
-    rows = Rows(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
+    rows = EncodedTable(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
     forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)
 """,
         forests=EVERY,

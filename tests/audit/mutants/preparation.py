@@ -1,4 +1,4 @@
-"""Mistakes in what is asked before trees grow: the number of rows, and where they lie."""
+"""Mistakes in the queries before trees grow: the number of rows, and the scale of attributes."""
 
 from tests.audit.mutants.mutation import COUNTS, EVERY, GREEDY, MAJORITY, Mutant
 

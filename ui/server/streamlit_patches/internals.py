@@ -25,7 +25,8 @@ class UncheckedFigure(go.Figure):
     """A plotly figure that is a dict already: neither plotly nor Streamlit checks or copies it again.
 
     Reason: Streamlit builds a figure from a dict to check it, which checks each property of each trace.
-    Gain: being measured.
+    Gain: a move on Explore takes 47 ms of the server's processor, not 57 ms (`reruns` of the benchmark, medians of 5
+    pairs, less in all 5).
     Test: `test_streamlit_sends_an_unchecked_figure_as_it_is`
     """
 

@@ -21,7 +21,7 @@ _ALL = (
     "FriedmanSchusterClassifier",
 )
 
-EIGHT_MORE = (
+INDEPENDENT = (
     Mutant(
         name="parts_of_threads_share_the_row_at_their_border",
         why="The rows of a booster's round are cut into one part for each thread, and the end of a part is rounded up "
