@@ -33,7 +33,7 @@ def test_a_table_that_is_refused_can_be_used_without_the_column(page):
     assert any("'load' contains infinity" in warning.value for warning in page.warning)
 
 
-def test_unused_columns_are_named(page):
+def test_attributes_that_are_not_learned_from_are_named_in_the_sidebar(page):
     left_out(page).set_value(["load"]).run()
     assert not page.exception
     assert "Not learned from: day. The *Data* tab of Explore says why." in [c.value for c in page.sidebar.caption]
@@ -41,7 +41,7 @@ def test_unused_columns_are_named(page):
     assert not [c.value for c in page.sidebar.caption if "Not learned from" in c.value]
 
 
-def test_the_page_says_why_the_last_column_is_no_label(app):
+def test_the_sidebar_says_why_the_last_column_is_not_offered_as_label(app):
     app.query_params["data"] = "upload a CSV"
     app.run()
     rows = "".join(f"{i % 9},{'ab'[i % 2]},{i * i}\n" for i in range(80))

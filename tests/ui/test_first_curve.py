@@ -1,4 +1,4 @@
-"""A first look at a few ε: worked out once for all who ask, with a message meanwhile, and never replayed."""
+"""A first look at a few ε: worked out once for all who ask, told of while it is worked out, and never replayed."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -23,7 +23,7 @@ for _ in range(2):
 
 
 @pytest.mark.parametrize("large", [True, False])
-def test_a_progress_bar_is_drawn_each_time(monkeypatch, large):
+def test_elements_next_to_the_curve_are_drawn_in_each_run(monkeypatch, large):
     monkeypatch.setattr(simulate, "MANY_CELLS", 0 if large else 10**9)
     worked = []
     once = simulate._released_once

@@ -39,7 +39,7 @@ def booster(share: Fraction | int = 1, neighbors: str = "add-remove", reasons: t
 
 
 def budget_page(neighbors: str) -> None:
-    """A separate page; streamlit runs its source."""
+    """A page of its own; streamlit runs its source."""
     from tests.ui.test_gaussian_ledger import booster
     from ui.explore import budget_tab
     from ui.shared import tables
@@ -88,21 +88,21 @@ def curve_of(repeats: int) -> Curve:
 def test_repeats_add_up_in_mu_squared():
     """Would catch sums in ε, and budgets of the curve that are in proportion to ε."""
     _, ledger = booster(Fraction(1, 4), "replace-one")
-    text = curve_panel.price(curve_of(16), ledger, DELTA)
+    price = curve_panel.price(curve_of(16), ledger, DELTA)
     sixteen = PrivacyLoss.gaussian(4 * ledger.budget.mu_squared).epsilon(DELTA)  # 16 times a quarter
     total = sum(mu_for(e, DELTA).mu_squared for e in EPSILONS)
     whole = PrivacyLoss.gaussian(4 * total).epsilon(DELTA)
     assert 2 < sixteen < Fraction("2.3") and 32 < whole < 16 * sum(EPSILONS) / 4
-    assert f"16 forests at ε = 1 would cost ε = {sum_text(sixteen)} at δ = 10⁻⁶, all 288 of the curve" in text
-    assert f"of the curve ε = {sum_text(whole)} at δ = 10⁻⁶ (replace-one); no ε covers" in text
-    assert text.endswith("What Gaussian noise costs adds up in μ², not in ε.")
+    assert f"16 forests at ε = 1 would cost ε = {sum_text(sixteen)} at δ = 10⁻⁶, all 288 of the curve" in price
+    assert f"of the curve ε = {sum_text(whole)} at δ = 10⁻⁶ (replace-one); no ε covers" in price
+    assert price.endswith("What Gaussian noise costs adds up in μ², not in ε.")
 
 
 # ---------------------------------------------------------------- the board
 
 
 def board_page(neighbors: str) -> None:
-    """A separate page; streamlit runs its source."""
+    """A page of its own; streamlit runs its source."""
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import LEAKS, booster
@@ -120,7 +120,7 @@ def test_what_would_be_promised_if_the_schema_were_public(neighbors):
     assert page.session_state["found"] == Guarantee(1, DELTA, neighbors, mu_for(1, DELTA).mu_squared)
 
 
-def test_what_is_promised():
+def test_promise_at_delta():
     assert parts.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
 
 
@@ -155,8 +155,8 @@ def test_the_dialog_says_what_a_gaussian_release_costs():
 
 
 def test_the_sum_after_a_release():
-    text = after_this([FIRST], (Fraction(1), "add-remove"))
-    assert "will have spent **ε = 1.5** (a row more or less) in this session." in text
+    sentence = after_this([FIRST], (Fraction(1), "add-remove"))
+    assert "will have spent **ε = 1.5** (a row more or less) in this session." in sentence
     assert after_this([EXCHANGED], (Fraction(1), "add-remove")).endswith(
         "**ε = 2.1** (a row exchanged) in this session; what is released for a row more or less counts twice for a row "
         "exchanged."

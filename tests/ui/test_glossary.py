@@ -69,5 +69,5 @@ def test_the_page_lists_all_and_finds_some():
     assert "Clear the field" in page.main.markdown[-1].value
 
 
-def test_a_tooltip_says_both():
+def test_a_tooltip_holds_both_texts():
     assert tip("lead") == "By how many rows the most frequent class of a leaf is ahead. Exactly: n₍₁₎ − n₍₂₎ of a leaf."

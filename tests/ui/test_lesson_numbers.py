@@ -24,7 +24,7 @@ BY_KEY = {step.key: step for step in STEPS}
 _NUMBER = re.compile(r"\d[\d,]*\d(?:\.\d+)?|\d(?:\.\d+)?")
 
 
-def texts_of(step: Step) -> str:
+def text_of(step: Step) -> str:
     answers = [text for answer in step.answers for text in (answer.text, answer.feedback)]
     links = [text for link in step.links for text in (link.label, link.note)]
     return "\n".join([step.title, step.text, step.question, *answers, step.reveal, step.take_away, step.aside, *links])
@@ -92,8 +92,8 @@ def of_promise() -> set[str]:
     def most(epsilon: float, prior: float = 0.5, question: str = MEMBERSHIP) -> str:
         return percent_up(float(DistinguishingGame(Guarantee(epsilon), question).posterior(prior)[1]))
 
-    facts = lesson_facts.beliefs(1.0)
-    assert facts.most == pytest.approx(math.e / (1 + math.e)) and facts.passed == pytest.approx(facts.least)
+    beliefs = lesson_facts.beliefs(1.0)
+    assert beliefs.most == pytest.approx(math.e / (1 + math.e)) and beliefs.passed == pytest.approx(beliefs.least)
     return {
         "50",
         "1",
@@ -104,8 +104,10 @@ def of_promise() -> set[str]:
         "10",
         "2",
         f"{math.e:.2f}",
-        *percents(facts.failed, facts.passed),
-        *bounds(percent_down(facts.least), percent_up(facts.most), most(10.0), most(1.0, 0.1), most(1.0, 0.5, VALUE)),
+        *percents(beliefs.failed, beliefs.passed),
+        *bounds(
+            percent_down(beliefs.least), percent_up(beliefs.most), most(10.0), most(1.0, 0.1), most(1.0, 0.5, VALUE)
+        ),
         *bounds(percent_up(float(DistinguishingGame(Guarantee(1.0), VALUE).success()))),
     }
 
@@ -135,15 +137,16 @@ def of_budget() -> set[str]:
 
 
 def of_depth() -> set[str]:
-    data = HAS["depth"]
-    at = {e: dict(zip(data["depth"], accuracy, strict=True)) for e, accuracy in data["accuracy"].items()}
-    quiet, empty = (dict(zip(data["depth"], data[name], strict=True)) for name in ("without_noise", "empty"))
+    measured = HAS["depth"]
+    at = {e: dict(zip(measured["depth"], accuracy, strict=True)) for e, accuracy in measured["accuracy"].items()}
+    quiet, empty = (dict(zip(measured["depth"], measured[name], strict=True)) for name in ("without_noise", "empty"))
     assert [max(at[e], key=at[e].__getitem__) for e in ("0.1", "1", "10")] == [1, 3, 3]
     assert all(quiet[d] < at["1"][d] for d in (1, 2, 3)) and quiet[4] > at["1"][4]
     one, two = (float(flip_probability("permute-and-flip", [[rows, 0, 0, 0, 0]], 1.0)[0]) for rows in (1, 2))
     return {
         "100", "4", "6", "1", "3", "5", "0.1", "10", "94", "85", "2",
-        *percents(quiet[4], quiet[6], *(at["1"][d] for d in (3, 4, 5, 6)), at["0.1"][1], at["10"][3], data["guessing"]),
+        *percents(quiet[4], quiet[6], *(at["1"][d] for d in (3, 4, 5, 6)), at["0.1"][1], at["10"][3]),
+        *percents(measured["guessing"]),
         *percents(empty[6], one, two, at["1"][6], HAS["explore"]["depth 6"], HAS["explore"]["depth 2"], digits=0),
     }  # fmt: skip
 
@@ -167,8 +170,8 @@ def of_proof() -> set[str]:
     a, b = lesson_facts.chances(lesson_facts.PAPER)
     assert lesson_facts.broken_pair().change.before.tolist() == [[1, 0]]
     assert lesson_facts.broken_pair().change.after.tolist() == [[2, 0]]
-    measured = lesson_facts.chances(lesson_facts.CERTIFIED)
-    assert measured[0] / measured[1] == pytest.approx(math.e)
+    chances = lesson_facts.chances(lesson_facts.CERTIFIED)
+    assert chances[0] / chances[1] == pytest.approx(math.e)
     above, proved = (share_of_draws(what, n, a, b) for what, n in ((counts_above, 100), (proves, 1000)))
     assert share_of_draws(proves, 100, a, b) < 1e-5  # "it proves nothing"
     return {
@@ -185,7 +188,7 @@ def of_proof() -> set[str]:
         *percents(b),
         *percents(b, digits=2),
         *percents(lesson_facts.allowed()),
-        *percents(a, *measured),
+        *percents(a, *chances),
         f"{a / b:.1f}",
         f"{math.log(a / b):.2f}",
         *percents(above, proved, digits=0),
@@ -250,15 +253,15 @@ FACTS = {
 
 
 @pytest.mark.parametrize("key", FACTS)
-def test_every_figure_in_the_texts_is_one_that_comes_out(key):
+def test_every_figure_in_the_texts_is_a_computed_one(key):
     assert list(FACTS) == [step.key for step in STEPS]
     facts = FACTS[key]()
-    unknown = [number for number in _NUMBER.findall(texts_of(BY_KEY[key])) if number not in facts]
+    unknown = [figure for figure in _NUMBER.findall(text_of(BY_KEY[key])) if figure not in facts]
     assert unknown == []
 
 
 def test_right_answers_are_right():
-    """The answers, worked out; the wrong answers are no near misses of it."""
+    """What is asked for, worked out; the wrong answers are no near misses of it."""
     votes = dict(zip(HAS["votes"]["trees"], HAS["votes"]["accuracy"], strict=True))
     assert round(100 * votes[31]) == 84 and all(abs(100 * votes[31] - wrong) > 10 for wrong in (45, 60))
     deep = dict(zip(HAS["depth"]["depth"], HAS["depth"]["accuracy"]["1"], strict=True))
@@ -322,5 +325,5 @@ def test_classes_come_out_again():
     assert lesson_numbers.rebuilt(10, 1.0) == HAS["class"]["noisy"][epsilons.index(1.0)]
 
 
-def test_what_explore_gets_comes_out_again():
+def test_the_figures_of_explore_are_reproduced():
     assert lesson_numbers.in_explore() == HAS["explore"]

@@ -64,7 +64,7 @@ def test_each_step_with_each_answer(lesson, number, name):
 
 
 @pytest.mark.parametrize("number", range(9))
-def test_the_answer_is_hidden_before_the_reveal(lesson, number):
+def test_the_answer_is_hidden_before_the_guess(lesson, number):
     """Neither in words nor in the chart's description nor in what is drawn."""
     step, page = STEPS[number], lesson(step=number)
     assert step.reveal not in words(page)
@@ -116,7 +116,7 @@ def test_the_next_control_stands_where_it_starts(lesson):
         ({"step": "*a*", "at": "b"}, "asks for step \\*a\\*"),
     ],
 )
-def test_a_link_that_asks_for_what_there_is_not(lesson, asked, message):
+def test_a_link_to_an_unknown_step_gets_a_message(lesson, asked, message):
     page = lesson(**asked)
     (warning,) = page.warning
     assert message in warning.value.replace("\u2060", "")
@@ -128,7 +128,7 @@ def test_a_link_without_shown_reveals_nothing(lesson):
     assert STEPS[3].reveal not in words(page) and "shown" not in page.query_params
 
 
-def test_badges_are_those_of_the_numbers():
+def test_badges_match_the_numbers():
     kinds = [step.badges for step in STEPS]
     assert {i for i, badges in enumerate(kinds) if badges == ("Made-up tables",)} == {0, 7}
     assert {i for i, badges in enumerate(kinds) if badges == ("From a formula",)} == {1, 2, 6}
@@ -154,12 +154,12 @@ def opened(app: AppTest, link: Link) -> AppTest:
 
 def value(page: AppTest, label: str) -> str:
     kinds = ("selectbox", "select_slider", "slider", "radio")
-    (badges,) = [w for kind in kinds for w in getattr(page, kind) if w.label == label]
-    return f"{badges.value:g}" if isinstance(badges.value, float) else str(badges.value)
+    (widget,) = [w for kind in kinds for w in getattr(page, kind) if w.label == label]
+    return f"{widget.value:g}" if isinstance(widget.value, float) else str(widget.value)
 
 
 @pytest.mark.parametrize("link", [link for link in LINKS if link.page == EXPLORE], ids=lambda link: link.label)
-def test_explore_shows_what_the_link_says(app, link):
+def test_explore_uses_the_settings_of_the_link(app, link):
     page, settings = opened(app, link), dict(link.settings)
     labels = {"data": "Data", "forest": "Forest", "depth": "Depth", "trees": "Trees", "eps": "Privacy budget ε"}
     for name in labels.keys() & settings.keys():
@@ -172,14 +172,14 @@ def test_explore_shows_what_the_link_says(app, link):
 
 
 @pytest.mark.parametrize("link", [link for link in LINKS if link.page not in (EXPLORE, CHOOSE_EPSILON)])
-def test_audit_shows_what_the_link_says(app, link):
+def test_audit_uses_the_settings_of_the_link(app, link):
     page, settings = opened(app, link), dict(link.settings)
     assert value(page, "How a leaf draws its label") == settings["rule"]
     assert value(page, "Privacy promised: ε") == settings["eps"]
 
 
 @pytest.mark.parametrize("link", [link for link in LINKS if link.page == CHOOSE_EPSILON], ids=lambda link: link.query)
-def test_choose_shows_what_the_link_says(app, monkeypatch, link):
+def test_choose_uses_the_settings_of_the_link(app, monkeypatch, link):
     monkeypatch.setattr(controls, "kinds", lambda: ["one greedy tree"])
     monkeypatch.setattr(controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})
     page, settings = opened(app, link), dict(link.settings)

@@ -64,17 +64,17 @@ def as_read(domain: Domain) -> Domain:
     """The same table before anybody said anything: other bounds and fewer values, all read from its rows."""
     read = []
     for f in domain.features:
-        entry = {"source": "data", "source_note": "", "missing": "refuse", "missing_value": None}
+        unsourced = {"source": "data", "source_note": "", "missing": "refuse", "missing_value": None}
         values = {"low": f.low / 2, "high": f.high / 2 + 1, "integer": False} if f.kind == "numeric" else {}
         if f.kind == "categorical":
             values = {"categories": (*f.categories[1:], "only here")}
         sources = {"type_source": "data", "type_note": "", "missing_source": "data", "missing_note": ""}
-        read.append(replace(f, **entry, **values, **sources))
+        read.append(replace(f, **unsourced, **values, **sources))
     return replace(domain, features=tuple(read), classes_source="data", classes_note="")
 
 
 def plain_sources(domain: Domain) -> Domain:
-    """Sources that are given twice or once are the same."""
+    """Sources that are said twice or once are the same."""
     return replace(domain, features=tuple(with_sources(feature, {}) for feature in domain.features))
 
 
@@ -101,7 +101,7 @@ def test_both_files_come_back_as_the_same_domain(domain):
 
 @settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(domains())
-def test_nothing_gets_public_without_words(domain):
+def test_no_part_becomes_public_without_a_source(domain):
     """A codebook without its column of words, over a table that was read: every part is as leaky as before."""
     table = codebook(domain).drop(columns=["source", "source of type", "source of missing"])
     loaded = from_codebook(as_read(domain), as_csv(table))
@@ -127,12 +127,12 @@ PEOPLE = Domain((AGE, CITY), (0, 1), "ill", reading="a survey", reading_source="
         ("salary,numeric,0,1,,", "names no attribute of this table"),
     ],
 )
-def test_a_line_that_cannot_be_loaded_is_reported_and_nothing_is_loaded(line, says):
+def test_a_line_that_cannot_be_loaded_is_the_only_mistake(line, says):
     loaded = from_codebook(PEOPLE, f"name,kind,low,high,categories,source\n{line}\n")
     assert len(loaded.mistakes) == 1 and says in loaded.mistakes[0], loaded.mistakes
 
 
-def test_what_the_file_does_not_mention_stays_and_what_is_not_there_is_named():
+def test_attributes_outside_the_file_stay_and_unknown_ones_are_named():
     lines = (
         "name,low,high,categories,source",
         "age,0,120,,people live so long",
@@ -145,8 +145,8 @@ def test_what_the_file_does_not_mention_stays_and_what_is_not_there_is_named():
     assert city == CITY and loaded.names == ("age",)
     assert loaded.domain.classes == (0, 1, "2"), "numbers stay numbers"
     assert (loaded.domain.classes_source, loaded.domain.classes_note) == ("asserted", "the form has a box")
-    text = " ".join(loaded.notes)
-    assert "does not have 'salary'" in text and "Not in the file: 'city'" in text
+    notes = " ".join(loaded.notes)
+    assert "does not have 'salary'" in notes and "Not in the file: 'city'" in notes
     only = from_codebook(PEOPLE, "name,low,high\nage,0,120\n", exactly=True).domain
     assert only.names == ("age",) and only.columns_source == "data"
     assert only.features[0].source == "data", "other bounds without words are no source"
@@ -166,8 +166,8 @@ def test_a_changed_bound_loses_words_that_were_about_another_one():
 
 def test_a_json_without_words_is_not_believed():
     public = replace(AGE, source="asserted", source_note="yes", type_source="", missing_source="")
-    loaded = from_json(PEOPLE, replace(PEOPLE, features=(public, CITY)))
-    assert len(loaded.mistakes) == 1 and "'yes' does not say where" in loaded.mistakes[0]
+    from_file = from_json(PEOPLE, replace(PEOPLE, features=(public, CITY)))
+    assert len(from_file.mistakes) == 1 and "'yes' does not say where" in from_file.mistakes[0]
     half = {
         "features": [
             {
@@ -187,7 +187,7 @@ def test_a_json_without_words_is_not_believed():
             of_json(wrong)
 
 
-def test_a_file_cannot_say_that_its_words_are_a_document():
+def test_a_file_cannot_mark_its_sources_as_documented():
     """Only bundled tables are documented; whoever loads a file asserts what it says."""
     read = Domain((Feature("age", "numeric", 3, 88),), ("a", "b"), "who", classes_source="data")
     known = Feature("age", "numeric", 0, 120, source="documented", source_note="the census form, page two")
@@ -198,7 +198,7 @@ def test_a_file_cannot_say_that_its_words_are_a_document():
     assert from_json(claims, claims).domain == claims
 
 
-def test_what_a_codebook_does_not_say_is_not_taken_from_the_rows():
+def test_gaps_of_a_codebook_are_not_filled_from_the_rows():
     """That nobody skipped a cell, or that values are whole, was read from the rows; words on bounds do not cover it."""
     read = Feature("age", "numeric", 3, 88, integer=True, missing="refuse", source="data")
     loaded = from_codebook(
@@ -209,7 +209,7 @@ def test_what_a_codebook_does_not_say_is_not_taken_from_the_rows():
     assert not age.leaks()
 
 
-def test_a_changed_value_needs_a_source():
+def test_a_changed_value_needs_a_new_source():
     known = Domain((Feature("age", "numeric", 17, 90, source="documented", source_note="UCI"),), ("a", "b"), "who")
     file = {**known.to_dict(), "features": [{**known.to_dict()["features"][0], "high": 67.25}]}
     assert over(known, (), entries_of(file, of_json(file)), of_json(file)).mistakes
@@ -267,7 +267,7 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     assert not app.exception and "schemas" not in app.session_state, "nothing before the press"
     assert "2 attributes now have a source." in words(app)
     app.button(key="load_domain").click().run()
-    assert [text.value for text in app.success] == ["Loaded. 2 attributes now have a source."]
+    assert [message.value for message in app.success] == ["Loaded. 2 attributes now have a source."]
     (domain,) = app.session_state["schemas"].values()
     assert {f.source_note for f in domain.features} == {"people live so long", "the map of the towns"}
     assert domain.classes_note == "the form has a box" and domain.reading_source == domain.columns_source == "data"

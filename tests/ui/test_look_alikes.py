@@ -1,4 +1,4 @@
-"""An upload whose classes or values look alike, or whose class one row has, gets a message on the Data tab."""
+"""An upload whose classes or values look alike, or whose class one row has, is told about it on the Data tab."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ def upload(app, frame: pd.DataFrame) -> str:
     return words(app)
 
 
-def test_similar_labels_are_reported(app):
+def test_values_that_look_alike_are_reported(app):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -33,7 +33,7 @@ def test_similar_labels_are_reported(app):
     assert "Only one row has the class “yes”." in text
 
 
-def test_nothing_is_reported_where_all_labels_differ(app):
+def test_different_values_get_no_message(app):
     frame = pd.DataFrame({"town": ["Bern", "Basel"] * 30, "ill": ["yes", "no", "no", "yes"] * 15})
     text = upload(app, frame)
     assert "look alike" not in text and "Only one row" not in text

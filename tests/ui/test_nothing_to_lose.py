@@ -55,7 +55,7 @@ def opened(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["majority labels", "noisy counts", "one greedy tree"])
-def test_explore_says_that_the_forest_learns_nothing_and_what_would(opened, kind):
+def test_explore_reports_a_forest_that_learns_nothing_and_names_others(opened, kind):
     page = opened(forest=kind)
     text = words(page)
     assert "**This forest learns nothing here that makes it more often right.**" in text
@@ -78,7 +78,7 @@ def test_explore_names_the_forests_that_would_learn(opened):
     assert "“one greedy tree” 100.0 %" in named and "“boosted”" in named and "RF" not in named
 
 
-def test_explore_speaks_of_a_price_where_there_is_one(opened):
+def test_explore_names_the_price_where_there_is_one(opened):
     rng = np.random.default_rng(0)
     x = rng.integers(0, 4, 900)
     table = "\n".join(["size;big", *(f"{v};{'yes' if v > 1 else 'no'}" for v in x), ""]).encode()
@@ -115,7 +115,7 @@ def test_choose_gives_no_smallest_epsilon(opened, need):
     assert page.select_slider(key="look_eps").value == 1.0
 
 
-def test_what_guessing_reaches_needs_no_epsilon(opened):
+def test_an_accuracy_that_guessing_reaches_needs_no_epsilon(opened):
     at = {"a": Stakes(0.7, 0.9, 0.9, 0.95, 0.01)}
     assert parts.no_need(0.7, 0.7, at) == (
         "**70.0 % needs no forest and no ε**: always naming the most frequent class gets 70.0 % without any rows. Ask "
@@ -124,7 +124,7 @@ def test_what_guessing_reaches_needs_no_epsilon(opened):
     assert parts.no_need(0.71, 0.7, at) == ""
 
 
-def test_the_report_says_it_first(opened, monkeypatch):
+def test_the_report_states_it_first(opened, monkeypatch):
     made = []
     monkeypatch.setattr(parts, "offer_report", lambda table, make, is_early: made.append(make()))
     page = opened("2_Choose_epsilon", choose_tab="Report")
@@ -162,7 +162,7 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
 
 
 @pytest.mark.parametrize(
-    "means, without_noise, text",
+    "means, without_noise, sentence",
     [
         (
             [0.6, 0.79, 0.8, 0.8],
@@ -182,22 +182,22 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
         ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs is unknown"),
     ],
 )
-def test_sentences_on_cost(means, without_noise, text):
+def test_sentences_on_cost(means, without_noise, sentence):
     """Each names what it compares with: the same forest without noise, or guessing."""
     means = np.array(means)
-    assert text in what_privacy_costs(EPSILONS, means, Stakes(0.7, without_noise, means.max(), None, 0.01), None)
+    assert sentence in what_privacy_costs(EPSILONS, means, Stakes(0.7, without_noise, means.max(), None, 0.01), None)
 
 
 @pytest.mark.parametrize("best, named", [(0.967, True), (0.802, True), (0.8, False), (0.75, False)])
 def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does(best, named):
     """Explore's card “Without privacy” shows the best model. The sentence is about the forest, so it names both."""
     means = np.array([0.6, 0.795, 0.8, 0.8])
-    text = what_privacy_costs(EPSILONS, means, Stakes(0.7, 0.8, 0.8, best, 0.01), "CART")
-    assert "compared with the same forest without noise (80.0 %)." in text
-    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in text) == named
+    sentence = what_privacy_costs(EPSILONS, means, Stakes(0.7, 0.8, 0.8, best, 0.01), "CART")
+    assert "compared with the same forest without noise (80.0 %)." in sentence
+    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in sentence) == named
 
 
-def test_advice_is_given_only_once_it_is_known():
+def test_advice_appears_only_once_it_is_known():
     at = [Stakes(0.7, 0.7, 0.7, best, 0.01) for best in (None, 0.7, 0.9)]
     assert "being worked out" in what_helps(at[0], None, greedy=False)
     assert "say little about the label" in what_helps(at[1], "CART", greedy=False)

@@ -40,7 +40,7 @@ def files(page: AppTest) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", SETTINGS)
-def test_every_page_lists_what_it_has_drawn(path, monkeypatch):
+def test_every_page_lists_its_figures(path, monkeypatch):
     monkeypatch.setattr(controls, "kinds", lambda: ["RF-E"])
     page = AppTest.from_file("../../app.py", default_timeout=600)
     page.switch_page(path)
@@ -102,8 +102,8 @@ def test_print_colors_leave_the_figure_on_the_page_as_it_is():
 
 
 @WITH_A_BROWSER
-def test_a_figure_becomes_svg_and_pdf_and_leaves_nothing_behind(monkeypatch):
-    folder = Path(tempfile.mkdtemp())  # separate, as others draw as well; a short name, as Chromium's sockets want
+def test_a_figure_becomes_svg_and_pdf_and_leaves_no_files(monkeypatch):
+    folder = Path(tempfile.mkdtemp())  # of its own, as others draw as well; a short name, as Chromium's sockets want
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     figure = go.Figure(go.Scatter(x=[1, 2], y=[2, 1], name="a"), layout={"title": {"text": "cut <b>here</b>"}})
     svg = paper.rendered(figure, "svg").decode()
@@ -129,5 +129,5 @@ def test_a_browser_that_does_not_start_or_takes_too_long_is_a_sentence(monkeypat
 def test_without_a_browser_a_sentence_says_what_to_install(tmp_path):
     code = "from dpforest.plotting import paper; import json; print(json.dumps(paper.missing()))"
     environment = {**os.environ, "PATH": str(tmp_path), "BROWSER_PATH": str(tmp_path / "none")}
-    report = json.loads(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).stdout)
-    assert "computer that runs this app" in report and ("install" in report)
+    messages = json.loads(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).stdout)
+    assert "computer that runs this app" in messages and ("install" in messages)

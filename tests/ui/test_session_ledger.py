@@ -163,8 +163,8 @@ def test_what_the_simulated_forests_would_cost():
     curve = Curve(np.array(EPSILONS), figures, figures, figures, *[np.zeros(7)] * 2, 0.5, 0.5, 0, 70, 30)
     ledger = Ledger(Fraction(1, 2), "replace-one")
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 1, "sequential")
-    text = curve_panel.price(curve, ledger)
-    assert "7 forests at ε = 0.5 would cost ε = 3.5, all 126 of the curve ε = 221.41 (replace-one)" in text
+    price = curve_panel.price(curve, ledger)
+    assert "7 forests at ε = 0.5 would cost ε = 3.5, all 126 of the curve ε = 221.41 (replace-one)" in price
     half = Ledger(Fraction(1, 2))
     half.charge("labels", "global-01", 1, Fraction(1, 4), 1, "sequential")
     assert "cost ε = 1.75, all 126 of the curve ε = 110.705 (add-remove)" in curve_panel.price(curve, half)
@@ -221,7 +221,7 @@ def ask(app: AppTest) -> str:
     return "\n".join(m.value for m in app.markdown)
 
 
-def test_the_dialog_says_the_sum_beforehand(app):
+def test_the_dialog_shows_the_sum_beforehand(app):
     app.session_state["releases"] = [replace(EXCHANGED, file=b"")]
     app.query_params["eps"] = "1"
     text = ask(app.run())
@@ -301,7 +301,7 @@ def test_the_same_rows_in_another_file_are_not_split(app):
     assert next(b for b in app.button if b.label.startswith("Release for ε")).disabled
 
 
-def test_files_with_the_same_name_are_distinguished(app):
+def test_files_of_one_name_are_distinguished(app):
     app.session_state["releases"] = [
         replace(FIRST, file=b"", shape=(9, frozenset("ab"))),
         replace(SAVED_AGAIN, title="people.csv", file=b"", shape=(9, frozenset("ab"))),
@@ -310,15 +310,15 @@ def test_files_with_the_same_name_are_distinguished(app):
     box = next(b for b in app.selectbox if b.label == "Is a table in this sum by mistake?")
     assert box.options[1:] == ["yes, people.csv (release 1)", "yes, people.csv (release 2)"]
     box.select_index(2).run()
-    text = [c.value for c in app.caption if c.value.startswith("Same columns")]
-    assert text == ["Same columns, same number of rows as release 1: are these really other people?"]
+    captions = [c.value for c in app.caption if c.value.startswith("Same columns")]
+    assert captions == ["Same columns, same number of rows as release 1: are these really other people?"]
 
 
 def test_the_budget_tab_repeats_the_sum(app):
     app.query_params["tab"] = "Budget"
     app.run()
-    text = lambda: "\n".join(c.value for c in app.main.caption)
-    assert "A release would use up ε = 1 of 1" in text() and "Spent in this session" not in text()
+    captions = lambda: "\n".join(c.value for c in app.main.caption)
+    assert "A release would use up ε = 1 of 1" in captions() and "Spent in this session" not in captions()
     app.session_state["releases"] = [replace(FIRST, file=b""), replace(EXCHANGED, file=b"")]
     app.run()
-    assert "**Spent in this session** on people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1**" in text()
+    assert "**Spent in this session** on people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1**" in captions()

@@ -18,7 +18,7 @@ FITS = (
         why='Missing numbers of an attribute with missing="value" get the column\'s median, not the public value, '
         "so that one row can move all rows with a missing cell to another leaf: (2k + 1)ε with k of them, in tables "
         "of pandas only.",
-        module="dpforest.tables.encoding",
+        module="dpforest.tables.cells",
         function="numbers",
         old="return series.to_numpy()\n",
         new='return (series.fillna(series.median()) if feature.missing == "value" else series).to_numpy()\n',
