@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import load_dataset
 from dpforest.evaluation.stakes import Stakes
-from dpforest.plotting.compare import Scale
+from dpforest.plotting.compare import MeasureScale
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.sweep import summary, surface
 from tests.ui.app_words import words
@@ -228,7 +228,7 @@ def some_cells(means: dict[str, float], spread: float = 0.01) -> Done:
 
 def test_the_insight_names_the_best_its_equals_and_the_useless():
     view = Comparison(("a", "b", "c"), False, "add-remove", 1.0, 3, 1, "accuracy", True)
-    scale = Scale("accuracy", True, 0.6, 0.9)
+    scale = MeasureScale("accuracy", True, 0.6, 0.9)
 
     def insight_for(means: dict[str, float]) -> str:
         learns = {name: Stakes(0.6, 0.8, mean, 0.9, 0.01) for name, mean in means.items()}
@@ -347,7 +347,7 @@ def test_strategies_that_differ_by_chance_are_reported_as_equal():
             for name, value in (("α = 0", 0.8), ("α = 1", 0.8 - apart_by * (e == 1)))
         ]
         done = Done(pd.DataFrame(rows), None, 5, 1)  # type: ignore[arg-type]
-        return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, Scale("accuracy", True, None, None))
+        return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, MeasureScale("accuracy", True, None, None))
 
     assert sentence_for(0.05).endswith(
         "Behind it by more than luck: α = 1 (5.0 points). Up to ε = 0.1 none is behind the best by "

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.stakes import Stakes
-from dpforest.plotting.compare import Scale
+from dpforest.plotting.compare import MeasureScale
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.sweep import summary
 from tests.ui.app_words import words
@@ -155,7 +155,7 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
     done = Done(pieces, summary(pieces), 2, 1)
     view = Comparison(("a", "b"), False, "add-remove", 1.0, 2, 1, "accuracy", True)
     at = {"a": Stakes(0.7, 0.8, 0.8, None, 0.01), "b": Stakes(0.7, 0.7, 0.7, None, 0.01)}
-    text = insight(view, done, Scale("accuracy", True, 0.7, None), at)
+    text = insight(view, done, MeasureScale("accuracy", True, 0.7, None), at)
     assert text == (
         "At ε = 1 **a** comes first: 80.0 %. No better than guessing by accuracy, at any ε and without noise too: b."
     )
