@@ -58,7 +58,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Scale:
+class MeasureScale:
     """How a measure is written: as a share or as a number, and where doing nothing and having no privacy would be.
 
     Parameters
@@ -81,7 +81,7 @@ class Scale:
     def gap(self, high: float, low: float = 0.0) -> str:
         """The difference of two values, each rounded as `text` shows it.
 
-        >>> accuracy = Scale("accuracy", True, None, None)
+        >>> accuracy = MeasureScale("accuracy", True, None, None)
         >>> accuracy.text(0.9741), accuracy.text(0.9456), accuracy.gap(0.9741, 0.9456)
         ('97.4 %', '94.6 %', '2.8 points')
         """
@@ -90,7 +90,7 @@ class Scale:
         return number(round(round(float(high), 3) - round(float(low), 3), 3))
 
 
-def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands: bool = True) -> go.Figure:
+def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *, bands: bool = True) -> go.Figure:
     """All forests against ε, with the spread of each.
 
     Parameters
@@ -143,7 +143,7 @@ def comparison(series: Sequence[Series], epsilon: float, scale: Scale, *, bands:
     return fig
 
 
-def _span(series: Sequence[Series], scale: Scale) -> tuple[float, float]:
+def _span(series: Sequence[Series], scale: MeasureScale) -> tuple[float, float]:
     values = np.concatenate([np.concatenate([one.low, one.high]) for one in series])
     values = np.append(values, [v for v in (scale.floor, scale.ceiling) if v is not None])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -152,7 +152,7 @@ def _span(series: Sequence[Series], scale: Scale) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class SettingCurves:
     """Lines of one forest, one for each value of a setting."""
 
     name: str
@@ -161,7 +161,7 @@ class Panel:
     mean: np.ndarray  # (values, E)
 
 
-def multiples(panels: Sequence[Panel], setting: str, scale: Scale, *, columns: int) -> go.Figure:
+def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale, *, columns: int) -> go.Figure:
     """Small multiples: a panel a forest, a line a value of `setting`, darker for more; one y-axis for all."""
     rows = -(-len(panels) // columns)
     fig = make_subplots(
@@ -233,7 +233,12 @@ def _shades(n: int) -> list[str]:
 
 
 def budget_map(
-    epsilons: Sequence[float], depths: Sequence[int], values: np.ndarray, scale: Scale, *, epsilon: float | None = None
+    epsilons: Sequence[float],
+    depths: Sequence[int],
+    values: np.ndarray,
+    scale: MeasureScale,
+    *,
+    epsilon: float | None = None,
 ) -> go.Figure:
     """A measure over ε and depth; a dot marks the best depth at each ε, a star the best cell of all.
 
@@ -297,7 +302,7 @@ def budget_map(
     return fig
 
 
-def _below(scale: Scale, value: float) -> str:
+def _below(scale: MeasureScale, value: float) -> str:
     if scale.ceiling is None:
         return ""
     high, low = max(scale.ceiling, value), min(scale.ceiling, value)

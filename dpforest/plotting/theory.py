@@ -86,7 +86,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Curve:
+class FormulaCurve:
     """A formula as a line: gray a bound, blue or red a rule that is looked at."""
 
     x: Sequence[float] | np.ndarray
@@ -115,7 +115,7 @@ class Chart:
 
     Parameters
     ----------
-    curves : sequence of Curve
+    curves : sequence of FormulaCurve
         The first one is the bound that `excluded` is about.
     excluded : {"above", "below", ""}
         On which side of the bound the theorem lets nothing be: that side is gray.
@@ -133,7 +133,7 @@ class Chart:
 
     x: Axis
     y: Axis
-    curves: Sequence[Curve]
+    curves: Sequence[FormulaCurve]
     excluded: str = ""
     dots: Sequence[Dots] = ()
     yours: tuple[float, float, str] | None = None
@@ -223,7 +223,7 @@ def _exclude(fig: go.Figure, chart: Chart) -> None:
     )
 
 
-def _line(fig: go.Figure, chart: Chart, curve: Curve) -> None:
+def _line(fig: go.Figure, chart: Chart, curve: FormulaCurve) -> None:
     texts = [
         f"{escape(curve.name)}<br>{escape(chart.x.title)}: {tick_text(x, chart.x.percent)}"
         f"<br>{escape(chart.y.title)}: {_value(y, chart.y.percent)}"

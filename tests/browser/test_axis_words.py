@@ -15,14 +15,14 @@ from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.models.trace import TreeTrace
 from dpforest.plotting.boosted_growth import alpha_by_level, alpha_drawing, contributions
 from dpforest.plotting.choose import smallest_epsilon
-from dpforest.plotting.compare import Scale, budget_map
+from dpforest.plotting.compare import MeasureScale, budget_map
 from dpforest.plotting.rounds import importances
 from tests.browser.driver import BROWSER
 from ui.shared.page import LARGE, PLAIN, in_page_colors
 
 pytestmark = BROWSER
 
-ACCURACY = Scale("accuracy", True, None, None)
+ACCURACY = MeasureScale("accuracy", True, None, None)
 ONE = (Answer("RF-E", 1.0, 0.9, 9, 10, 0.8, True),)
 
 

@@ -5,12 +5,12 @@ import pytest
 
 from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.plotting.choose import smallest_epsilon
-from dpforest.plotting.compare import COLORS, Panel, Scale, Series, budget_map, comparison, multiples
+from dpforest.plotting.compare import COLORS, MeasureScale, Series, SettingCurves, budget_map, comparison, multiples
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD
 from ui.shared.forests import FORESTS
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
-SCALE = Scale("accuracy", True, 0.5, 0.9, "the floor", "the ceiling")
+SCALE = MeasureScale("accuracy", True, 0.5, 0.9, "the floor", "the ceiling")
 
 
 def series(name: str, place: int, published: bool = False) -> Series:
@@ -53,7 +53,7 @@ def test_everything_is_inside_the_picture():
 
 def test_multiples_name_each_value_once():
     mean = np.full((2, 4), 0.7)
-    panels = [Panel("a", [2, 4], EPSILONS, mean), Panel("b", [4, 8], EPSILONS, mean)]
+    panels = [SettingCurves("a", [2, 4], EPSILONS, mean), SettingCurves("b", [4, 8], EPSILONS, mean)]
     figure = multiples(panels, "depth", SCALE, columns=2)
     assert sorted(t.name for t in figure.data if t.showlegend) == ["depth 2", "depth 4", "depth 8"]
     assert [t.line.color for t in figure.data][1] == [t.line.color for t in figure.data][2]  # depth 4 in both

@@ -5,5 +5,5 @@ from streamlit.testing.v1 import AppTest
 
 def words(app: AppTest) -> str:
     """All that the page says, with plain spaces."""
-    said = [*app.main.markdown, *app.main.caption, *app.sidebar.caption, *app.info, *app.warning]
-    return "\n".join(e.value for e in said).replace("\u00a0", " ")
+    elements = [*app.main.markdown, *app.main.caption, *app.sidebar.caption, *app.info, *app.warning]
+    return "\n".join(e.value for e in elements).replace("\u00a0", " ")

@@ -99,7 +99,7 @@ def test_every_rule_has_words():
     assert set(NAMES) == set(leaf_curves.RULES) and len(RULES) == len(leaf_curves.RULES)
 
 
-def test_no_count_is_told_as_a_probability():
+def test_no_count_is_shown_as_a_probability():
     pair = leaf_attack.first_pair("smooth-sensitivity", 10.0, 2, "add-remove")
     text = proved(pair, LossEstimate(1000, (0, 835), 5.0, ((1,),)))
     assert "never with table A, 835 times with table B" in text and "less than 1 in" not in text
@@ -110,12 +110,12 @@ def test_no_count_is_told_as_a_probability():
     assert "so close to the limit that even 20,000,000 releases do not show it" in text
 
 
-def test_outputs_together_say_where_their_chance_comes_from(audit):
+def test_combined_outputs_show_the_source_of_their_chance(audit):
     text = telling(leaf_attack.first_pair("discrete-laplace", 1.0, 2, "replace-one"))
     assert "(62.2 % × 62.2 %)" in text and "38.7 %" in text
     page = audit(rule="noisy counts", neighbors="a row exchanged")
-    said = [row["chance of the noisy count"] for row in tables(page)[0]]
-    assert len(said) == 2 and all(s.startswith("**") and ": " in s for s in said)
+    chances = [row["chance of the noisy count"] for row in tables(page)[0]]
+    assert len(chances) == 2 and all(s.startswith("**") and ": " in s for s in chances)
 
 
 @pytest.mark.parametrize("rule", ["smooth sensitivity", "permute-and-flip"])

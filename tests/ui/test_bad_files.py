@@ -23,8 +23,8 @@ def test_refused_one_after_the_other(asked):
     for name, bad in REFUSED.items():
         asked.file_uploader[0].upload(f"{name}.csv", bad.data).run()
         assert not asked.exception, name
-        (said,) = [warning.value for warning in asked.warning]
-        assert re.search(bad.says, said) and 20 < len(said) < 220 and said.endswith("."), f"{name}: {said}"
+        (message,) = [warning.value for warning in asked.warning]
+        assert re.search(bad.says, message) and 20 < len(message) < 220 and message.endswith("."), f"{name}: {message}"
         assert not TRACE.search(words(asked)) and ":red" not in words(asked), name
         assert not asked.get("plotly_chart"), name
     asked.file_uploader[0].upload("good.csv", GOOD.encode()).run()

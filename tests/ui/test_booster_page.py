@@ -66,23 +66,23 @@ def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
     page.query_params["delta"] = "true"
     page.run()
     assert "be right in at most 54.8 % of cases" in words(page)
-    own = table()
-    leaking = replace(own, domain=replace(own.domain, classes_source="data"))
+    public = table()
+    leaking = replace(public, domain=replace(public.domain, classes_source="data"))
     certificate, _ = settings(1e-6).estimator(leaking.domain).preview(leaking.domain, len(leaking.frame))
     assert not certificate.certified
     _, value, note, _ = headline._meaning(Choice(leaking, settings(1e-6)), certificate)
     assert value == "54.8 %" and note.startswith("not promised")
 
 
-def test_what_delta_changes(page):
+def test_delta_changes_the_budget_tab_and_the_code(page):
     page.query_params.update({"delta": "true", "tab": "Budget"})
     page.run()
-    said = words(page)
+    text = words(page)
     assert page.toggle(key="delta").value
-    assert "What ε = 1 at δ = 10⁻⁶ means" in said
-    assert "What Gaussian noise costs adds up in μ²" in said
-    assert "Number of rows: **once" in said
-    assert "tree by tree: **" in said
+    assert "What ε = 1 at δ = 10⁻⁶ means" in text
+    assert "What Gaussian noise costs adds up in μ²" in text
+    assert "Number of rows: **once" in text
+    assert "tree by tree: **" in text
     assert "δ = 1e-06" in page.code[0].value
     assert page.dataframe[0].value["what"].tolist()[0] == "number of rows"
 
@@ -102,7 +102,7 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
     page.session_state["follow"] = True
     page.run()
     assert not page.exception
-    said = words(page)
+    text = words(page)
     for expected in (
         "Accuracy by round",
         "What moves the scores",
@@ -111,11 +111,11 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
         "Noise alone would have turned it in ",
         "before any question it is",
     ):
-        assert expected in said, expected
+        assert expected in text, expected
 
 
 @pytest.mark.parametrize("data", ["breast_wisconsin", "zoo"])
-def test_the_leaves_tab_says_both_flip_rates(page, data):
+def test_the_leaves_tab_shows_both_flip_rates(page, data):
     page.query_params.update({"data": data, "tab": "Leaves"})
     page.run()
     assert not page.exception
@@ -139,8 +139,8 @@ def test_accuracy_by_round_ends_at_that_of_the_release(delta):
 @pytest.mark.parametrize(("n_classes", "scores", "wanted"), [(2, [-2.0, 2.0], 0.0228), (3, [1.5, -0.5, -1.0], 0.1241)])
 def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
     """Φ(-2/1) for two classes; for three the lead of 2 has √2 times the deviation of a score that is not centered."""
-    own = tables.bundled_table(tables.bundled("breast_wisconsin"), "Class")
-    forest = settings(0.0, trees=1).estimator(own.domain).fit(own.columns(), own.frame["Class"]).released_
+    data = tables.bundled_table(tables.bundled("breast_wisconsin"), "Class")
+    forest = settings(0.0, trees=1).estimator(data.domain).fit(data.columns(), data.frame["Class"]).released_
     added = AddedScores.of(forest)
     domain = tables.bundled("cmc").domain if n_classes == 3 else added.domain
     assert domain.n_classes == n_classes
@@ -150,7 +150,7 @@ def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
     assert math.isnan(chance_of_a_turn(unknown, np.array(scores)))
 
 
-def test_the_simulation_says_points_as_they_come_and_keeps_them():
+def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
     """A moved control ends a repeat; what was done of it is not done again, and the figures are the same."""
     own = table()
     line = Line(replace(settings(0.0, trees=3), epsilon=10.0), (0.1, 1.0, 10.0))
@@ -181,7 +181,7 @@ def test_compare_has_it_with_delta_as_well_where_that_is_asked_for():
     assert [line.settings.delta for line in lines] == [0.0, 0.0, 1e-6, 0.0]
 
 
-def test_compare_says_what_dash_dotted_lines_are():
+def test_compare_explains_dash_dotted_lines():
     page = AppTest.from_file("../../app.py", default_timeout=600)
     page.switch_page("pages/1_Compare.py")
     page.query_params.update({"data": "breast_wisconsin", "also_delta": "true", "releases_each": "2"})
@@ -198,11 +198,11 @@ def test_where_a_forest_learns_nothing_it_is_among_the_others_with_both_deltas()
     choice = Choice(table(), as_it_comes("JPW", "certified", 1.0, "add-remove"))
     others = OtherForests(choice)
     assert [other.name for other in others._left][:2] == [KIND, f"{KIND}, δ = 10⁻⁶"]
-    own = OtherForests(Choice(table(), as_it_comes(KIND, "certified", 1.0, "add-remove")))
-    assert [other.name for other in own._left][0] == f"{KIND}, δ = 10⁻⁶"
+    others_of_booster = OtherForests(Choice(table(), as_it_comes(KIND, "certified", 1.0, "add-remove")))
+    assert [other.name for other in others_of_booster._left][0] == f"{KIND}, δ = 10⁻⁶"
 
 
-def test_what_delta_buys_stands_below_the_curve(page):
+def test_the_gain_by_delta_is_below_the_curve(page):
     page.query_params.update({"eps": "0.5"})
     page.run()
     assert "What δ = 10⁻⁶ would buy at ε = 0.5: " in words(page)
@@ -221,9 +221,9 @@ def test_a_release_is_one_that_can_be_used(delta):
 
 def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
     """With δ it is another line than without, and both are there."""
-    own, wish = table(), Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
+    data, wish = table(), Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
-    lines = [sweep_job(own, Line(s, epsilons=(0.1, 1.0))) for s in choose_controls.forests(own, wish)]
+    lines = [sweep_job(data, Line(s, epsilons=(0.1, 1.0))) for s in choose_controls.forests(data, wish)]
     for line in lines:
         list(line.work(2))
     done = gathered(lines)
@@ -231,8 +231,10 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
     monkeypatch.setattr(answer, "render", lambda report: seen.append(report) or "")
     for line in lines:
         chosen = answer.at(line.line.settings, 1.0)
-        certificate, _ = chosen.estimator(own.domain).preview(own.domain, len(own.frame))
-        answer.report(own, chosen, certificate, answer.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(own))
+        certificate, _ = chosen.estimator(data.domain).preview(data.domain, len(data.frame))
+        answer.report(
+            data, chosen, certificate, answer.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(data)
+        )
     for report, line in zip(seen, lines, strict=True):
         wanted = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
         assert [mean for _, mean, _, _ in report.curve] == pytest.approx(wanted[[0.1, 1.0]].tolist())
@@ -256,12 +258,12 @@ def test_of_two_with_the_same_epsilon_the_stronger_promise_comes_first():
 
 
 @pytest.mark.parametrize("delta", DELTAS)
-def test_the_limit_of_an_attack_is_that_of_the_headline(delta):
+def test_the_limit_of_an_attack_equals_that_of_the_headline(delta):
     """Of the exact trade-off of Gaussian noise, not of ε alone."""
-    own = as_it_comes(KIND, "certified", 1.0, "add-remove", delta=delta)
-    certificate, _ = own.estimator(table().domain).preview(table().domain, 500)
+    chosen = as_it_comes(KIND, "certified", 1.0, "add-remove", delta=delta)
+    certificate, _ = chosen.estimator(table().domain).preview(table().domain, 500)
     assert certificate.certified
-    limit = membership._limit(own, certificate)
+    limit = membership._limit(chosen, certificate)
     assert percent_up(limit) == success_share(guarantee_of(certificate), "membership")
     assert (limit < 0.6) == (delta > 0)
 
@@ -276,7 +278,7 @@ def test_a_link_has_no_number_that_follows_from_the_exact_number_of_rows(page):
     assert int(page.query_params["trees"]) in TREES
 
 
-def test_what_is_said_of_delta_is_what_it_means(page):
+def test_the_page_explains_what_delta_means(page):
     """δ is no chance that a release breaks e^ε: that one is larger (20 in a million at ε = 1)."""
     page.query_params.update({"delta": "true"})
     page.run()

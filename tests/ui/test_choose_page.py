@@ -53,7 +53,7 @@ def looked_at(page: AppTest) -> tuple[str, float]:
     return page.selectbox(key="looked_at").value, page.select_slider(key="look_eps").value
 
 
-def test_the_answer_is_that_of_the_engine_and_is_looked_at(choose):
+def test_the_answer_equals_that_of_the_engine_and_is_selected(choose):
     page = choose(data=SMALL, need="80.0", sure="9 in 10 releases")
     first = answers(0.8, 0.9, 64, SMALL)[0]
     assert first.is_sure
@@ -69,7 +69,7 @@ def test_too_few_releases_are_not_called_sure(choose):
     assert "too few to be sure" in text and "so at least" not in text
 
 
-def test_what_is_looked_at_follows_until_somebody_moves_it(choose):
+def test_the_selected_epsilon_follows_the_answer_until_it_is_moved(choose):
     page = choose(need="60.0")
     low = looked_at(page)[1]
     page.slider(key="need").set_value(80.0).run()
@@ -110,7 +110,7 @@ def test_no_answer_is_sure_before_the_last_release():
         assert answer.answered(SweepResult(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
 
 
-def test_a_row_exchanged_speaks_of_values_only(choose):
+def test_under_replace_one_only_values_are_mentioned(choose):
     def questions(page: AppTest) -> list[str]:
         return [option for control in page.segmented_control for option in control.options]
 
@@ -118,7 +118,7 @@ def test_a_row_exchanged_speaks_of_values_only(choose):
     assert "who is in the table" not in questions(choose(neighbors="a row exchanged", look_eps="1", need="80.0"))
 
 
-def test_the_report_holds_what_the_page_says(choose, monkeypatch):
+def test_the_report_holds_the_sentences_of_the_page(choose, monkeypatch):
     made = []
     monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
     choose(choose_tab="Report", need="80.0", rows_each="3", prior="10 %")

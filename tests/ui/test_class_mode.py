@@ -94,7 +94,7 @@ def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
     assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
 
 
-def test_an_ended_room_leaves_nothing_in_memory():
+def test_an_ended_room_is_removed_from_memory():
     """As soon as anybody uses any room."""
     clock = Clock()
     rooms = Rooms(clock)
@@ -132,7 +132,7 @@ def test_an_address_can_open_a_few_rooms_and_a_browser_only_one():
     assert rooms.seen(codes[0]) is None and rooms.leads(again, "teacher 0") and rooms.seen(codes[1])
 
 
-def test_a_class_behind_one_address_joins_at_once_and_a_flood_does_not():
+def test_a_class_with_one_address_joins_at_once_and_a_flood_does_not():
     clock = Clock()
     rooms = Rooms(clock)
     code = rooms.open("teacher", "10.0.0.1")
@@ -190,8 +190,8 @@ def press(opened: AppTest, label: str) -> AppTest:
 
 
 def letters(wall: AppTest) -> str:
-    said = wall.query_params["room"]
-    return said if isinstance(said, str) else said[0]
+    room = wall.query_params["room"]
+    return room if isinstance(room, str) else room[0]
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def wall(monkeypatch):
     return press(page("teacher"), "Open a room")
 
 
-def test_phones_vote_follow_and_are_told_about_their_own_answer(wall):
+def test_phones_vote_follow_and_show_feedback_on_the_given_answer(wall):
     code, step = letters(wall), STEPS[0]
     names, right = list(step.lettered), next(i for i, a in enumerate(step.answers) if a.right)
     phones = [page(f"phone {i}", room=code.lower()) for i in range(5)]
@@ -213,8 +213,8 @@ def test_phones_vote_follow_and_are_told_about_their_own_answer(wall):
     press(wall, "Show without guessing")
     assert "4 ✓" in words(wall) and "This tally has no noise" in words(wall)
     for i, phone in enumerate(phones):
-        said = words(phone.run())
-        assert step.answers[right if i else 0].feedback in said and step.take_away in said
+        text = words(phone.run())
+        assert step.answers[right if i else 0].feedback in text and step.take_away in text
         assert phone.radio[0].disabled
     press(wall, "Next →")
     assert STEPS[1].question in words(phones[0].run()) and step.question not in words(phones[0])
@@ -228,7 +228,7 @@ def test_bars_of_four_are_not_drawn(wall):
     assert "4 have answered" in words(wall) and "▇" not in words(wall)
 
 
-def test_a_room_that_is_closed_or_never_was_says_so_and_lets_go(wall):
+def test_a_closed_or_unknown_room_gets_a_message_and_leaves_the_link(wall):
     code = letters(wall)
     phone = page("phone", room=code)
     press(wall, "Close it")
@@ -261,7 +261,7 @@ def test_a_browser_without_the_cookie_follows_and_has_no_vote(wall):
     assert "room" not in alone.query_params and "Allow cookies" in " ".join(w.value for w in alone.warning)
 
 
-def test_the_address_on_the_wall_lets_nobody_lead(wall):
+def test_the_address_on_the_wall_gives_no_right_to_lead(wall):
     """The address has only the letters. The cookie decides who leads, also after F5."""
     assert set(wall.query_params) <= {"room", "step", "at", "shown"}
     shown = {name: letters(wall) if name == "room" else wall.query_params[name][0] for name in wall.query_params}
@@ -298,7 +298,7 @@ def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
         assert (seen.step, seen.shown) == (1, False)
 
 
-def test_a_room_that_is_refused_says_why(wall):
+def test_a_refused_room_gets_a_reason(wall):
     code = letters(wall)
     for i in range(MOST_ROOMS - 1):
         class_mode.ROOMS.open(f"pupil {i}", f"10.0.0.{i}")
@@ -315,8 +315,8 @@ def test_no_visitor_can_delete_the_rooms(wall):
 
 
 def test_a_link_to_copy_leaves_the_room_out(wall):
-    said = [code.value for code in wall.code]
-    assert said and not any("room=" in text for text in said)
+    codes = [code.value for code in wall.code]
+    assert codes and not any("room=" in text for text in codes)
 
 
 @pytest.mark.parametrize("other", ["app.py", "pages/4_Use_a_forest.py"])

@@ -33,7 +33,7 @@ def test_a_table_that_is_refused_can_be_used_without_the_column(page):
     assert any("'load' contains infinity" in warning.value for warning in page.warning)
 
 
-def test_what_is_there_and_not_learned_from_is_named_beside_it(page):
+def test_attributes_that_are_not_learned_from_are_named_in_the_sidebar(page):
     left_out(page).set_value(["load"]).run()
     assert not page.exception
     assert "Not learned from: day. The *Data* tab of Explore says why." in [c.value for c in page.sidebar.caption]
@@ -41,14 +41,14 @@ def test_what_is_there_and_not_learned_from_is_named_beside_it(page):
     assert not [c.value for c in page.sidebar.caption if "Not learned from" in c.value]
 
 
-def test_why_the_last_column_is_not_offered_as_label_is_said_beside_it(app):
+def test_the_sidebar_says_why_the_last_column_is_not_offered_as_label(app):
     app.query_params["data"] = "upload a CSV"
     app.run()
     rows = "".join(f"{i % 9},{'ab'[i % 2]},{i * i}\n" for i in range(80))
     app.file_uploader[0].upload("homes.csv", f"size,kind,price\n{rows}".encode()).run()
     assert not app.exception
-    said = [caption.value for caption in app.sidebar.caption if "Not offered" in caption.value]
-    assert len(said) == 1 and "'price' has 80 different values, and a label has at most 50" in said[0]
+    captions = [caption.value for caption in app.sidebar.caption if "Not offered" in caption.value]
+    assert len(captions) == 1 and "'price' has 80 different values, and a label has at most 50" in captions[0]
 
 
 def test_it_stays_the_same_file_of_the_same_people(page):

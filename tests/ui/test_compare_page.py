@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import load_dataset
 from dpforest.evaluation.headroom import Headroom
-from dpforest.plotting.compare import Scale
+from dpforest.plotting.compare import MeasureScale
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.sweep import summary, surface
 from tests.ui.app_words import words
@@ -59,26 +59,26 @@ def lines(page: AppTest) -> dict[str, np.ndarray]:
     return {t["name"]: numbers(t["y"]) for t in drawn(page)["data"] if t["mode"] == "lines+markers"}
 
 
-def test_lines_table_and_words_are_those_of_a_sweep(compare):
+def test_lines_table_and_sentences_equal_those_of_a_sweep(compare):
     page = compare(eps="3")
     data = load_dataset("zoo")
     table = tables.bundled_table(data, data.label)
     forests = {k: settings_of(table, k, "certified", "add-remove").estimator() for k in ("one greedy tree", "RF-E")}
-    found = surface(forests, data, epsilons=EPSILONS, repeats=2)
+    cells = surface(forests, data, epsilons=EPSILONS, repeats=2)
     for name, values in lines(page).items():
-        own = found[(found.forest == name) & np.isfinite(found.epsilon)]
-        assert np.allclose(values, own.groupby("epsilon").accuracy.mean())
+        accuracy = cells[(cells.forest == name) & np.isfinite(cells.epsilon)]
+        assert np.allclose(values, accuracy.groupby("epsilon").accuracy.mean())
     shown = page.dataframe[0].value.set_index("forest")
     for name in forests:
-        own = found[found.forest == name].groupby("epsilon").accuracy.mean()
-        assert shown.loc[name, "accuracy"] == pytest.approx(own[3.0])
-        assert shown.loc[name, "price of privacy"] == pytest.approx(100 * (own[np.inf] - own[3.0]))
+        accuracy = cells[cells.forest == name].groupby("epsilon").accuracy.mean()
+        assert shown.loc[name, "accuracy"] == pytest.approx(accuracy[3.0])
+        assert shown.loc[name, "price of privacy"] == pytest.approx(100 * (accuracy[np.inf] - accuracy[3.0]))
     best = shown["accuracy"].idxmax()
     assert f"At ε = 3 **{best}** comes first: {100 * shown.accuracy.max():.1f} %" in words(page)
     assert "Each point is the mean of 2 simulated releases on one split" in words(page)
 
 
-def test_as_published_is_dashed_and_says_its_true_loss(compare):
+def test_as_published_is_dashed_and_shows_its_true_loss(compare):
     page = compare(also_published="true", forests="boosted,RF-E", data="car")
     traces = {t["name"]: t for t in drawn(page)["data"] if t.get("name")}
     assert traces["boosted, as published"]["line"]["dash"] == "dash" and traces["boosted"]["line"]["dash"] == "solid"
@@ -126,10 +126,10 @@ def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider
     at = heat["x"].index(epsilon)
     best = values[:, at].argmax()
     text = words(page)
-    said = (
+    sentence = (
         f"At ε = {epsilon} the best depth for one greedy tree is **{heat['y'][best]}**: {100 * values[best, at]:.1f} %"
     )
-    assert said in text
+    assert sentence in text
     assert text.count("; compared with that, the price of privacy is") + text.count("noise costs nothing here") == 1
     (frame,) = [s for s in drawn(page, 1)["layout"]["shapes"] if s["type"] == "rect"]
     assert (frame["x0"], frame["x1"]) == (at - 0.5, at + 0.5)
@@ -145,8 +145,8 @@ def test_the_map_at_a_typed_epsilon_equals_one_sweep(compare):
     forest = settings_of(table, "RF-E", "certified", "add-remove").estimator()
     epsilons, depths = [float(e) for e in heat["x"]], [int(d) for d in heat["y"]]
     assert 0.4 in epsilons
-    found = surface({"RF-E": forest}, data, epsilons=epsilons, depths=depths, repeats=5)
-    means = found[np.isfinite(found.epsilon)].groupby(["depth", "epsilon"]).accuracy.mean().unstack("epsilon")
+    cells = surface({"RF-E": forest}, data, epsilons=epsilons, depths=depths, repeats=5)
+    means = cells[np.isfinite(cells.epsilon)].groupby(["depth", "epsilon"]).accuracy.mean().unstack("epsilon")
     assert np.allclose(shown, means.to_numpy(float))
 
 
@@ -156,7 +156,7 @@ def test_no_forest_is_a_sentence(compare):
     assert not page.exception and "Choose at least one" in words(page)
 
 
-def test_a_table_that_leaks_says_so(compare):
+def test_a_table_with_bounds_from_the_data_gets_a_warning(compare):
     assert "no forest on this table would be certified" in words(compare(data="cmc"))
 
 
@@ -188,7 +188,9 @@ def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypat
     assert not any(b.label == "Go on" for b in page.button)
 
 
-@pytest.mark.parametrize(("kind", "mode"), [(kind, mode) for kind, own in FORESTS.items() for mode in own.modes()])
+@pytest.mark.parametrize(
+    ("kind", "mode"), [(kind, mode) for kind, compared in FORESTS.items() for mode in compared.modes()]
+)
 def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatch):
     """The settings that are compared are those of an untouched sidebar."""
     asked = []
@@ -203,10 +205,10 @@ def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatc
     app.run()
     table, settings = asked[-1]
     ours = settings_of(table, kind, MODES[mode], "add-remove")
-    theirs, own = settings.parameters(), ours.parameters()
+    theirs, compared = settings.parameters(), ours.parameters()
     if kind == "boosted":
         assert theirs.pop("alpha") in (0.0, "published")  # the estimator's own, which Compare leaves to it
-    assert own == theirs
+    assert compared == theirs
 
 
 def some_cells(means: dict[str, float], spread: float = 0.01) -> SweepResult:
@@ -232,23 +234,23 @@ def some_cells(means: dict[str, float], spread: float = 0.01) -> SweepResult:
 
 def test_the_insight_names_the_best_its_equals_and_the_useless():
     view = Comparison(("a", "b", "c"), False, "add-remove", 1.0, 3, 1, "accuracy", True)
-    scale = Scale("accuracy", True, 0.6, 0.9)
+    scale = MeasureScale("accuracy", True, 0.6, 0.9)
 
-    def said(means: dict[str, float]) -> str:
+    def insight_for(means: dict[str, float]) -> str:
         learns = {name: Headroom(0.6, 0.8, mean, 0.9, 0.01) for name, mean in means.items()}
         return insight(view, some_cells(means), scale, learns)
 
-    text = said({"a": 0.8, "b": 0.79, "c": 0.5})
+    text = insight_for({"a": 0.8, "b": 0.79, "c": 0.5})
     assert text.startswith("At ε = 1 **a** comes first: 80.0 %, 10.0 points below the best without privacy.")
     assert "overlaps with that of b:" in text and text.endswith("Below the floor, so of no use at this ε: c.")
-    clear = said({"a": 0.8, "b": 0.7})
+    clear = insight_for({"a": 0.8, "b": 0.7})
     assert "overlaps" not in clear and "Below the floor" not in clear
     many = dict.fromkeys("bcde", 0.79)
-    assert "overlaps with that of all 4 others:" in said({"a": 0.8, **many})
-    assert "overlaps with that of 4 of the 5 others:" in said({"a": 0.8, **many, "f": 0.7})
+    assert "overlaps with that of all 4 others:" in insight_for({"a": 0.8, **many})
+    assert "overlaps with that of 4 of the 5 others:" in insight_for({"a": 0.8, **many, "f": 0.7})
 
 
-def test_a_measure_that_needs_two_classes_says_so(compare):
+def test_a_measure_that_needs_two_classes_gets_a_message(compare):
     rows = "".join(f"{i % 9};{'yes' if i == 3 else 'no'}\n" for i in range(60))
     page = compare(data="upload a CSV", compared="AUC", forests="RF-E")
     page.file_uploader[0].upload("rare.csv", ("size;ill\n" + rows).encode()).run()
@@ -259,7 +261,7 @@ def test_a_measure_that_needs_two_classes_says_so(compare):
         assert "nan" not in words(page)
 
 
-def own(page: AppTest) -> dict:
+def settings_in_link(page: AppTest) -> dict:
     """What the link says of single forests."""
     return json.loads("".join(page.query_params["own"])) if "own" in page.query_params else {}
 
@@ -270,24 +272,24 @@ def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):
     page.selectbox(key="own_of").set_value("RF-E").run()
     page.select_slider(key="own_RF-E_depth").set_value(2).run()
     page.select_slider(key="own_RF-E_trees").set_value(3).run()
-    assert not page.exception and own(page) == {"RF-E": {"depth": 2, "trees": 3}}
-    found = lines(page)
-    assert np.array_equal(found["one greedy tree"], by_rule["one greedy tree"])
+    assert not page.exception and settings_in_link(page) == {"RF-E": {"depth": 2, "trees": 3}}
+    drawn_lines = lines(page)
+    assert np.array_equal(drawn_lines["one greedy tree"], by_rule["one greedy tree"])
     data = load_dataset("zoo")
     forest = FORESTS["RF-E"].estimator(max_depth=2, n_estimators=3)
     expected = surface({"own": forest}, data, epsilons=EPSILONS, repeats=2).groupby("epsilon").accuracy.mean()
-    assert np.allclose(found["RF-E (depth 2, 3 trees)"], expected[np.isfinite(expected.index)])
+    assert np.allclose(drawn_lines["RF-E (depth 2, 3 trees)"], expected[np.isfinite(expected.index)])
     page.select_slider(key="eps").set_value(0.1).run()  # the line stays as it is set at every ε
     row = page.dataframe[0].value.set_index("forest").loc["RF-E (depth 2, 3 trees)"]
     assert (row["depth"], row["trees"]) == (2, 3)
     button(page, "All forests as they come").click().run()
-    assert set(lines(page)) == set(by_rule) and own(page) == {}
+    assert set(lines(page)) == set(by_rule) and settings_in_link(page) == {}
     assert page.select_slider(key="own_RF-E_depth").value == "by rule"
 
 
-def test_own_settings_come_with_a_link_and_survive_another_page(compare):
-    said = '{"boosted":{"depth":3,"share":"30%"}}'
-    page = compare(forests="boosted", own=said)
+def test_settings_of_one_forest_come_with_a_link_and_survive_another_page(compare):
+    linked = '{"boosted":{"depth":3,"share":"30%"}}'
+    page = compare(forests="boosted", own=linked)
     name = "boosted (depth 3, Share of ε for the questions: 30%)"
     assert set(lines(page)) == {name}
     assert page.select_slider(key="own_boosted_depth").value == 3
@@ -295,11 +297,11 @@ def test_own_settings_come_with_a_link_and_survive_another_page(compare):
     page.query_params.clear()
     page.switch_page("pages/1_Compare.py").run()
     assert not page.exception and name in lines(page)
-    assert own(page) == json.loads(said)
+    assert settings_in_link(page) == json.loads(linked)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "linked",
     [
         '{"RF-E":{"depth":"2"}}',
         '{"RF-E":{"depth":99,"trees":0}}',
@@ -312,9 +314,9 @@ def test_own_settings_come_with_a_link_and_survive_another_page(compare):
         '{"JPW":{"leaf":[1]}}',
     ],
 )
-def test_what_no_forest_has_is_ignored_with_a_sentence(compare, said):
-    page = compare(forests="RF-E", own=said)
-    assert set(lines(page)) == {"RF-E"} and own(page) == {}
+def test_unknown_settings_in_a_link_are_ignored_with_a_message(compare, linked):
+    page = compare(forests="RF-E", own=linked)
+    assert set(lines(page)) == {"RF-E"} and settings_in_link(page) == {}
     assert words(page).count("Ignored, as the link asks for what no forest has") == 1
 
 
@@ -324,9 +326,9 @@ def test_the_code_of_the_grid_gives_the_page_its_numbers(compare, held_out):
         forests="RF-E,one greedy tree", own='{"RF-E":{"depth":2}}', eps="4", also_published="true", held_out=held_out
     )
     (code,) = [c.value for c in page.sidebar.code if "surface(" in c.value]
-    found: dict = {}
-    exec(code.replace("n_jobs=-1", "n_jobs=1"), found)
-    means = found["grid"].groupby(["forest", "epsilon"]).accuracy.mean()
+    namespace: dict = {}
+    exec(code.replace("n_jobs=-1", "n_jobs=1"), namespace)
+    means = namespace["grid"].groupby(["forest", "epsilon"]).accuracy.mean()
     for name, values in lines(page).items():
         assert np.allclose(values, means[name][np.isfinite(means[name].index)])
     assert means["RF-E (depth 2)", 4.0] == pytest.approx(
@@ -342,8 +344,8 @@ def test_alpha_has_a_line_a_strategy_and_says_which_differ(compare):
     assert "At ε = 3 **α" in words(page) and "mean of 5 simulated releases" in words(page)
 
 
-def test_strategies_that_differ_by_luck_are_called_alike():
-    def said(apart_by: float) -> str:
+def test_strategies_that_differ_by_chance_are_reported_as_equal():
+    def sentence_for(apart_by: float) -> str:
         rows = [
             {"forest": name, "epsilon": e, "repeat": r, "fold": 0, "n_test": 10_000, "accuracy": value + r / 1_000}
             for e in (0.1, 1.0)
@@ -351,10 +353,10 @@ def test_strategies_that_differ_by_luck_are_called_alike():
             for name, value in (("α = 0", 0.8), ("α = 1", 0.8 - apart_by * (e == 1)))
         ]
         done = SweepResult(pd.DataFrame(rows), None, 5, 1)  # type: ignore[arg-type]
-        return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, Scale("accuracy", True, None, None))
+        return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, MeasureScale("accuracy", True, None, None))
 
-    assert said(0.05).endswith(
+    assert sentence_for(0.05).endswith(
         "Behind it by more than luck: α = 1 (5.0 points). Up to ε = 0.1 none is behind the best by "
         "more than luck: there they are all alike."
     )
-    assert "None of the others" in said(0.004) and said(0.004).endswith("they are all alike.")
+    assert "None of the others" in sentence_for(0.004) and sentence_for(0.004).endswith("they are all alike.")

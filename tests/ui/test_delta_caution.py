@@ -39,8 +39,10 @@ def budget() -> None:
 
     from ui.explore import budget_tab
 
-    own = st.session_state["choice"]
-    budget_tab.show(own, *own.settings.estimator(own.table.domain).preview(own.table.domain, len(own.table.frame)))
+    chosen = st.session_state["choice"]
+    budget_tab.show(
+        chosen, *chosen.settings.estimator(chosen.table.domain).preview(chosen.table.domain, len(chosen.table.frame))
+    )
 
 
 def dialog() -> None:
@@ -48,9 +50,11 @@ def dialog() -> None:
 
     from ui.shared import release
 
-    own = st.session_state["choice"]
-    certificate, ledger = own.settings.estimator(own.table.domain).preview(own.table.domain, len(own.table.frame))
-    release._ask(own, ledger, certificate.delta)
+    chosen = st.session_state["choice"]
+    certificate, ledger = chosen.settings.estimator(chosen.table.domain).preview(
+        chosen.table.domain, len(chosen.table.frame)
+    )
+    release._ask(chosen, ledger, certificate.delta)
 
 
 def of_rows(n: int) -> Table:
@@ -59,7 +63,7 @@ def of_rows(n: int) -> Table:
     return Table("large", "large", pd.DataFrame({"x": 0.5, "y": 0}, index=range(n)), "y", domain)
 
 
-def said(app: AppTest) -> list[str]:
+def cautions(app: AppTest) -> list[str]:
     assert not app.exception
     return [box.value.replace("\u00a0", " ") for box in app.warning if SAYS in box.value.replace("\u00a0", " ")]
 
@@ -71,12 +75,12 @@ def test_where_delta_is_chosen(page, n, is_large):
     app.query_params.update({"forest": "random-tree booster", "delta": "true"})
     app.session_state["table"] = of_rows(n)
     app.run()
-    assert said(app) == ([large_delta_caution(DELTA, n)] if is_large else [])
+    assert cautions(app) == ([large_delta_caution(DELTA, n)] if is_large else [])
 
 
 def small(delta: float) -> Choice:
-    own = choice("zoo", "random-tree booster")
-    return Choice(own.table, replace(own.settings, options=(("delta", delta),)))
+    chosen = choice("zoo", "random-tree booster")
+    return Choice(chosen.table, replace(chosen.settings, options=(("delta", delta),)))
 
 
 @pytest.mark.parametrize("page", [budget, dialog])
@@ -85,7 +89,7 @@ def test_in_the_budget_tab_and_before_a_release(page, delta, is_large):
     app = AppTest.from_function(page, default_timeout=60)
     app.session_state["choice"] = small(delta)
     app.run()
-    assert said(app) == ([large_delta_caution(delta, 101)] if is_large else [])
+    assert cautions(app) == ([large_delta_caution(delta, 101)] if is_large else [])
     if page is budget:
         assert (SAYS in app.code[0].value) == is_large
 

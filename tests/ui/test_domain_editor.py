@@ -98,8 +98,8 @@ def test_a_cell_that_makes_no_domain_gives_one_sentence(opened):
         applied(page, row, cell, value)
         case = f"{cell} = {value!r:.40} in row {row}"
         assert not page.exception, case
-        said = [box.value.replace("\\", "") for box in page.warning]
-        assert sum(sentence in one for one in said) == 1, f"{case}: {said}"
+        messages = [box.value.replace("\\", "") for box in page.warning]
+        assert sum(sentence in one for one in messages) == 1, f"{case}: {messages}"
         assert kept(page) is None, case
     assert {cell for _, cell, _, _ in REFUSED} == {*CELLS} - {"use"}
 
@@ -160,7 +160,7 @@ def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
         assert not page.exception, cell
 
 
-def test_the_same_number_in_other_words_changes_nothing(opened):
+def test_the_same_number_in_another_notation_changes_nothing(opened):
     """An assertion would lose its source if “49,5” counted as another bound than 49.5."""
     page = applied(opened(), AGE, SOURCE, "the questionnaire, page 2")
     applied(page, AGE, "highest", "49,50")

@@ -23,7 +23,7 @@ def calls(tree: ast.AST, names: set[str]) -> Iterator[ast.Call]:
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: path.name)
-def test_what_is_escaped_already_is_not_escaped_again(path):
+def test_escaped_text_is_not_escaped_again(path):
     for call in calls(ast.parse(path.read_text(encoding="utf-8")), ESCAPING):
         given = [inner for value in call.args for inner in calls(value, {"plain"})]
         assert not given, f"line {call.lineno}: {ast.unparse(call)}"

@@ -72,7 +72,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
     assert "you are here" in json.dumps(spec(app))
 
 
-@pytest.mark.parametrize(("kind", "mode"), [(kind, mode) for kind, own in FORESTS.items() for mode in own.modes()])
+@pytest.mark.parametrize(("kind", "mode"), [(kind, mode) for kind, spec in FORESTS.items() for mode in spec.modes()])
 def test_every_forest_runs_in_its_modes(app, kind, mode):
     app.query_params.update({"forest": kind, "mode": mode, "depth": "3"})
     app.run()
@@ -116,7 +116,7 @@ def test_links_are_checked(app):
 
 
 @pytest.mark.parametrize("asked", ["-1", "40", "nan", "![x](http://a.example/b.png)"])
-def test_a_link_that_asks_for_another_epsilon_is_told_so(app, asked):
+def test_a_link_with_an_invalid_epsilon_gets_a_message(app, asked):
     app.query_params["eps"] = asked
     app.run()
     assert not app.exception
@@ -161,7 +161,7 @@ def test_one_number_after_another_can_be_typed(app):
 
 
 @pytest.mark.parametrize(("asked", "shown"), [("0.40", 0.4), ("1.23456789", 1.23457), ("1.0000004", 1.0), ("4e0", 4.0)])
-def test_epsilon_is_what_it_says(app, asked, shown):
+def test_the_shown_epsilon_is_the_used_one(app, asked, shown):
     """It has no digit that is not on the screen: a release at 1.0000004 that says ε = 1 would break its promise."""
     app.query_params["eps"] = asked
     app.run()
@@ -172,7 +172,7 @@ def test_epsilon_is_what_it_says(app, asked, shown):
 
 @pytest.mark.parametrize("epsilon", [0.001, 20.0])
 @pytest.mark.parametrize("kind", FORESTS)
-def test_every_forest_at_both_ends_of_what_can_be_typed(app, kind, epsilon):
+def test_every_forest_at_the_smallest_and_largest_epsilon(app, kind, epsilon):
     app.query_params.update({"forest": kind, "eps": f"{epsilon:g}", "depth": "2"})
     app.run()
     assert not app.exception
@@ -211,16 +211,18 @@ def test_depth_and_trees_follow_the_rule_until_a_slider_is_moved(app):
     assert shape() == rule(1.0)
 
 
-@pytest.mark.parametrize("said", [{"depth": "5", "trees": "4"}, {"depth": "5", "trees": "4", "by_rule": "false"}])
-def test_numbers_in_a_link_stay(app, said):
+@pytest.mark.parametrize(
+    "shape_in_link", [{"depth": "5", "trees": "4"}, {"depth": "5", "trees": "4", "by_rule": "false"}]
+)
+def test_numbers_in_a_link_stay(app, shape_in_link):
     app.query_params.clear()
-    app.query_params.update({"data": "mushroom", "forest": "noisy counts", **said})
+    app.query_params.update({"data": "mushroom", "forest": "noisy counts", **shape_in_link})
     app.run()
     assert app.slider(key="depth").value == 5 and app.select_slider(key="trees").value == 4
     assert not app.toggle(key="by_rule").value
 
 
-@pytest.mark.parametrize("kind", [kind for kind, own in FORESTS.items() if own.is_published])
+@pytest.mark.parametrize("kind", [kind for kind, spec in FORESTS.items() if spec.is_published])
 def test_as_published_starts_from_the_paper(app, kind):
     app.query_params.update({"data": "car", "forest": kind, "mode": "as published"})
     app.run()
@@ -307,7 +309,7 @@ def test_a_source_is_a_few_words(with_upload, no_source):
             data_tab._edited_classes(Domain((Feature("age", "numeric", 0, 1),), (0, 1), "ill"), "0; 1", no_source)
 
 
-def test_parts_have_sources_of_their_own(with_upload):
+def test_parts_of_the_domain_have_separate_sources(with_upload):
     """Bounds from one source, what concerns the table from another; the rest stays read from the data."""
     app = with_upload
     app.session_state["tab"] = "Data"
@@ -373,7 +375,7 @@ def test_attributes_are_asserted_in_groups(app):
     assert {f.type_note for f in schema(app).features if f.name not in asserted} == {"", "a column of names"}
 
 
-def test_an_edit_keeps_what_is_said_about_the_file(with_upload):
+def test_an_edit_keeps_the_source_of_the_file_format(with_upload):
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
@@ -403,21 +405,21 @@ def test_who_asserted_a_choice_of_columns_did_not_assert_another_one(choice):
     assert tables.kept(documented, replace(documented, features=domain.features[1:])).leaks() == []
 
 
-def test_bounds_that_are_the_rows_own_are_said(with_upload):
+def test_bounds_that_equal_a_cell_are_reported(with_upload):
     """Never below a box that says all is well, and only until looking at the table costs nobody anything."""
-    said = "20 and 79 are exactly the lowest and highest value of 'age'"
+    message = "20 and 79 are exactly the lowest and highest value of 'age'"
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
     about(app, EVERYTHING)
     assert "still decide by what is known without the rows" in words(app) and not app.success
     ranges(app).set_value(STAND).run()
-    assert said in words(app) and "That may be one person's value" in words(app)
+    assert message in words(app) and "That may be one person's value" in words(app)
     asserting(app, "the study protocol")
     assert listed(app, "rounder")["the rows' own"].tolist() == ["lowest and highest"] * 2
-    assert said in app.warning[0].value and not app.success and not button(app, "Release").disabled
+    assert message in app.warning[0].value and not app.success and not button(app, "Release").disabled
     next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
-    assert said not in words(app) and len(app.success) == 1 and not app.warning
+    assert message not in words(app) and len(app.success) == 1 and not app.warning
     assert not any("rounder" in frame.value.columns for frame in app.dataframe)
 
 
@@ -447,7 +449,7 @@ def test_rounder_bounds_get_public_only_with_words(with_upload):
     assert schema(app).leaks() == [] and len(app.success) == 1 and not app.warning
 
 
-def test_a_range_that_is_none_is_said(with_upload):
+def test_an_invalid_range_gets_a_message(with_upload):
     """One sentence, nothing can be pressed, and the rest of the page is there."""
     app = with_upload
     app.session_state["tab"] = "Data"
@@ -494,9 +496,9 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
 def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
     a, b = Feature("a", "numeric", 0, 9), Feature("b", "categorical", categories=("x", "y"), missing="category")
     columns = pd.DataFrame({"a": [-5.0, np.nan, 3, 4], "b": ["x", "q", None, "x"]})
-    found, left_out = rows_fit.out_of_domain(Domain((a, b), (0, 1)), columns, pd.Series(["0", "1", "2", None]))
+    cells, left_out = rows_fit.out_of_domain(Domain((a, b), (0, 1)), columns, pd.Series(["0", "1", "2", None]))
     assert left_out == 2
-    assert found.to_dict("split")["data"] == [
+    assert cells.to_dict("split")["data"] == [
         ["a", "beyond the bounds", 1, "the nearest bound"],
         ["a", "missing", 1, "0"],
         ["b", "not listed", 1, "a value of their own"],
@@ -504,7 +506,7 @@ def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
     ]
 
 
-def test_a_label_without_listed_rows_is_said_and_can_be_mended(with_upload):
+def test_a_label_without_listed_rows_gets_a_message_and_can_be_undone(with_upload):
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
@@ -584,7 +586,7 @@ def edited(feature: Feature, **changes) -> Feature:
     return data_tab._edited_feature(feature, {**before, **changes}, before)
 
 
-def test_words_turn_what_was_read_into_an_assertion():
+def test_a_source_turns_a_read_part_into_an_assertion():
     age = Feature("age", "numeric", 18, 94, source="data")
     assert edited(age) == age
     confirmed = edited(age, lowest=0, highest=120, **{"where this is known from": "people live so long"})
@@ -602,7 +604,7 @@ def test_an_edited_domain_loses_its_document():
     assert pmf.source_note == "the law on voting" and not pmf.leaks()
 
 
-def test_words_beside_an_attribute_are_about_all_of_its_row():
+def test_the_source_of_an_attribute_covers_its_whole_line():
     read = suggest_domain(read_csv(CSV.encode()), "ill").features[0]
     assert len(sources(read)) == 3 and read.leaks()
     known = edited(read, lowest=0, highest=120, **{"where this is known from": "people live so long"})

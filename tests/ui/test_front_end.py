@@ -14,7 +14,7 @@ def served(path: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], byt
     """Status, headers and body that come back; 404 is the server behind."""
     sent: list[dict[str, Any]] = []
 
-    async def behind(scope, receive, send) -> None:
+    async def inner_app(scope, receive, send) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
@@ -25,7 +25,7 @@ def served(path: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], byt
         sent.append(dict(message))
 
     scope = {"type": "http", "method": method, "path": path, "headers": []}
-    asyncio.run(FrontEnd(behind)(scope, receive, send))
+    asyncio.run(FrontEnd(inner_app)(scope, receive, send))
     return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"]
 
 

@@ -55,12 +55,12 @@ def budget_page(neighbors: str) -> None:
 def test_the_budget_tab_shows_shares_of_mu_squared(neighbors):
     page = AppTest.from_function(budget_page, args=(neighbors,), default_timeout=600).run()
     assert not page.exception
-    said = words(page)
-    assert "adds up in μ² and not in ε, so shown are shares of μ². All of it is μ² = 0.05603, which is ε = 1 at" in said
-    assert "- Number of rows: **once μ² = 0.00" in said and "makes **6 % of μ²**." in said
-    assert "in sequence on the same rows, adds up to **94 % of μ²**." in said
-    assert ("counts twice in μ, which is four times in μ²" in said) == (neighbors == "replace-one")
-    assert "A release would use up 100 % of μ², which is ε = 1 at δ = 10⁻⁶, added up in exact fractions" in said
+    text = words(page)
+    assert "adds up in μ² and not in ε, so shown are shares of μ². All of it is μ² = 0.05603, which is ε = 1 at" in text
+    assert "- Number of rows: **once μ² = 0.00" in text and "makes **6 % of μ²**." in text
+    assert "in sequence on the same rows, adds up to **94 % of μ²**." in text
+    assert ("counts twice in μ, which is four times in μ²" in text) == (neighbors == "replace-one")
+    assert "A release would use up 100 % of μ², which is ε = 1 at δ = 10⁻⁶, added up in exact fractions" in text
     assert list(page.dataframe[0].value)[3:] == ["μ² each", "how many", "composition", "μ² together"]
     assert page.dataframe[0].value["μ² together"].tolist() == ["0.003362", "0.05267"]
     assert "Gaussian differential privacy with μ = 0.236705, which is ε = 1 at δ = 1e-06" in page.code[0].value
@@ -81,14 +81,14 @@ def test_what_a_release_would_use_up():
 def test_repeats_add_up_in_mu_squared():
     """Would catch sums in ε, and budgets of the curve that are in proportion to ε."""
     _, ledger = booster(Fraction(1, 4), "replace-one")
-    said = curve_panel.price(16, np.array(EPSILONS), ledger, DELTA)
+    price = curve_panel.price(16, np.array(EPSILONS), ledger, DELTA)
     sixteen = PrivacyLoss.gaussian(4 * ledger.budget.mu_squared).epsilon(DELTA)  # 16 times a quarter
     total = sum(mu_for(e, DELTA).mu_squared for e in EPSILONS)
     whole = PrivacyLoss.gaussian(4 * total).epsilon(DELTA)
     assert 2 < sixteen < Fraction("2.3") and 32 < whole < 16 * sum(EPSILONS) / 4
-    assert f"16 forests at ε = 1 would cost ε = {sum_text(sixteen)} at δ = 10⁻⁶, all 288 of the curve" in said
-    assert f"of the curve ε = {sum_text(whole)} at δ = 10⁻⁶ (replace-one); no ε covers" in said
-    assert said.endswith("What Gaussian noise costs adds up in μ², not in ε.")
+    assert f"16 forests at ε = 1 would cost ε = {sum_text(sixteen)} at δ = 10⁻⁶, all 288 of the curve" in price
+    assert f"of the curve ε = {sum_text(whole)} at δ = 10⁻⁶ (replace-one); no ε covers" in price
+    assert price.endswith("What Gaussian noise costs adds up in μ², not in ε.")
 
 
 # ---------------------------------------------------------------- the board
@@ -139,17 +139,17 @@ def test_the_dialog_says_what_a_gaussian_release_costs():
     page.run()
     next(b for b in page.button if b.label == "Release this forest").click().run()
     assert not page.exception
-    said = "\n".join(m.value for m in page.markdown)
-    assert "It costs **ε = 1 at δ = 10⁻⁶** (a row more or less), which cannot be taken back." in said
+    text = "\n".join(m.value for m in page.markdown)
+    assert "It costs **ε = 1 at δ = 10⁻⁶** (a row more or less), which cannot be taken back." in text
     twice = PrivacyLoss.gaussian(2 * GAUSS.mu_squared).epsilon(DELTA)
     assert 1 < twice < Fraction(3, 2)
-    assert f"will have spent **ε = {sum_text(twice)} at δ = 10⁻⁶** (a row more or less)" in said
+    assert f"will have spent **ε = {sum_text(twice)} at δ = 10⁻⁶** (a row more or less)" in text
     assert [b.label for b in page.button if b.label.startswith("Release for")] == ["Release for ε = 1 at δ = 10⁻⁶"]
 
 
 def test_the_sum_after_a_release():
-    said = after_this([FIRST], (Fraction(1), "add-remove"))
-    assert "will have spent **ε = 1.5** (a row more or less) in this session." in said
+    sentence = after_this([FIRST], (Fraction(1), "add-remove"))
+    assert "will have spent **ε = 1.5** (a row more or less) in this session." in sentence
     assert after_this([EXCHANGED], (Fraction(1), "add-remove")).endswith(
         "**ε = 2.1** (a row exchanged) in this session; what is released for a row more or less counts twice for a row "
         "exchanged."

@@ -48,8 +48,8 @@ TERMS = " ".join(GLOSSARY).lower()
 
 @pytest.mark.parametrize("file", [f for f in SHOWN if f.suffix == ".py"], ids=lambda file: file.name)
 def test_sentences_are_short(file):
-    said = [part for text in texts(file) if " " in text for part in SENTENCE.split(text)]
-    assert [part for part in said if len(WORD.findall(part)) > MOST_WORDS] == []
+    sentences = [part for text in texts(file) if " " in text for part in SENTENCE.split(text)]
+    assert [part for part in sentences if len(WORD.findall(part)) > MOST_WORDS] == []
 
 
 @pytest.mark.parametrize("word", NEEDS_AN_ENTRY)
@@ -69,5 +69,5 @@ def test_the_page_lists_all_and_finds_some():
     assert "Clear the field" in page.main.markdown[-1].value
 
 
-def test_a_tooltip_says_both():
+def test_a_tooltip_holds_both_texts():
     assert tip("lead") == "By how many rows the most frequent class of a leaf is ahead. Exactly: n₍₁₎ − n₍₂₎ of a leaf."

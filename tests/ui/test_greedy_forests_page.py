@@ -56,7 +56,7 @@ def test_alpha_drawn_by_hand_reaches_the_trees(app):
     assert any("level 0: α = 0.300" in figure and "level 1: α = 0.100" in figure for figure in figures(app))
 
 
-def test_the_page_says_where_no_reweighting_happens(app):
+def test_the_page_reports_where_no_reweighting_happens(app):
     app.query_params.update({"data": "congressional_voting", "forest": "boosted", "alphas": "fixed", "alpha": "0.1"})
     app.query_params.update({"beta": "from the noisy leaves", "m": "±10"})
     app.run()
@@ -98,7 +98,7 @@ def test_follow_a_record_through_boosted_trees(app):
 
 
 @pytest.mark.parametrize("kind", GREEDY)
-def test_a_release_goes_out_and_comes_back(kind):
+def test_a_release_is_downloaded_and_uploaded_again(kind):
     data = load_dataset("congressional_voting")
     table = tables.bundled_table(data, data.label)
     options = (("n_bound", 1_000),) if kind == "boosted" else ()

@@ -81,7 +81,7 @@ def test_no_other_host_is_asked_for_anything():
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize("host", [OURS, "127.0.0.1:8501", "[::1]:8501", "LOCALHOST"])
-def test_the_app_answers_to_its_own_name(host, kind):
+def test_the_app_answers_to_its_address(host, kind):
     assert is_served(kind, host=host)
 
 
@@ -132,7 +132,7 @@ def test_a_list_of_names_replaces_the_default_as_in_streamlit(listening_by_a_lis
     assert is_served(kind, host=host) == served == is_host_allowed(host)
 
 
-def test_the_server_says_to_which_names_it_answers(listening_to_others):
+def test_the_server_prints_the_addresses_it_answers(listening_to_others):
     sentence = str(HostNames.of_config())
     assert socket.gethostname().lower() in sentence and "every IP address" in sentence
     assert "--server.allowedHosts" in sentence and "\n" not in sentence
@@ -157,12 +157,12 @@ def test_pages_of_others_may_not_ask(origin, kind):
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_our_own_pages_may(kind):
+def test_pages_of_the_app_may_connect(kind):
     assert is_served(kind, host=OURS, origin=f"http://{OURS}")
     assert is_served(kind, host=OURS)  # programs that are no browsers say nothing
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/"])
-def test_nobody_is_told_how_much_others_have_uploaded(path):
+def test_the_size_of_uploads_of_other_sessions_is_hidden(path):
     assert asked(host=OURS, path=path)[0]["status"] == 404
     assert asked(host=OURS, path="/_stcore/health")[0]["status"] == 200

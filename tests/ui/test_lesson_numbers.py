@@ -24,7 +24,7 @@ BY_KEY = {step.key: step for step in STEPS}
 _NUMBER = re.compile(r"\d[\d,]*\d(?:\.\d+)?|\d(?:\.\d+)?")
 
 
-def said(step: Step) -> str:
+def text_of(step: Step) -> str:
     answers = [text for answer in step.answers for text in (answer.text, answer.feedback)]
     links = [text for link in step.links for text in (link.label, link.note)]
     return "\n".join([step.title, step.text, step.question, *answers, step.reveal, step.take_away, step.aside, *links])
@@ -92,8 +92,8 @@ def of_promise() -> set[str]:
     def most(epsilon: float, prior: float = 0.5, question: str = MEMBERSHIP) -> str:
         return percent_up(float(DistinguishingGame(Guarantee(epsilon), question).posterior(prior)[1]))
 
-    own = lesson_facts.beliefs(1.0)
-    assert own.most == pytest.approx(math.e / (1 + math.e)) and own.passed == pytest.approx(own.least)
+    beliefs = lesson_facts.beliefs(1.0)
+    assert beliefs.most == pytest.approx(math.e / (1 + math.e)) and beliefs.passed == pytest.approx(beliefs.least)
     return {
         "50",
         "1",
@@ -104,15 +104,17 @@ def of_promise() -> set[str]:
         "10",
         "2",
         f"{math.e:.2f}",
-        *percents(own.failed, own.passed),
-        *bounds(percent_down(own.least), percent_up(own.most), most(10.0), most(1.0, 0.1), most(1.0, 0.5, VALUE)),
+        *percents(beliefs.failed, beliefs.passed),
+        *bounds(
+            percent_down(beliefs.least), percent_up(beliefs.most), most(10.0), most(1.0, 0.1), most(1.0, 0.5, VALUE)
+        ),
         *bounds(percent_up(float(DistinguishingGame(Guarantee(1.0), VALUE).success()))),
     }
 
 
 def of_votes() -> set[str]:
-    own = HAS["votes"]
-    at = {name: dict(zip(own["trees"], own[name], strict=True)) for name in own if name != "trees"}
+    measured = HAS["votes"]
+    at = {name: dict(zip(measured["trees"], measured[name], strict=True)) for name in measured if name != "trees"}
     right, lies, quiet = at["accuracy"], at["lies"], at["without_noise"]
     return {
         "12,960",
@@ -135,15 +137,16 @@ def of_budget() -> set[str]:
 
 
 def of_depth() -> set[str]:
-    own = HAS["depth"]
-    at = {e: dict(zip(own["depth"], accuracy, strict=True)) for e, accuracy in own["accuracy"].items()}
-    quiet, empty = (dict(zip(own["depth"], own[name], strict=True)) for name in ("without_noise", "empty"))
+    measured = HAS["depth"]
+    at = {e: dict(zip(measured["depth"], accuracy, strict=True)) for e, accuracy in measured["accuracy"].items()}
+    quiet, empty = (dict(zip(measured["depth"], measured[name], strict=True)) for name in ("without_noise", "empty"))
     assert [max(at[e], key=at[e].__getitem__) for e in ("0.1", "1", "10")] == [1, 3, 3]
     assert all(quiet[d] < at["1"][d] for d in (1, 2, 3)) and quiet[4] > at["1"][4]
     one, two = (float(flip_probability("permute-and-flip", [[rows, 0, 0, 0, 0]], 1.0)[0]) for rows in (1, 2))
     return {
         "100", "4", "6", "1", "3", "5", "0.1", "10", "94", "85", "2",
-        *percents(quiet[4], quiet[6], *(at["1"][d] for d in (3, 4, 5, 6)), at["0.1"][1], at["10"][3], own["guessing"]),
+        *percents(quiet[4], quiet[6], *(at["1"][d] for d in (3, 4, 5, 6)), at["0.1"][1], at["10"][3]),
+        *percents(measured["guessing"]),
         *percents(empty[6], one, two, at["1"][6], HAS["explore"]["depth 6"], HAS["explore"]["depth 2"], digits=0),
     }  # fmt: skip
 
@@ -167,8 +170,8 @@ def of_proof() -> set[str]:
     a, b = lesson_facts.chances(lesson_facts.PAPER)
     assert lesson_facts.broken_pair().change.before.tolist() == [[1, 0]]
     assert lesson_facts.broken_pair().change.after.tolist() == [[2, 0]]
-    own = lesson_facts.chances(lesson_facts.CERTIFIED)
-    assert own[0] / own[1] == pytest.approx(math.e)
+    chances = lesson_facts.chances(lesson_facts.CERTIFIED)
+    assert chances[0] / chances[1] == pytest.approx(math.e)
     above, proved = (share_of_draws(what, n, a, b) for what, n in ((counts_above, 100), (proves, 1000)))
     assert share_of_draws(proves, 100, a, b) < 1e-5  # "it proves nothing"
     return {
@@ -185,7 +188,7 @@ def of_proof() -> set[str]:
         *percents(b),
         *percents(b, digits=2),
         *percents(lesson_facts.allowed()),
-        *percents(a, *own),
+        *percents(a, *chances),
         f"{a / b:.1f}",
         f"{math.log(a / b):.2f}",
         *percents(above, proved, digits=0),
@@ -215,22 +218,22 @@ def of_rebuild() -> set[str]:
 
 
 def of_choose() -> set[str]:
-    own = HAS["choose"]
-    i, one = own["epsilon"].index(0.1), own["epsilon"].index(1.0)
-    more = {who: own[who]["wrong"][i] - own[who]["without_noise"] for who in lesson_numbers.TABLES}
-    clinic = own["clinic"]
+    measured = HAS["choose"]
+    i, one = measured["epsilon"].index(0.1), measured["epsilon"].index(1.0)
+    more = {who: measured[who]["wrong"][i] - measured[who]["without_noise"] for who in lesson_numbers.TABLES}
+    clinic = measured["clinic"]
     assert min(*clinic["wrong"], clinic["without_noise"]) > clinic["guessing"]  # no ε helps
-    late = own["bank"]["wrong"][own["epsilon"].index(0.3) :]
-    assert max(late) < own["bank"]["without_noise"]  # nothing that can be seen
+    late = measured["bank"]["wrong"][measured["epsilon"].index(0.3) :]
+    assert max(late) < measured["bank"]["without_noise"]  # nothing that can be seen
     return {
         "0.1",
         "1",
         "0.3",
         "100",
         "1,000",
-        *(f"{own[who]['rows']:,}" for who in lesson_numbers.TABLES),
+        *(f"{measured[who]['rows']:,}" for who in lesson_numbers.TABLES),
         *(f"{1000 * more[who]:.0f}" for who in ("school", "hospital", "bank")),
-        f"{1000 * own['hospital']['spread'][i]:.0f}",
+        f"{1000 * measured['hospital']['spread'][i]:.0f}",
         f"{1000 * clinic['wrong'][one]:.0f}",
         f"{1000 * clinic['guessing']:.0f}",
     }
@@ -250,10 +253,10 @@ FACTS = {
 
 
 @pytest.mark.parametrize("key", FACTS)
-def test_every_figure_in_the_texts_is_one_that_comes_out(key):
+def test_every_figure_in_the_texts_is_a_computed_one(key):
     assert list(FACTS) == [step.key for step in STEPS]
     facts = FACTS[key]()
-    unknown = [found for found in _NUMBER.findall(said(BY_KEY[key])) if found not in facts]
+    unknown = [figure for figure in _NUMBER.findall(text_of(BY_KEY[key])) if figure not in facts]
     assert unknown == []
 
 
@@ -263,9 +266,9 @@ def test_right_answers_are_right():
     assert round(100 * votes[31]) == 84 and all(abs(100 * votes[31] - wrong) > 10 for wrong in (45, 60))
     deep = dict(zip(HAS["depth"]["depth"], HAS["depth"]["accuracy"]["1"], strict=True))
     assert deep[6] < HAS["depth"]["guessing"] and round(100 * deep[6]) == 31
-    own = HAS["choose"]
-    i = own["epsilon"].index(0.1)
-    more = {who: own[who]["wrong"][i] - own[who]["without_noise"] for who in ("school", "hospital", "bank")}
+    measured = HAS["choose"]
+    i = measured["epsilon"].index(0.1)
+    more = {who: measured[who]["wrong"][i] - measured[who]["without_noise"] for who in ("school", "hospital", "bank")}
     assert more["hospital"] > 1.5 * max(more["school"], more["bank"])
     assert BY_KEY["votes"].right.text == "about 84 %" and BY_KEY["choose"].right.text == "the hospital"
     assert BY_KEY["depth"].right.text.startswith("31 %")
@@ -322,5 +325,5 @@ def test_classes_come_out_again():
     assert lesson_numbers.rebuilt(10, 1.0) == HAS["class"]["noisy"][epsilons.index(1.0)]
 
 
-def test_what_explore_gets_comes_out_again():
+def test_the_figures_of_explore_are_reproduced():
     assert lesson_numbers.in_explore() == HAS["explore"]

@@ -34,8 +34,8 @@ def press(page: AppTest, label: str) -> AppTest:
 
 
 def control(page: AppTest, step: Step):
-    (own,) = [w for w in (*page.main.select_slider, *page.main.button_group) if w.label == step.control.label]
-    return own
+    (widget,) = [w for w in (*page.main.select_slider, *page.main.button_group) if w.label == step.control.label]
+    return widget
 
 
 def alt(page: AppTest) -> str:
@@ -64,7 +64,7 @@ def test_each_step_with_each_answer(lesson, number, name):
 
 
 @pytest.mark.parametrize("number", range(9))
-def test_nothing_of_the_answer_is_told_before(lesson, number):
+def test_the_answer_is_hidden_before_the_guess(lesson, number):
     """Neither in words nor in the chart's description nor in what is drawn."""
     step, page = STEPS[number], lesson(step=number)
     assert step.reveal not in words(page)
@@ -109,17 +109,17 @@ def test_the_next_control_stands_where_it_starts(lesson):
 
 
 @pytest.mark.parametrize(
-    "asked, said",
+    "asked, message",
     [
         ({"step": "12"}, "asks for step 12"),
         ({"step": "2", "at": "4"}, "asks for “4”"),
         ({"step": "*a*", "at": "b"}, "asks for step \\*a\\*"),
     ],
 )
-def test_a_link_that_asks_for_what_there_is_not(lesson, asked, said):
+def test_a_link_to_an_unknown_step_gets_a_message(lesson, asked, message):
     page = lesson(**asked)
     (warning,) = page.warning
-    assert said in warning.value.replace("\u2060", "")
+    assert message in warning.value.replace("\u2060", "")
     assert not press(page, "Next →").warning
 
 
@@ -128,11 +128,11 @@ def test_a_link_without_shown_reveals_nothing(lesson):
     assert STEPS[3].reveal not in words(page) and "shown" not in page.query_params
 
 
-def test_badges_are_those_of_the_numbers():
+def test_badges_match_the_numbers():
     kinds = [step.badges for step in STEPS]
-    assert {i for i, own in enumerate(kinds) if own == ("Made-up tables",)} == {0, 7}
-    assert {i for i, own in enumerate(kinds) if own == ("From a formula",)} == {1, 2, 6}
-    assert {i for i, own in enumerate(kinds) if own == ("Simulated", "Curator only")} == {3, 4, 5, 8}
+    assert {i for i, badges in enumerate(kinds) if badges == ("Made-up tables",)} == {0, 7}
+    assert {i for i, badges in enumerate(kinds) if badges == ("From a formula",)} == {1, 2, 6}
+    assert {i for i, badges in enumerate(kinds) if badges == ("Simulated", "Curator only")} == {3, 4, 5, 8}
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])
@@ -154,12 +154,12 @@ def opened(app: AppTest, link: Link) -> AppTest:
 
 def value(page: AppTest, label: str) -> str:
     kinds = ("selectbox", "select_slider", "slider", "radio")
-    (own,) = [w for kind in kinds for w in getattr(page, kind) if w.label == label]
-    return f"{own.value:g}" if isinstance(own.value, float) else str(own.value)
+    (widget,) = [w for kind in kinds for w in getattr(page, kind) if w.label == label]
+    return f"{widget.value:g}" if isinstance(widget.value, float) else str(widget.value)
 
 
 @pytest.mark.parametrize("link", [link for link in LINKS if link.page == EXPLORE], ids=lambda link: link.label)
-def test_explore_shows_what_the_link_says(app, link):
+def test_explore_uses_the_settings_of_the_link(app, link):
     page, settings = opened(app, link), dict(link.settings)
     labels = {"data": "Data", "forest": "Forest", "depth": "Depth", "trees": "Trees", "eps": "Privacy budget ε"}
     for name in labels.keys() & settings.keys():
@@ -172,7 +172,7 @@ def test_explore_shows_what_the_link_says(app, link):
 
 
 @pytest.mark.parametrize("link", [link for link in LINKS if link.page not in (EXPLORE, CHOOSE_EPSILON)])
-def test_audit_shows_what_the_link_says(app, link):
+def test_audit_uses_the_settings_of_the_link(app, link):
     page, settings = opened(app, link), dict(link.settings)
     assert value(page, "How a leaf draws its label") == settings["rule"]
     assert value(page, "Privacy promised: ε") == settings["eps"]

@@ -34,16 +34,16 @@ def features(draw, name):
         for kind in [draw(st.sampled_from(["asserted", "data"]))]
         for what, value in (("source", kind), ("note", draw(WORDS if kind == "asserted" else READ)))
     }
-    own = {"source": source, "source_note": draw(WORDS if source == "asserted" else READ), **parts}
+    entry = {"source": source, "source_note": draw(WORDS if source == "asserted" else READ), **parts}
     if draw(st.booleans()):
         low, high = sorted(draw(st.lists(NUMBERS, min_size=2, max_size=2, unique=True)))
         value = draw(st.none() | NUMBERS)
         rule = draw(st.sampled_from(["category", "refuse"])) if value is None else "value"
-        return Feature(name, "numeric", low, high, draw(st.booleans()), missing=rule, missing_value=value, **own)
+        return Feature(name, "numeric", low, high, draw(st.booleans()), missing=rule, missing_value=value, **entry)
     categories = tuple(draw(st.lists(NAMES, min_size=1, max_size=4, unique=True)))
     value = draw(st.none() | st.sampled_from(categories))
     rule = draw(st.sampled_from(["category", "refuse"])) if value is None else "value"
-    return Feature(name, "categorical", categories=categories, missing=rule, missing_value=value, **own)
+    return Feature(name, "categorical", categories=categories, missing=rule, missing_value=value, **entry)
 
 
 @st.composite
@@ -64,12 +64,12 @@ def as_read(domain: Domain) -> Domain:
     """The same table before anybody said anything: other bounds and fewer values, all read from its rows."""
     read = []
     for f in domain.features:
-        own = {"source": "data", "source_note": "", "missing": "refuse", "missing_value": None}
+        unsourced = {"source": "data", "source_note": "", "missing": "refuse", "missing_value": None}
         values = {"low": f.low / 2, "high": f.high / 2 + 1, "integer": False} if f.kind == "numeric" else {}
         if f.kind == "categorical":
             values = {"categories": (*f.categories[1:], "only here")}
         sources = {"type_source": "data", "type_note": "", "missing_source": "data", "missing_note": ""}
-        read.append(replace(f, **own, **values, **sources))
+        read.append(replace(f, **unsourced, **values, **sources))
     return replace(domain, features=tuple(read), classes_source="data", classes_note="")
 
 
@@ -93,20 +93,20 @@ def from_json(onto: Domain, domain: Domain, **how) -> Loaded:
 def test_both_files_come_back_as_the_same_domain(domain):
     """Names, values and words may hold separators, quotes, line breaks and what a spreadsheet would compute."""
     domain = plain_sources(domain)
-    for found in (from_json(as_read(domain), domain), from_codebook(as_read(domain), as_csv(codebook(domain)))):
-        assert not found.mistakes
-        assert found.domain == domain
-        assert found.domain.leaks() == domain.leaks()
+    for loaded in (from_json(as_read(domain), domain), from_codebook(as_read(domain), as_csv(codebook(domain)))):
+        assert not loaded.mistakes
+        assert loaded.domain == domain
+        assert loaded.domain.leaks() == domain.leaks()
 
 
 @settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(domains())
-def test_nothing_gets_public_without_words(domain):
+def test_no_part_becomes_public_without_a_source(domain):
     """A codebook without its column of words, over a table that was read: every part is as leaky as before."""
     table = codebook(domain).drop(columns=["source", "source of type", "source of missing"])
-    found = from_codebook(as_read(domain), as_csv(table))
-    assert not found.mistakes
-    assert len(found.domain.leaks()) == len(as_read(domain).leaks())
+    loaded = from_codebook(as_read(domain), as_csv(table))
+    assert not loaded.mistakes
+    assert len(loaded.domain.leaks()) == len(as_read(domain).leaks())
 
 
 AGE = Feature("age", "numeric", 18, 94, True, source="data", type_source="data", missing_source="data")
@@ -127,26 +127,26 @@ PEOPLE = Domain((AGE, CITY), (0, 1), "ill", reading="a survey", reading_source="
         ("salary,numeric,0,1,,", "names no attribute of this table"),
     ],
 )
-def test_a_line_that_cannot_be_loaded_is_said_and_nothing_is(line, says):
-    found = from_codebook(PEOPLE, f"name,kind,low,high,categories,source\n{line}\n")
-    assert len(found.mistakes) == 1 and says in found.mistakes[0], found.mistakes
+def test_a_line_that_cannot_be_loaded_is_the_only_mistake(line, says):
+    loaded = from_codebook(PEOPLE, f"name,kind,low,high,categories,source\n{line}\n")
+    assert len(loaded.mistakes) == 1 and says in loaded.mistakes[0], loaded.mistakes
 
 
-def test_what_the_file_does_not_mention_stays_and_what_is_not_there_is_named():
+def test_attributes_outside_the_file_stay_and_unknown_ones_are_named():
     lines = (
         "name,low,high,categories,source",
         "age,0,120,,people live so long",
         "salary,0,9,,",
         "ill,,,0; 1; 2,the form has a box",
     )
-    found = from_codebook(PEOPLE, "\n".join(lines))
-    age, city = found.domain.features
+    loaded = from_codebook(PEOPLE, "\n".join(lines))
+    age, city = loaded.domain.features
     assert (age.low, age.high, age.leaks(), age.source_note) == (0, 120, [], "people live so long")
-    assert city == CITY and found.names == ("age",)
-    assert found.domain.classes == (0, 1, "2"), "numbers stay numbers"
-    assert (found.domain.classes_source, found.domain.classes_note) == ("asserted", "the form has a box")
-    said = " ".join(found.notes)
-    assert "does not have 'salary'" in said and "Not in the file: 'city'" in said
+    assert city == CITY and loaded.names == ("age",)
+    assert loaded.domain.classes == (0, 1, "2"), "numbers stay numbers"
+    assert (loaded.domain.classes_source, loaded.domain.classes_note) == ("asserted", "the form has a box")
+    notes = " ".join(loaded.notes)
+    assert "does not have 'salary'" in notes and "Not in the file: 'city'" in notes
     only = from_codebook(PEOPLE, "name,low,high\nage,0,120\n", exactly=True).domain
     assert only.names == ("age",) and only.columns_source == "data"
     assert only.features[0].source == "data", "other bounds without words are no source"
@@ -166,8 +166,8 @@ def test_a_changed_bound_loses_words_that_were_about_another_one():
 
 def test_a_json_without_words_is_not_believed():
     public = replace(AGE, source="asserted", source_note="yes", type_source="", missing_source="")
-    found = from_json(PEOPLE, replace(PEOPLE, features=(public, CITY)))
-    assert len(found.mistakes) == 1 and "'yes' does not say where" in found.mistakes[0]
+    from_file = from_json(PEOPLE, replace(PEOPLE, features=(public, CITY)))
+    assert len(from_file.mistakes) == 1 and "'yes' does not say where" in from_file.mistakes[0]
     half = {
         "features": [
             {
@@ -187,7 +187,7 @@ def test_a_json_without_words_is_not_believed():
             of_json(wrong)
 
 
-def test_a_file_cannot_say_that_its_words_are_a_document():
+def test_a_file_cannot_mark_its_sources_as_documented():
     """Only bundled tables are documented; whoever loads a file asserts what it says."""
     read = Domain((Feature("age", "numeric", 3, 88),), ("a", "b"), "who", classes_source="data")
     known = Feature("age", "numeric", 0, 120, source="documented", source_note="the census form, page two")
@@ -198,7 +198,7 @@ def test_a_file_cannot_say_that_its_words_are_a_document():
     assert from_json(claims, claims).domain == claims
 
 
-def test_what_a_codebook_does_not_say_is_not_taken_from_the_rows():
+def test_gaps_of_a_codebook_are_not_filled_from_the_rows():
     """That nobody skipped a cell, or that values are whole, was read from the rows; words on bounds do not cover it."""
     read = Feature("age", "numeric", 3, 88, integer=True, missing="refuse", source="data")
     loaded = from_codebook(
@@ -209,7 +209,7 @@ def test_what_a_codebook_does_not_say_is_not_taken_from_the_rows():
     assert not age.leaks()
 
 
-def test_a_changed_value_needs_words_of_its_own():
+def test_a_changed_value_needs_a_new_source():
     known = Domain((Feature("age", "numeric", 17, 90, source="documented", source_note="UCI"),), ("a", "b"), "who")
     file = {**known.to_dict(), "features": [{**known.to_dict()["features"][0], "high": 67.25}]}
     assert over(known, (), entries_of(file, of_json(file)), of_json(file)).mistakes
@@ -267,7 +267,7 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     assert not app.exception and "schemas" not in app.session_state, "nothing before the press"
     assert "2 attributes now have a source." in words(app)
     app.button(key="load_domain").click().run()
-    assert [said.value for said in app.success] == ["Loaded. 2 attributes now have a source."]
+    assert [message.value for message in app.success] == ["Loaded. 2 attributes now have a source."]
     (domain,) = app.session_state["schemas"].values()
     assert {f.source_note for f in domain.features} == {"people live so long", "the map of the towns"}
     assert domain.classes_note == "the form has a box" and domain.reading_source == domain.columns_source == "data"

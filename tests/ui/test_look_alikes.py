@@ -15,7 +15,7 @@ def upload(app, frame: pd.DataFrame) -> str:
     return words(app)
 
 
-def test_what_looks_alike_is_told(app):
+def test_values_that_look_alike_are_reported(app):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -24,16 +24,16 @@ def test_what_looks_alike_is_told(app):
             "ill": ["Yes", "no"] * 29 + ["yes", "no"],
         }
     )
-    said = upload(app, frame)
-    assert "Classes that look alike: “Yes” and “yes”." in said
-    assert "Values of “town” that look alike: " in said and "Bern” and “bern" in said.replace(
+    text = upload(app, frame)
+    assert "Classes that look alike: “Yes” and “yes”." in text
+    assert "Values of “town” that look alike: " in text and "Bern” and “bern" in text.replace(
         "bern” and “Bern", "Bern” and “bern"
     )
-    assert "“size”" not in said
-    assert "Only one row has the class “yes”." in said
+    assert "“size”" not in text
+    assert "Only one row has the class “yes”." in text
 
 
-def test_nothing_is_said_where_all_differ(app):
+def test_different_values_get_no_message(app):
     frame = pd.DataFrame({"town": ["Bern", "Basel"] * 30, "ill": ["yes", "no", "no", "yes"] * 15})
-    said = upload(app, frame)
-    assert "look alike" not in said and "Only one row" not in said
+    text = upload(app, frame)
+    assert "look alike" not in text and "Only one row" not in text

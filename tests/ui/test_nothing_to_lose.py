@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.headroom import Headroom
-from dpforest.plotting.compare import Scale
+from dpforest.plotting.compare import MeasureScale
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.sweep import summary
 from tests.ui.app_words import words
@@ -55,7 +55,7 @@ def opened(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["majority labels", "noisy counts", "one greedy tree"])
-def test_explore_says_that_the_forest_learns_nothing_and_what_would(opened, kind):
+def test_explore_reports_a_forest_that_learns_nothing_and_names_others(opened, kind):
     page = opened(forest=kind)
     text = words(page)
     assert "**This forest learns nothing here that makes it more often right.**" in text
@@ -78,7 +78,7 @@ def test_explore_names_the_forests_that_would_learn(opened):
     assert "“one greedy tree” 100.0 %" in named and "“boosted”" in named and "RF" not in named
 
 
-def test_explore_speaks_of_a_price_where_there_is_one(opened):
+def test_explore_names_the_price_where_there_is_one(opened):
     rng = np.random.default_rng(0)
     x = rng.integers(0, 4, 900)
     table = "\n".join(["size;big", *(f"{v};{'yes' if v > 1 else 'no'}" for v in x), ""]).encode()
@@ -124,7 +124,7 @@ def test_what_guessing_reaches_needs_no_epsilon(opened):
     assert answer.no_need(0.71, 0.7, at) == ""
 
 
-def test_the_report_says_it_first(opened, monkeypatch):
+def test_the_report_states_it_first(opened, monkeypatch):
     made = []
     monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
     page = opened("2_Choose_epsilon", choose_tab="Report")
@@ -134,7 +134,7 @@ def test_the_report_says_it_first(opened, monkeypatch):
     assert "No ε is needed for that" in cost and "smallest ε" not in cost
 
 
-def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
+def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
     rows = [
         {
             "forest": name,
@@ -155,14 +155,14 @@ def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
     done = SweepResult(pieces, summary(pieces), 2, 1)
     view = Comparison(("a", "b"), False, "add-remove", 1.0, 2, 1, "accuracy", True)
     at = {"a": Headroom(0.7, 0.8, 0.8, None, 0.01), "b": Headroom(0.7, 0.7, 0.7, None, 0.01)}
-    text = insight(view, done, Scale("accuracy", True, 0.7, None), at)
+    text = insight(view, done, MeasureScale("accuracy", True, 0.7, None), at)
     assert text == (
         "At ε = 1 **a** comes first: 80.0 %. No better than guessing by accuracy, at any ε and without noise too: b."
     )
 
 
 @pytest.mark.parametrize(
-    "means, own, said",
+    "means, without_noise, sentence",
     [
         (
             [0.6, 0.79, 0.8, 0.8],
@@ -182,10 +182,10 @@ def test_a_forest_that_learns_nothing_is_named_beside_others_that_do():
         ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs cannot be told"),
     ],
 )
-def test_sentences_on_cost(means, own, said):
+def test_sentences_on_cost(means, without_noise, sentence):
     """Each names what it compares with: the same forest without noise, or guessing."""
     means = np.array(means)
-    assert said in what_privacy_costs(EPSILONS, means, Headroom(0.7, own, means.max(), None, 0.01), None)
+    assert sentence in what_privacy_costs(EPSILONS, means, Headroom(0.7, without_noise, means.max(), None, 0.01), None)
 
 
 @pytest.mark.parametrize("best, named", [(0.967, True), (0.802, True), (0.8, False), (0.75, False)])

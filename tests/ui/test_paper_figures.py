@@ -102,7 +102,7 @@ def test_print_colors_leave_the_figure_on_the_page_as_it_is():
 
 
 @WITH_A_BROWSER
-def test_a_figure_becomes_svg_and_pdf_and_leaves_nothing_behind(monkeypatch):
+def test_a_figure_becomes_svg_and_pdf_and_leaves_no_files(monkeypatch):
     folder = Path(tempfile.mkdtemp())  # of its own, as others draw as well; a short name, as Chromium's sockets want
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     figure = go.Figure(go.Scatter(x=[1, 2], y=[2, 1], name="a"), layout={"title": {"text": "cut <b>here</b>"}})
@@ -129,5 +129,5 @@ def test_a_browser_that_does_not_start_or_takes_too_long_is_a_sentence(monkeypat
 def test_without_a_browser_a_sentence_says_what_to_install(tmp_path):
     code = "from dpforest.plotting import paper; import json; print(json.dumps(paper.missing()))"
     environment = {**os.environ, "PATH": str(tmp_path), "BROWSER_PATH": str(tmp_path / "none")}
-    said = json.loads(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).stdout)
-    assert "computer that runs this app" in said and ("install" in said)
+    messages = json.loads(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).stdout)
+    assert "computer that runs this app" in messages and ("install" in messages)

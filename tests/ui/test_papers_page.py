@@ -41,7 +41,7 @@ def test_every_paper_has_its_claim_and_its_cells(paper):
         assert f"{near} of {len(cells)} figures come out as printed" in words(page)
 
 
-def test_what_does_not_match_has_a_reason_and_each_verdict_follows_from_its_figures():
+def test_each_mismatch_has_a_reason_and_each_verdict_follows_from_its_figures():
     for cell in protocol.read():
         if cell.verdict == protocol.NOT_COMPARABLE:
             assert cell.reason
@@ -60,7 +60,7 @@ OFTEN = ("bojarski", "bojarski_curves", "fletcher_islam", "fletcher_islam_real",
 @pytest.mark.parametrize(
     "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in program.PARTS]
 )
-def test_a_cell_of_each_part_comes_out_again(name):
+def test_a_cell_of_each_part_is_reproduced(name):
     """One fold in ten or five only, or one draw of noise, so within four standard deviations of those."""
     kept = {(cell.paper, cell.item, cell.setting): cell for cell in protocol.read()}
     part = program.PARTS[name]

@@ -40,17 +40,17 @@ def texts(file: Path) -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
     }
-    found = []
+    pieces = []
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            found.append("".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values))
+            pieces.append("".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes:
-            found.append(node.value)
-    return found
+            pieces.append(node.value)
+    return pieces
 
 
 @pytest.mark.parametrize("file", SHOWN, ids=lambda file: file.name)
-def test_no_page_promises_what_no_epsilon_keeps(file):
+def test_no_page_promises_more_than_an_epsilon_keeps(file):
     for text in texts(file):
         assert not re.search(f"{ABSOLUTE}|{ASCRIBED}", text, re.IGNORECASE), text
 

@@ -41,7 +41,7 @@ def domain(page) -> Domain:
     return next(iter(page.session_state["schemas"].values()))
 
 
-def test_one_question_after_another_and_what_is_skipped_comes_again(page):
+def test_questions_come_one_by_one_and_skipped_ones_come_again(page):
     asked = []
     for _ in range(4):
         asked.append(now(page))
@@ -68,7 +68,7 @@ def test_a_group_gets_its_range_its_type_and_its_source_at_once(page):
     assert (age.low, age.high) == (0, 120) and weight.high > 99, "each its own rounder range"
 
 
-def test_what_has_a_source_can_be_changed_in_bulk(page):
+def test_sources_can_be_changed_in_bulk(page):
     answer(page, "the scale of the device")
     next(box for box in page.selectbox if box.label == "Now about").select(AGAIN).run()
     next(box for box in page.selectbox if box.label == "Attributes").select("x… (4)").run()

@@ -27,15 +27,15 @@ def games(guarantee, rows=1) -> list[DistinguishingGame]:
 
 
 def all_of(guarantee, prior=0.5, rows=1) -> str:
-    said = [words.meaning(guarantee), words.not_covered(guarantee), words.conditions(guarantee, rows)]
+    sentences = [words.meaning(guarantee), words.not_covered(guarantee), words.conditions(guarantee, rows)]
     for game in games(guarantee, rows):
-        said += [
+        sentences += [
             words.belief(game, prior),
             words.frequency(game, prior),
             words.errors(game),
             *words.odds_factor(game),
         ]
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def test_golden_sentences():
@@ -70,35 +70,35 @@ def test_sentences_differ_by_the_kind_of_guarantee():
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_without_a_bound_nothing_sounds_like_a_promise(prior):
-    said = all_of(NONE, prior)
-    assert "No bound is proved" in said and "certain" in said
+def test_without_a_bound_no_sentence_promises_anything(prior):
+    text = all_of(NONE, prior)
+    assert "No bound is proved" in text and "certain" in text
     for promised in ("at most", "at least", "no more than", "ε limits", "no exception", "stays"):
-        assert promised not in said
+        assert promised not in text
 
 
-def test_replace_one_does_not_speak_of_membership():
-    said = words.meaning(REPLACED) + all_of(REPLACED).replace(words.not_covered(REPLACED), "")
-    assert "or not" not in said and "is in the table" not in said and "without it" not in said
+def test_replace_one_does_not_mention_membership():
+    text = words.meaning(REPLACED) + all_of(REPLACED).replace(words.not_covered(REPLACED), "")
+    assert "or not" not in text and "is in the table" not in text and "without it" not in text
 
 
 @pytest.mark.parametrize("guarantee", EVERY)
-def test_no_number_flatters(guarantee):
+def test_numbers_are_rounded_to_the_safe_side(guarantee):
     for game in games(guarantee):
         for prior in PRIORS:
-            said = re.search(r"at most ([\d.]+)\*\* on average", words.frequency(game, prior))
-            if said:
-                assert float(said[1]) >= 100 * game.success(prior) - 1e-6
+            match = re.search(r"at most ([\d.]+)\*\* on average", words.frequency(game, prior))
+            if match:
+                assert float(match[1]) >= 100 * game.success(prior) - 1e-6
             believed = words.believed(game, prior)
-            said = re.search(r"at most ([\d.]+) % sure.*at least ([\d.]+) % sure", words.belief(game, prior))
-            if said:
-                assert float(said[2]) <= 100 * believed[0] + 1e-6 and float(said[1]) >= 100 * believed[1] - 1e-6
-        found = re.search(r"at most ([\d.]+) of 100\*\*", words.errors(game))
-        if found:
-            assert float(found[1]) >= 100 * float(game.hits(words.ALARMS)) - 1e-6
+            match = re.search(r"at most ([\d.]+) % sure.*at least ([\d.]+) % sure", words.belief(game, prior))
+            if match:
+                assert float(match[2]) <= 100 * believed[0] + 1e-6 and float(match[1]) >= 100 * believed[1] - 1e-6
+        wrong_of_hundred = re.search(r"at most ([\d.]+) of 100\*\*", words.errors(game))
+        if wrong_of_hundred:
+            assert float(wrong_of_hundred[1]) >= 100 * float(game.hits(words.ALARMS)) - 1e-6
 
 
-def test_what_is_not_covered_and_what_is_taken_for_granted():
+def test_sentences_on_exclusions_and_conditions():
     for guarantee in (PURE, DELTA, REPLACED):
         assert "smokers" in words.not_covered(guarantee)
         assert "One row is one person" in words.conditions(guarantee)
@@ -108,9 +108,9 @@ def test_what_is_not_covered_and_what_is_taken_for_granted():
 
 @pytest.mark.parametrize("guarantee", [*EVERY, NONE])
 def test_words_that_are_not_used(guarantee):
-    said = all_of(guarantee).lower()
+    text = all_of(guarantee).lower()
     for word in ("safe", "anonymous", "nan", "inf"):
-        assert not re.search(rf"\b{word}\b", said)
+        assert not re.search(rf"\b{word}\b", text)
 
 
 def section(epsilon, delta, neighbors, rows):
@@ -125,11 +125,11 @@ def section(epsilon, delta, neighbors, rows):
 def test_the_section_is_drawn(guarantee):
     app = AppTest.from_function(section, args=(guarantee.epsilon, guarantee.delta, guarantee.neighbors, 1)).run()
     assert not app.exception
-    said = " ".join(m.value for m in app.markdown)
+    text = " ".join(m.value for m in app.markdown)
     game = games(guarantee)[0]
-    assert words.meaning(guarantee) in said and words.frequency(game, 0.5) in said
-    assert words.errors(game) in said and words.belief(game, 0.5) in said
-    assert words.not_covered(guarantee) in said and words.conditions(guarantee) in said
+    assert words.meaning(guarantee) in text and words.frequency(game, 0.5) in text
+    assert words.errors(game) in text and words.belief(game, 0.5) in text
+    assert words.not_covered(guarantee) in text and words.conditions(guarantee) in text
     app.select_slider(key="prior").set_value(0.1).run()
     assert words.belief(game, 0.1) in " ".join(m.value for m in app.markdown)
     if len(guarantee.questions) == 2:

@@ -38,7 +38,7 @@ def state(monkeypatch) -> dict:
 
 
 def sums() -> dict[tuple[int, ...], tuple[Fraction, str]]:
-    return {tuple(r.number for r in own): spent(own) for own in groups().values()}
+    return {tuple(r.number for r in group): spent(group) for group in groups().values()}
 
 
 # ---------------------------------------------------------------- sums
@@ -87,13 +87,13 @@ def test_gaussian_costs_add_up_in_mu_squared():
         added_up([(GAUSS.loss, "add-remove")])
 
 
-def test_a_gaussian_sum_is_said_at_its_delta():
+def test_a_gaussian_sum_is_reported_at_its_delta():
     assert "**ε = 1 at δ = 10⁻⁶** (a row more or less) in 1 release." in session_ledger.sentence([GAUSS])
     mixed = [FIRST, GAUSS]
     assert "**ε = 1.5 at δ = 10⁻⁶**" in session_ledger.sentence(mixed)
-    said = explained(mixed)
-    assert "one can be right in at most 81.8 % of cases" in said and "counts twice in μ, ε = 3." in said
-    assert "become" not in said  # in rare releases it may
+    text = explained(mixed)
+    assert "one can be right in at most 81.8 % of cases" in text and "counts twice in μ, ε = 3." in text
+    assert "become" not in text  # in rare releases it may
     assert session_ledger.table(mixed)["adds"].tolist() == ["0.5", "μ² 0.056029", "**1.5** at δ = 10⁻⁶"]
     assert "δ" not in session_ledger.sentence([FIRST]) + explained([FIRST])
 
@@ -219,7 +219,7 @@ def ask(app: AppTest) -> str:
     return "\n".join(m.value for m in app.markdown)
 
 
-def test_the_dialog_says_the_sum_beforehand(app):
+def test_the_dialog_shows_the_sum_beforehand(app):
     app.session_state["releases"] = [replace(EXCHANGED, file=b"")]
     app.query_params["eps"] = "1"
     text = ask(app.run())
@@ -299,7 +299,7 @@ def test_the_same_rows_in_another_file_are_not_split(app):
     assert next(b for b in app.button if b.label.startswith("Release for ε")).disabled
 
 
-def test_files_of_one_name_are_told_apart(app):
+def test_files_of_one_name_are_distinguished(app):
     app.session_state["releases"] = [
         replace(FIRST, file=b"", shape=(9, frozenset("ab"))),
         replace(SAVED_AGAIN, title="people.csv", file=b"", shape=(9, frozenset("ab"))),
@@ -308,15 +308,15 @@ def test_files_of_one_name_are_told_apart(app):
     box = next(b for b in app.selectbox if b.label == "Is a table in this sum by mistake?")
     assert box.options[1:] == ["yes, people.csv (release 1)", "yes, people.csv (release 2)"]
     box.select_index(2).run()
-    said = [c.value for c in app.caption if c.value.startswith("Same columns")]
-    assert said == ["Same columns, same number of rows as release 1: are these really other people?"]
+    captions = [c.value for c in app.caption if c.value.startswith("Same columns")]
+    assert captions == ["Same columns, same number of rows as release 1: are these really other people?"]
 
 
 def test_the_budget_tab_repeats_the_sum(app):
     app.query_params["tab"] = "Budget"
     app.run()
-    said = lambda: "\n".join(c.value for c in app.main.caption)
-    assert "A release would use up ε = 1 of 1" in said() and "Spent in this session" not in said()
+    captions = lambda: "\n".join(c.value for c in app.main.caption)
+    assert "A release would use up ε = 1 of 1" in captions() and "Spent in this session" not in captions()
     app.session_state["releases"] = [replace(FIRST, file=b""), replace(EXCHANGED, file=b"")]
     app.run()
-    assert "**Spent in this session** on people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1**" in said()
+    assert "**Spent in this session** on people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1**" in captions()

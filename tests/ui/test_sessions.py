@@ -68,7 +68,7 @@ class Queue:
         return self.order
 
 
-def test_what_somebody_waits_for_comes_first():
+def test_interactive_work_comes_first():
     queue = Queue()
     with queue.scheduler.turn(awaited=False):
         queue.join_in("refine 1", awaited=False)
@@ -246,12 +246,12 @@ def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
 
 def cached(session_id: str | None) -> dict[tuple, object]:
     """All that is kept for one session; None for all sessions together. By function and key."""
-    found: dict[tuple, object] = {}
+    cache_entries: dict[tuple, object] = {}
     for cache in _resource_caches._function_caches.get(session_id, {}).values():
-        found.update({(cache.display_name, key): value.value for key, value in cache._mem_cache.items()})
+        cache_entries.update({(cache.display_name, key): value.value for key, value in cache._mem_cache.items()})
     for cache in _data_caches._function_caches.get(session_id, {}).values():
-        found.update({(cache.display_name, key): None for key in cache.storage._mem_cache})
-    return found
+        cache_entries.update({(cache.display_name, key): None for key in cache.storage._mem_cache})
+    return cache_entries
 
 
 # Functions whose results come from the rows.

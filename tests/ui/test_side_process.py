@@ -31,7 +31,7 @@ GRID = (0.1, 1.0, 10.0)
 
 
 @pytest.fixture(scope="module")
-def beside():
+def worker():
     processes = Workers(1, 1)
     assert processes.work(os.getpid) is None  # not before it is started
     processes.start()
@@ -44,14 +44,14 @@ def split_of(name: str):
     return data.domain, split_table(data.domain, data.X, data.y)
 
 
-def test_it_is_another_process(beside):
-    assert beside.is_ready and beside.work(os.getpid) not in (None, os.getpid())
+def test_it_is_another_process(worker):
+    assert worker.is_ready and worker.work(os.getpid) not in (None, os.getpid())
 
 
-def test_a_mistake_is_the_caller_s(beside):
+def test_a_mistake_is_the_caller_s(worker):
     with pytest.raises(ZeroDivisionError):
-        beside.work(divmod, 1, 0)
-    assert beside.work(divmod, 7, 2) == (3, 1)
+        worker.work(divmod, 1, 0)
+    assert worker.work(divmod, 7, 2) == (3, 1)
 
 
 @pytest.mark.parametrize("kind", ["majority labels", "multinomial"])
@@ -66,10 +66,10 @@ def test_repeats_from_elsewhere_are_those_from_here(beside, monkeypatch, kind):
     pd.testing.assert_frame_equal(there.frame(), here.frame())
 
 
-def test_models_without_privacy_from_elsewhere_are_those_from_here(beside, monkeypatch):
+def test_models_without_privacy_of_a_worker_equal_those_of_this_process(worker, monkeypatch):
     domain, split = split_of("zoo")
-    monkeypatch.setattr(job, "BACKGROUND", beside)
-    monkeypatch.setattr(job, "INTERACTIVE", beside)
+    monkeypatch.setattr(job, "BACKGROUND", worker)
+    monkeypatch.setattr(job, "INTERACTIVE", worker)
     level = Baselines(domain, split.y_train, split.y_test, lambda: split)
     assert not level.done and level.step() and level.done and not level.step()
     here = NonprivateModels(domain, split)
@@ -104,20 +104,20 @@ class NoBar:
         pass
 
 
-def test_pieces_of_a_sweep_from_elsewhere_are_those_from_here(beside, monkeypatch):
+def test_pieces_of_a_sweep_of_a_worker_equal_those_of_this_process(worker, monkeypatch):
     here, there = cells_of_zoo(), cells_of_zoo()
     for line in here:
         for n in range(6):
             line.add(n, made(line, n))
-    monkeypatch.setattr(job, "BACKGROUND", beside)
+    monkeypatch.setattr(job, "BACKGROUND", worker)
     assert list(job.run(there, 6, NoBar()))[-1] == 6
-    assert beside.work(_trees_kept) == "0"  # and it was at work: what it keeps between two pieces is gone
+    assert worker.work(_trees_kept) == "0"  # and it was at work: what it keeps between two pieces is gone
     for one, other in zip(here, there, strict=True):
         pd.testing.assert_frame_equal(one.frame(), other.frame())
 
 
-def test_a_piece_that_is_begun_beside_is_kept_though_everybody_has_left(beside, monkeypatch):
-    monkeypatch.setattr(job, "BACKGROUND", beside)
+def test_a_piece_that_a_worker_has_begun_is_kept_after_everybody_leaves(worker, monkeypatch):
+    monkeypatch.setattr(job, "BACKGROUND", worker)
     (line, _), done = cells_of_zoo(), threading.Event()
     assert line.claim(3)
     add = line.add
@@ -137,7 +137,7 @@ def test_a_piece_that_others_do_not_come_round_to_is_made_here(monkeypatch):
     assert list(job.run(lines, 3, NoBar()))[-1] == 3
 
 
-def test_one_bar_tells_all_of_a_long_sweep(monkeypatch):
+def test_one_bar_shows_the_progress_of_a_long_sweep(monkeypatch):
     """Streamlit's bars keep those that gave them: a chain of a thousand is too long for Python."""
     monkeypatch.setattr(job, "BAR_EVERY", 0.0)
     bars = []
@@ -152,7 +152,7 @@ def test_one_bar_tells_all_of_a_long_sweep(monkeypatch):
     assert len({id(bar) for bar in bars}) == 2 < len(bars) and bars[0] is place
 
 
-def test_what_others_have_made_meanwhile_is_drawn():
+def test_pieces_computed_by_other_sessions_are_drawn():
     lines = cells_of_zoo()
     page = job.run(lines, 3, NoBar(), drawn=1)
     assert list(job.run(lines, 3, NoBar())) == [3]
@@ -169,7 +169,7 @@ def test_the_first_piece_is_not_for_a_process_that_stands_back_while_others_comp
     assert claimed is not None and claimed[1] == 0
 
 
-def test_a_sweep_ends_though_the_process_beside_it_dies(monkeypatch):
+def test_a_sweep_ends_though_its_worker_dies(monkeypatch):
     processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
@@ -199,8 +199,8 @@ def test_two_sweeps_of_the_same_lines_share_the_work():
     assert not list(first)
 
 
-def test_who_leaves_a_sweep_leaves_its_pieces_to_others(beside, monkeypatch):
-    monkeypatch.setattr(job, "BACKGROUND", beside)
+def test_who_leaves_a_sweep_leaves_its_pieces_to_others(worker, monkeypatch):
+    monkeypatch.setattr(job, "BACKGROUND", worker)
     lines = cells_of_zoo()
     leaving = job._steps(lines, 4)
     next(leaving)
@@ -223,13 +223,13 @@ def test_a_pool_that_has_died_does_not_bury_the_next_one():
     processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
-    found = queue.Queue[bool | None]()
-    assert processes.hand_over(_stand, (), found.put)
+    results = queue.Queue[bool | None]()
+    assert processes.hand_over(_stand, (), results.put)
     os.kill(number, signal.SIGKILL)
-    assert found.get(timeout=60) is None
+    assert results.get(timeout=60) is None
     processes.start()
     assert processes._started[0].result(120) != number and processes.is_ready
-    assert processes.hand_over(divmod, (1, 0), found.put) and found.get(timeout=60) is None
+    assert processes.hand_over(divmod, (1, 0), results.put) and results.get(timeout=60) is None
     assert processes.is_ready and processes.work(divmod, 7, 2) == (3, 1)
 
 
@@ -244,11 +244,11 @@ def _stand() -> bool:
     return threading.Event().wait(600)
 
 
-def test_nothing_is_kept_there_and_no_page_is_run(beside):
+def test_a_worker_keeps_nothing_and_runs_no_page(worker):
     domain, split = split_of("zoo")
-    beside.work(one_repeat, FriedmanSchusterClassifier(), domain, split, GRID, ONE_CELL, 0)
-    assert beside.work(_trees_kept) == "0"
-    assert beside.work(_script) == "none"
+    worker.work(one_repeat, FriedmanSchusterClassifier(), domain, split, GRID, ONE_CELL, 0)
+    assert worker.work(_trees_kept) == "0"
+    assert worker.work(_script) == "none"
 
 
 def test_a_page_of_another_session_is_not_run_by_a_new_process(monkeypatch, tmp_path):
@@ -292,7 +292,7 @@ class Counted(job.Job[int]):
         return 10 * n
 
 
-def test_whoever_comes_next_goes_on_within_a_piece():
+def test_the_next_session_continues_within_a_piece():
     counted = Counted()
     assert counted.step(2) and counted.step(2) and counted.n_done == 0 and 0 < counted.progress < 1
     assert list(counted.work(2))[-1] == 2 == counted.n_done

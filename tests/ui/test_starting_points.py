@@ -11,7 +11,7 @@ def helps(app) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("kind", "mode"), [(kind, mode) for kind in FORESTS for mode in FORESTS[kind].modes()])
-def test_every_slider_says_whose_number_it_starts_from(app, kind, mode):
+def test_every_slider_names_the_source_of_its_starting_value(app, kind, mode):
     app.query_params.clear()
     app.query_params.update({"data": "car", "forest": kind, "mode": mode})
     app.run()
@@ -25,7 +25,7 @@ def test_every_slider_says_whose_number_it_starts_from(app, kind, mode):
     assert not any("The paper" in text for text in texts.values())
 
 
-def test_what_papers_say():
+def test_settings_of_the_papers():
     """From the papers' text: figures that are ours are said to be ours."""
     papers = {kind: forest for kind, forest in FORESTS.items() if forest.is_published}
     shapes = {kind: forest.estimator.published_shape for kind, forest in papers.items()}

@@ -25,9 +25,9 @@ def test_the_file_is_of_all_bundled_tables_with_their_present_domains():
 
 
 @pytest.mark.parametrize("name", ["zoo", "hepatitis", "ionosphere"])
-def test_it_says_what_a_fit_gives(name):
-    own = table(name)
-    fitted = metrics_of(own.domain, tables.split(own))
+def test_stored_levels_equal_those_of_a_fit(name):
+    data = table(name)
+    fitted = metrics_of(data.domain, tables.split(data))
     for model, metrics in fitted.items():
         assert STORED[name]["metrics"][model] == pytest.approx(metrics, abs=1e-9, nan_ok=True), model
 

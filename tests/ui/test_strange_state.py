@@ -71,11 +71,11 @@ def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
 @cache
 def keys_in_source() -> frozenset[str]:
     """Keys of the state that appear in the app's code."""
-    found = set[str]()
+    keys = set[str]()
     for file in (HOME / "app.py", *(HOME / "ui").rglob("*.py"), *(HOME / "pages").glob("*.py")):
         code = file.read_text(encoding="utf-8")
-        found.update(_READ.findall(code), _CHECKED.findall(code))
-    return frozenset(found)
+        keys.update(_READ.findall(code), _CHECKED.findall(code))
+    return frozenset(keys)
 
 
 def keys_of(page: str) -> list[str]:

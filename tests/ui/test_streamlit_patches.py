@@ -363,7 +363,7 @@ class Client:
         pass
 
 
-def test_the_runtime_tells_files_and_sessions(runtime):
+def test_the_runtime_knows_files_and_sessions(runtime):
     assert internals.current_runtime() is runtime
 
     async def visit() -> list[bool]:

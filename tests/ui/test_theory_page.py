@@ -26,7 +26,7 @@ def theory(theorem: str, **settings: str) -> AppTest:
     return page
 
 
-def said(page: AppTest) -> str:
+def text_of(page: AppTest) -> str:
     """The line that tells whether the theorem says something."""
     (line,) = [m.value for m in page.main.markdown if m.value.startswith("**Says ")]
     assert SAYS.match(line), line
@@ -36,13 +36,13 @@ def said(page: AppTest) -> str:
 @pytest.mark.parametrize("theorem", PANELS)
 def test_every_theorem_at_both_ends_of_its_sliders(theorem):
     page = theory(theorem)
-    said(page)
+    text_of(page)
     assert len(page.latex) == 1 and len(page.get("plotly_chart")) in (1, 2)
     for end in (0, -1):
         ends = {control.key: control.options[end] for control in page.main.select_slider}
         page = theory(theorem, **ends)
         assert {c.key: c.format_func(c.value) for c in page.main.select_slider} == ends
-        said(page)
+        text_of(page)
         assert not re.search(r"\b(nan|inf|None)\b", words(page))
         for chart in page.get("plotly_chart"):
             assert "NaN" not in chart.proto.spec
@@ -87,8 +87,8 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
         ("The Mα-loss", {"theory_alpha": "1"}, ("something", "12 levels", "63.2")),
     ],
 )
-def test_what_is_known_is_said(theorem, asked, expected):
-    line = said(theory(theorem, **asked))
+def test_known_bounds_are_shown(theorem, asked, expected):
+    line = text_of(theory(theorem, **asked))
     assert f"Says {expected[0]} here" in line
     assert [part for part in expected[1:] if part not in line] == []
 
@@ -107,16 +107,16 @@ def test_bounds_are_rounded_to_the_safe_side(upper, lower):
 
 def test_the_private_proof_needs_good_trees_and_millions_of_rows():
     hopeless = {"theory_slack": "0.3", "theory_leaf_share": "10", "theory_tree_error": "0 %"}
-    assert "no better than a coin" in said(theory("… with privacy", **hopeless))
+    assert "no better than a coin" in text_of(theory("… with privacy", **hopeless))
     page = theory("… with privacy")
-    assert "Says nothing here" in said(page)
-    rows = float(re.search(r"trees it takes ([\d.]+) million rows", said(page))[1]) * 1e6
+    assert "Says nothing here" in text_of(page)
+    rows = float(re.search(r"trees it takes ([\d.]+) million rows", text_of(page))[1]) * 1e6
     assert 5e6 < rows < 1e8
     page.select_slider(key="theory_rows").set_value(10**9).run()
-    assert "Says something here" in said(page)
+    assert "Says something here" in text_of(page)
 
 
-def test_a_theorem_that_is_not_there_is_told():
+def test_an_unknown_theorem_gets_a_message():
     page = theory("Fermat’s [last](x)")
     assert "Fermat" in words(page) and f"shown is “{next(iter(PANELS))}”" in words(page)
     assert "[last](x)" not in words(page)
@@ -127,10 +127,10 @@ def test_sliders_keep_their_place_while_another_theorem_is_looked_at():
     page.select_slider(key="theory_path_depth").set_value(12).run()
     page.selectbox(key="theorem").set_value("Empty leaves").run()
     page.selectbox(key="theorem").set_value("Depth rule").run()
-    assert "depth 12" in said(page)
+    assert "depth 12" in text_of(page)
 
 
-def test_a_file_of_ones_own_is_measured():
+def test_an_uploaded_file_is_measured():
     data = load_dataset("hepatitis")
     page = theory("Trees added up", data="upload a CSV")
     file = data.table.to_csv(index=False).encode()
@@ -139,11 +139,11 @@ def test_a_file_of_ones_own_is_measured():
     assert not page.exception
     csv = read_csv(file, name="people.csv")
     domain = suggest_domain(csv, data.label)
-    own = boosted_errors(domain.on_scale("linear"), csv.table[list(domain.names)], csv.table[data.label])
-    assert f"Measured with 20 on people.csv: {100 * own['boosted'][20]:.3g} %" in said(page)
+    errors = boosted_errors(domain.on_scale("linear"), csv.table[list(domain.names)], csv.table[data.label])
+    assert f"Measured with 20 on people.csv: {100 * errors['boosted'][20]:.3g} %" in text_of(page)
 
 
-def test_a_link_with_an_epsilon_that_is_none_is_told():
+def test_a_link_with_an_invalid_epsilon_gets_a_message():
     """Once, whether the theorem goes by ε or not."""
     asks = "The link asks for ε = -1, which is no number from 0.001 to 20"
     for theorem in ("Votes of random trees", "Floor of a leaf"):

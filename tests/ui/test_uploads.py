@@ -114,7 +114,7 @@ def test_the_stated_size_refuses_before_a_byte_is_read():
 
 
 @pytest.mark.parametrize("lie", [None, 5])
-def test_what_arrives_is_counted_whatever_the_request_states(lie):
+def test_received_bytes_are_counted_whatever_the_request_states(lie):
     server = Server()
     assert [server.put("anna", name, 1_000_000) for name in ("one", "two")] == [204, 204]
     server.read = 0
@@ -154,7 +154,7 @@ def test_all_sessions_together_have_a_limit_and_a_session_that_ends_makes_room()
     assert server.held("anna") == 0 and server.held("ben") == server.held("carl") == 2_000_000
 
 
-def test_a_session_that_ends_while_its_file_arrives_leaves_nothing_behind():
+def test_a_session_that_ends_while_its_file_arrives_keeps_no_bytes():
     server = Server()
 
     def ends_meanwhile() -> Iterator[bytes]:
@@ -168,7 +168,7 @@ def test_a_session_that_ends_while_its_file_arrives_leaves_nothing_behind():
     assert asyncio.run(upload()) == 204 and not server.uploaded_file_mgr.file_storage
 
 
-def test_the_page_says_when_room_is_short(monkeypatch):
+def test_the_page_reports_when_memory_is_short(monkeypatch):
     files = MemoryUploadedFileManager("")
     context = SimpleNamespace(uploaded_file_mgr=files, session_id="anna")
     monkeypatch.setattr(internals, "get_script_run_ctx", lambda: context)

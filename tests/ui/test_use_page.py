@@ -54,28 +54,28 @@ def test_a_deep_forest_of_few_attributes_is_released_and_used(app):
 
 
 @pytest.mark.parametrize("kind", FORESTS)
-def test_what_is_released_was_read_back(kind):
-    own = choice("congressional_voting", kind)
-    made = release.make(own, 1, 1)
+def test_a_released_file_was_read_back(kind):
+    chosen = choice("congressional_voting", kind)
+    made = release.make(chosen, 1, 1)
     assert made.file and made.file_name.endswith(".json.gz")
     forest = ReleasedForest.from_bytes(made.file)
     assert forest.certificate.certified
-    assert release.read_back(forest, made.file, own.table.columns()) == made.file
+    assert release.read_back(forest, made.file, chosen.table.columns()) == made.file
 
 
 def test_a_file_that_predicts_otherwise_is_not_handed_out():
-    own = choice("congressional_voting")
-    one, other = (ReleasedForest.from_bytes(release.make(own, 1, n).file) for n in (1, 2))
+    chosen = choice("congressional_voting")
+    one, other = (ReleasedForest.from_bytes(release.make(chosen, 1, n).file) for n in (1, 2))
     flipped = np.where(one.leaves.labels == 0, 1, 0).astype(np.uint8)
     object.__setattr__(other, "leaves", LabelLeaves(flipped))
     with pytest.raises(ForestFormatError, match="predicts otherwise"):
-        release.read_back(one, other.to_bytes(), own.table.columns())
+        release.read_back(one, other.to_bytes(), chosen.table.columns())
     with pytest.raises(ForestFormatError, match="damaged|not a released forest"):
-        release.read_back(one, one.to_bytes()[:-9], own.table.columns())
+        release.read_back(one, one.to_bytes()[:-9], chosen.table.columns())
 
 
 @pytest.mark.parametrize(
-    "own",
+    "chosen",
     [
         choice("nursery", trees=100),
         choice("adult", depth=8, trees=100, epsilon=0.1),
@@ -86,16 +86,16 @@ def test_a_file_that_predicts_otherwise_is_not_handed_out():
         choice("congressional_voting", "boosted"),
         choice("mushroom", "multinomial", depth=4, trees=10),
     ],
-    ids=lambda own: f"{own.table.key}, {own.settings.kind}",
+    ids=lambda chosen: f"{chosen.table.key}, {chosen.settings.kind}",
 )
-def test_the_size_is_known_before(own):
+def test_the_size_is_known_before(chosen):
     """Within 20 %, as the page says "about"."""
-    expected = release._size_tried.__wrapped__((), own)
-    made = len(release.make(own, 1, 1).file)
+    expected = release._size_tried.__wrapped__((), chosen)
+    made = len(release.make(chosen, 1, 1).file)
     assert abs(made - expected) < 0.2 * made
 
 
-def test_sizes_are_said_in_words():
+def test_sizes_of_files_in_words():
     assert [release.size_text(n) for n in (10, 999_999, 1_000_000, 99_960_000, 123e6)] == [
         "1 KB",
         "1,000 KB",
@@ -111,8 +111,8 @@ def test_files_of_both_versions_are_used(app, name):
     page.file_uploader[0].upload(name, (DATA / name).read_bytes()).run()
     assert not page.exception and not page.warning
     assert "Mechanism:" in page.code[0].value
-    said = [info.value for info in page.info if "earlier version" in info.value]
-    assert len(said) == ("overflow" in name)
+    notes = [info.value for info in page.info if "earlier version" in info.value]
+    assert len(notes) == ("overflow" in name)
 
 
 def everything(page: AppTest) -> str:
@@ -150,11 +150,11 @@ def test_a_forest_of_this_session_needs_no_such_words(app):
 
 def test_assertions_are_the_curators_and_not_the_readers(app):
     """Files of earlier versions address their curator: "asserted by you"."""
-    own = choice("breast_wisconsin")
+    chosen = choice("breast_wisconsin")
     part = {"source": "asserted", "source_note": "the form of the clinic"}
-    features = tuple(replace(f, **part) for f in own.table.domain.features)
-    table = replace(own.table, domain=replace(own.table.domain, features=features))
-    made = release.make(Choice(table, own.settings), 1, 1).file
+    features = tuple(replace(f, **part) for f in chosen.table.domain.features)
+    table = replace(chosen.table, domain=replace(chosen.table.domain, features=features))
+    made = release.make(Choice(table, chosen.settings), 1, 1).file
     new = gzip.decompress(made).decode()
     old = new.replace("asserted by the curator: ", "asserted by you: ")
     assert old != new
@@ -239,7 +239,7 @@ def test_a_forest_too_large_to_be_read_is_refused_on_the_page(app):
     assert not [b for b in app.button if b.label == "Release this forest"]
 
 
-def test_our_own_predictions_can_be_uploaded_again(app):
+def test_downloaded_predictions_can_be_uploaded_again(app):
     """The columns "predicted ..." and "how sure" are there already; and once more."""
     made = release.make(choice("breast_wisconsin"), 1, 1)
     app.session_state["releases"] = [made]
@@ -262,16 +262,16 @@ def test_our_own_predictions_can_be_uploaded_again(app):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("a;b\n1;2\n3;4\n", "none of the columns"), ("Mitoses,b\n1,2\n3,4\n", "not all 9 of")]
+    ("text", "message"), [("a;b\n1;2\n3;4\n", "none of the columns"), ("Mitoses,b\n1,2\n3,4\n", "not all 9 of")]
 )
-def test_another_table_is_told_which_columns_it_lacks(app, text, said):
+def test_a_table_with_missing_columns_gets_a_message(app, text, message):
     app.session_state["releases"] = [release.make(choice("breast_wisconsin"), 1, 1)]
     page = use_page(app)
     page.file_uploader[0].upload("other.csv", text.encode()).run()
-    assert not page.exception and said in page.warning[0].value and " more" in page.warning[0].value
+    assert not page.exception and message in page.warning[0].value and " more" in page.warning[0].value
 
 
-def test_a_released_booster_says_what_moves_its_scores(app):
+def test_a_released_booster_shows_its_important_attributes(app):
     app.session_state["releases"] = [release.make(choice("breast_wisconsin", "random-tree booster"), 1, 1)]
     page = use_page(app)
     assert "What moves the scores" not in words(page)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpforest.evaluation.headroom import POINT
 from dpforest.evaluation.smallest_epsilon import held_out_margin
-from dpforest.plotting.compare import Scale, Series
+from dpforest.plotting.compare import MeasureScale, Series
 from ui.compare.comparison_controls import COARSE, MEASURES, Comparison, own_settings_of
 from ui.compare.own_settings import applied
 from ui.jobs.lines import settings_of
@@ -34,7 +34,7 @@ def strategies(view: Comparison, table: Table) -> list[Line]:
     ]
 
 
-def series(lines: Sequence[SweepJob], done: SweepResult, view: Comparison, scale: Scale) -> list[Series]:
+def series(lines: Sequence[SweepJob], done: SweepResult, view: Comparison, scale: MeasureScale) -> list[Series]:
     """One for each strategy, with its band."""
     drawn = []
     for place, line in enumerate(lines):
@@ -96,7 +96,7 @@ def apart(done: SweepResult, measure: str) -> list[Apart]:
     return found
 
 
-def sentence(found: Sequence[Apart], epsilon: float, scale: Scale) -> str:
+def sentence(found: Sequence[Apart], epsilon: float, scale: MeasureScale) -> str:
     """Which strategies differ at this ε, and up to which ε none does."""
     if not found:
         return ""

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.evaluation.headroom import headroom
-from dpforest.plotting.compare import Panel, Scale, budget_map, comparison, multiples
+from dpforest.plotting.compare import MeasureScale, SettingCurves, budget_map, comparison, multiples
 from ui.compare import alpha_tab, comparison_controls
 from ui.compare.chart_and_table import cannot_be_measured, scale_of, show_table
 from ui.compare.chart_and_table import table as compared
@@ -146,8 +146,10 @@ class Below:
             cells = done.cells.loc[line.line.name][MEASURES[self._view.measure]]["mean"]
             wide = cells[np.isfinite(cells.index.get_level_values("epsilon"))].unstack("epsilon")
             wide = wide.groupby(level=setting).mean()
-            panels.append(Panel(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float)))
-        scale = Scale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
+            panels.append(
+                SettingCurves(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float))
+            )
+        scale = MeasureScale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
         figure = multiples(panels, setting, scale, columns=min(4, len(panels)))
         chart(
             figure,
@@ -165,7 +167,7 @@ class Below:
         at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` has it simulated
         best = int(values[:, at].argmax())
         idle = self._learns_nothing(values, float(nonprivate.max()))
-        scale = Scale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(nonprivate.max()))
+        scale = MeasureScale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(nonprivate.max()))
         there = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         there += f"{scale.text(values[best, at])}"
         if idle:
@@ -190,7 +192,7 @@ class Below:
         at = headroom(values.max(axis=0, keepdims=True), np.array([nonprivate]), guessed, rows(levels, measure))
         if not at.has_none:
             return ""
-        scale = Scale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
+        scale = MeasureScale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
         return (
             f"at no depth and no ε, and not without noise either, is it above {scale.text(guessed)} by more than luck"
         )

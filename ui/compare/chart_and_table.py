@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.evaluation.headroom import cheap_from
-from dpforest.plotting.compare import Scale, Series, comparison
+from dpforest.plotting.compare import MeasureScale, Series, comparison
 from dpforest.plotting.curve import mark_others
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.features import plural
@@ -31,11 +31,11 @@ from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, unbroken
 
 
-def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> Scale:
+def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> MeasureScale:
     """Floor and ceiling of a measure, means over splits; the ceiling once all that could be it are fitted."""
     name = MEASURES[measure]
     floor = baselines.floor(levels, name)
-    scale = Scale(measure, measure in IN_PERCENT, floor, None)
+    scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)
     said = {"accuracy": "always the most frequent class", "balanced_accuracy": "always one class", "auc": "a coin"}
     floor_text = "" if floor is None else f"{said[name]} {scale.text(floor)}: the floor"
     best = ceiling_of(done, levels, name)
@@ -49,7 +49,7 @@ def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> Scale:
     )
 
 
-def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: Scale, place=st):
+def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place=st):
     """All forests against ε."""
     series = [_series(view, line, done, scale) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
@@ -64,7 +64,7 @@ def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, 
     )
 
 
-def _series(view: Comparison, line: SweepJob, done: SweepResult, scale: Scale) -> Series:
+def _series(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureScale) -> Series:
     name, settings = line.line.name, line.line.settings
     cells = done.cells.loc[name].reset_index()
     cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")

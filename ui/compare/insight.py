@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from dpforest.evaluation.headroom import Headroom
-from dpforest.plotting.compare import Scale
+from dpforest.plotting.compare import MeasureScale
 from ui.compare.comparison_controls import MEASURES, Comparison
 from ui.jobs.results import SweepResult
 
@@ -16,7 +16,11 @@ NAMED: Final = 3  # forests, in a sentence
 
 
 def insight(
-    view: Comparison, done: SweepResult, scale: Scale, at_stake: dict[str, Headroom], published: Collection[str] = ()
+    view: Comparison,
+    done: SweepResult,
+    scale: MeasureScale,
+    at_stake: dict[str, Headroom],
+    published: Collection[str] = (),
 ) -> str:
     """Which certified forest is best at the present ε, which ones cannot be told from it, and which only guess."""
     cells = done.cells[MEASURES[view.measure]].reset_index()
@@ -34,7 +38,7 @@ def insight(
     return text + "."
 
 
-def _nothing(view: Comparison, scale: Scale, learnable: bool) -> str:
+def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
     """Where no forest is better than guessing, their order and the price of privacy mean nothing."""
     guessing = "guessing" if scale.floor is None else f"guessing ({scale.text(scale.floor)})"
     who, one = ("None of these forests", "one") if len(view.kinds) > 1 else ("This forest does not", "it")
@@ -53,7 +57,7 @@ def _nothing(view: Comparison, scale: Scale, learnable: bool) -> str:
     return said
 
 
-def _first(view: Comparison, scale: Scale, best: pd.Series, rest: pd.DataFrame, at: Headroom) -> str:
+def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.DataFrame, at: Headroom) -> str:
     """The best at this ε and its equals."""
     if scale.floor is not None and best["mean"] <= scale.floor + at.noise:
         return (

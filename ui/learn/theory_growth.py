@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
+from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart
 from dpforest.theory.boosting_bounds import (
     RULES,
     calibration_constant,
@@ -57,8 +57,8 @@ def consistency() -> Shown:
             Axis("levels", 1, 1e6, log=True),
             Axis("mean side of a cell", 0, 1, percent=True),
             [
-                Curve(x, [side_left(int(v), d, b, b) for v in x], f"B₁ = B₂ = {b:g}"),
-                Curve(x, [side_left(int(v), d, 0, 0) for v in x], "B₁ = B₂ = 0", 1),
+                FormulaCurve(x, [side_left(int(v), d, b, b) for v in x], f"B₁ = B₂ = {b:g}"),
+                FormulaCurve(x, [side_left(int(v), d, 0, 0) for v in x], "B₁ = B₂ = 0", 1),
             ],
             "above",
             yours=(q, here, f"{q:,} levels: {at_most(here)}"),
@@ -129,7 +129,7 @@ def tree() -> Shown:
         Chart(
             Axis("levels", 0, DEEP),
             Axis("training error", 0, 1, percent=True),
-            [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)],
+            [FormulaCurve(x, curves[rule], f"bound, {rule}"), FormulaCurve(x, curves[other], f"bound, {other}", 1)],
             "above",
             dots=[
                 Dots(
@@ -196,7 +196,7 @@ def added() -> Shown:
         Chart(
             Axis("trees", 1, 100_000, log=True),
             Axis("training error", 0, 1, percent=True),
-            [Curve(x, curves[rule], f"bound, {rule}"), Curve(x, curves[other], f"bound, {other}", 1)],
+            [FormulaCurve(x, curves[rule], f"bound, {rule}"), FormulaCurve(x, curves[other], f"bound, {other}", 1)],
             "above",
             dots=[
                 Dots(
@@ -253,8 +253,8 @@ def splits() -> Shown:
             Axis("rows", 1e3, 1e12, log=True),
             Axis("efficiency that a node must have", min(0.1, least), max(10.0, most), log=True),
             [
-                Curve(x, np.full(len(x), MOST), "2, the most there is"),
-                Curve(x, [efficiency_needed(v, epsilon, constant) for v in x], "what the theorem asks for", 1),
+                FormulaCurve(x, np.full(len(x), MOST), "2, the most there is"),
+                FormulaCurve(x, [efficiency_needed(v, epsilon, constant) for v in x], "what the theorem asks for", 1),
             ],
             "above",
             yours=(n, needed, f"{size_text(n)} rows: {size_text(needed)}"),

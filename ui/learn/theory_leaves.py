@@ -9,7 +9,7 @@ import numpy as np
 from dpforest.models.depth_rules import fletcher_islam_depth, untested_features
 from dpforest.plotting.audit import chance
 from dpforest.plotting.style import NOT_HELD, PRIVATE
-from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
+from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor
 from dpforest.privacy.simulators import simulate_labels
 from dpforest.theory.brute_force import drawn_untested
@@ -36,7 +36,7 @@ def untested() -> Shown:
         Chart(
             Axis("depth", 0, DEEPEST),
             Axis("features not tested on a path", 0, s),
-            [Curve(x, expected, "the formula")],
+            [FormulaCurve(x, expected, "the formula")],
             dots=[
                 Dots(x, drawn, f"{PATHS:,} drawn paths", [f"depth {d}: {v:.3f} of {s}" for d, v in enumerate(drawn)])
             ],
@@ -85,7 +85,7 @@ def empty() -> Shown:
         Chart(
             Axis("depth", depths[0], depths[-1]),
             Axis("leaves that are empty", 0, 1, percent=True),
-            [Curve(depths, expected, "expected, by the formula")],
+            [FormulaCurve(depths, expected, "expected, by the formula")],
             dots=[
                 Dots(
                     depths,
@@ -148,9 +148,9 @@ def floor() -> Shown:
             Axis("lead of the top class, in rows", 0, right),
             Axis("how often the label flips", bottom, 1, log=True, percent=True),
             [
-                Curve(leads, low, "the floor"),
-                Curve(leads, certified, "permute-and-flip", 1, PRIVATE),
-                Curve(leads, paper, "rule of 2017, as published", 0, NOT_HELD),
+                FormulaCurve(leads, low, "the floor"),
+                FormulaCurve(leads, certified, "permute-and-flip", 1, PRIVATE),
+                FormulaCurve(leads, paper, "rule of 2017, as published", 0, NOT_HELD),
             ],
             "below",
             dots=[

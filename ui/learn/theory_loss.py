@@ -7,7 +7,7 @@ import numpy as np
 from dpforest.limits import MAX_DEPTH
 from dpforest.losses import m_alpha
 from dpforest.plotting.style import PRIVATE
-from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
+from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart
 from dpforest.theory.boosting_bounds import levels_for_error
 from dpforest.theory.brute_force import largest_move
 from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, pick, size_text
@@ -32,7 +32,7 @@ def moves() -> Shown:
         Chart(
             Axis("α", 0, 1),
             Axis("most that one row moves the score", 0, 1.05 * max(printed)),
-            [Curve(ALPHAS, exact, "exact"), Curve(ALPHAS, printed, "as published", 1)],
+            [FormulaCurve(ALPHAS, exact, "exact"), FormulaCurve(ALPHAS, printed, "as published", 1)],
             "above",
             dots=[
                 Dots(
@@ -75,7 +75,7 @@ def mixture() -> Shown:
         Chart(
             Axis("most that one row moves the score", 0, max(moved)),
             Axis("levels until the bound is 10 %", 1, max(levels), log=True),
-            [Curve(moved[1:], levels, "α from 0.05 (left) to 1 (right)")],
+            [FormulaCurve(moved[1:], levels, "α from 0.05 (left) to 1 (right)")],
             yours=(
                 moved[ALPHAS.index(alpha)],
                 levels[ALPHAS.index(alpha) - 1] if alpha else max(levels),
@@ -130,9 +130,9 @@ def _losses(alpha: float):
             Axis("share of the positive class in a leaf", 0, 1, percent=True),
             Axis("loss", 0, 1.05),
             [
-                Curve(u, _loss(0.0, u), "α = 0: errors (0/1)", 1),
-                Curve(u, _loss(1.0, u), "α = 1: Matsushita", 2),
-                Curve(u, _loss(alpha, u), f"α = {alpha:g}", 0, PRIVATE),
+                FormulaCurve(u, _loss(0.0, u), "α = 0: errors (0/1)", 1),
+                FormulaCurve(u, _loss(1.0, u), "α = 1: Matsushita", 2),
+                FormulaCurve(u, _loss(alpha, u), f"α = {alpha:g}", 0, PRIVATE),
             ],
             height=380,
         )

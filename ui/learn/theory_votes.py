@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.plotting.theory import Axis, Chart, Curve, Dots, theory_chart
+from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart
 from dpforest.theory.votes import (
     average_bound,
     even_vote_right,
@@ -65,7 +65,7 @@ def votes() -> Shown:
         Chart(
             Axis("trees", 1, 10_000, log=True),
             Axis("training error of the vote", 0, 1, percent=True),
-            [Curve(x, bounds, "Theorem 5.4"), Curve(x, sharper, "Theorem 5.3, sharper", 1)],
+            [FormulaCurve(x, bounds, "Theorem 5.4"), FormulaCurve(x, sharper, "Theorem 5.3, sharper", 1)],
             "above",
             dots=[
                 Dots(
@@ -161,7 +161,7 @@ def private() -> Shown:
         Chart(
             Axis("rows", 1e3, 1e11, log=True),
             Axis("the bound holds at least with probability", 0, 1, percent=True),
-            [Curve(x, bound_values, f"{k:,} trees"), Curve(x, best, "the best number of trees", 1)],
+            [FormulaCurve(x, bound_values, f"{k:,} trees"), FormulaCurve(x, best, "the best number of trees", 1)],
             "below",
             yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else at_least(at)}"),
         )
@@ -242,9 +242,9 @@ def noisy() -> Shown:
             Axis("trees", 1, 301, log=True),
             Axis("votes that are right", 0.3, 1, percent=True),
             [
-                Curve(x, yours, f"independent, each right in {100 * p:g} %"),
-                Curve(sizes, alike, "independent, as good as the measured trees", 1),
-                Curve(sizes, [c["row_by_row"] for c in cells], "row by row, with each row’s own chance", 2),
+                FormulaCurve(x, yours, f"independent, each right in {100 * p:g} %"),
+                FormulaCurve(sizes, alike, "independent, as good as the measured trees", 1),
+                FormulaCurve(sizes, [c["row_by_row"] for c in cells], "row by row, with each row’s own chance", 2),
             ],
             dots=[
                 Dots(
