@@ -46,11 +46,11 @@ def test_a_known_power_law_is_met_within_the_table_and_beyond(a, b, c):
     for epsilon in (0.4, 1.0, 1.6):
         for times in (0.1, 0.3, 0.9, 1.5, 3.0, 7.0):
             wanted = float(pmf(8_000 * times, epsilon))
-            found = rows_needed(learned, epsilon, wanted)
-            assert found.how == ("observed" if times <= 1 else "extrapolated")
+            needed = rows_needed(learned, epsilon, wanted)
+            assert needed.how == ("observed" if times <= 1 else "extrapolated")
             # straight lines between points a factor of 2 (rows) or 2^(1/4) (ε) apart
-            assert found.times == pytest.approx(times, rel=0.06 if times <= 1 else 0.02)
-            assert found.rows == pytest.approx(8_000 * found.times)
+            assert needed.times == pytest.approx(times, rel=0.06 if times <= 1 else 0.02)
+            assert needed.rows == pytest.approx(8_000 * needed.times)
     assert off_by(learned, 1.0) < 0.002
 
 
@@ -62,7 +62,7 @@ def test_half_of_epsilon_takes_twice_the_rows_where_noise_decides():
     assert rows_needed(learned, 1.0, now).times == pytest.approx(1.0)
 
 
-def test_what_cannot_be_told_is_not_told():
+def test_unknown_numbers_of_rows_are_not_reported():
     learned, pmf = surface(power(0.1, 8.0, 0.5)), power(0.1, 8.0, 0.5)
     assert rows_needed(learned, 0.5, float(pmf(80_000, 0.5))).how == "beyond"
     assert rows_needed(learned, 0.5, 0.95).how == "above"  # without noise it is 90 %
@@ -81,8 +81,8 @@ def test_where_rows_teach_and_noise_does_not_matter_the_interval_says_how_little
 
     learned = surface(pmf)
     assert off_by(learned, 0.5) == pytest.approx(3 * (4_000**-0.5 - 8_000**-0.5), rel=1e-6)
-    found = rows_needed(learned, 0.5, float(pmf(12_000.0, 1)))
-    assert found.how != "extrapolated" and found.rows is None  # no larger ε reaches it, though more rows would
+    needed = rows_needed(learned, 0.5, float(pmf(12_000.0, 1)))
+    assert needed.how != "extrapolated" and needed.rows is None  # no larger ε reaches it, though more rows would
 
 
 def test_a_curve_that_jumps_about_gives_no_number():
@@ -94,10 +94,10 @@ def test_a_curve_that_jumps_about_gives_no_number():
 def test_intervals_hold_the_truth():
     pmf, inside, n = power(0.15, 6.0, 0.5), 0, 60
     for seed in range(n):
-        found = rows_needed(surface(pmf, noise=0.01, seed=seed), 0.5, float(pmf(8_000 * 2.5, 0.5)))
-        if found.how == "extrapolated":
-            assert found.low is not None and found.low <= found.rows <= (found.high or math.inf)
-            inside += found.low <= 20_000 <= (found.high or math.inf)
+        needed = rows_needed(surface(pmf, noise=0.01, seed=seed), 0.5, float(pmf(8_000 * 2.5, 0.5)))
+        if needed.how == "extrapolated":
+            assert needed.low is not None and needed.low <= needed.rows <= (needed.high or math.inf)
+            inside += needed.low <= 20_000 <= (needed.high or math.inf)
     # 80 % are meant; they are wider, as what a doubling is off by holds the chance of the repeats once more
     assert inside > 0.8 * n
 
@@ -168,7 +168,7 @@ def test_a_quarter_of_a_table_tells_of_the_whole(name, forest, most):
     quarter = Learning(learned.rows[:3], learned.epsilons, learned.accuracy[:, :3], learned.ceiling[:, :3])
     for i, epsilon in enumerate(grid[:3]):
         more, true = beyond(quarter, epsilon), learned.mean[-1, i]
-        told, error = (np.interp(learned.rows[-1], more.rows, values) for values in (more.accuracy, more.error))
-        assert abs(told - true) < most, (epsilon, told, true)
-        assert abs(told - true) < error + 0.01
-        assert abs(learned.mean[2, i] - true) > abs(told - true)  # nearer than the quarter's own accuracy
+        expected, error = (np.interp(learned.rows[-1], more.rows, values) for values in (more.accuracy, more.error))
+        assert abs(expected - true) < most, (epsilon, expected, true)
+        assert abs(expected - true) < error + 0.01
+        assert abs(learned.mean[2, i] - true) > abs(expected - true)  # nearer than the quarter's own accuracy

@@ -22,17 +22,17 @@ class Figures:
 def figures(forest, domain, split, epsilons, *, repeats=1, seed=0, n_jobs=1, n_rows=None) -> Figures:
     """Of several repeats; planned for the rows fitted on, if no other number is given."""
     n_rows = len(split.y_train) if n_rows is None else n_rows
-    simulation, found = simulation_for(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs), []
+    simulation, rows_by_repeat = simulation_for(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs), []
     for repeat in range(repeats):
         rows = {
             row["epsilon"]: row
             for piece in simulation.pieces([*epsilons, math.inf], seed=seed + repeat)
             for row in piece
         }
-        found.append([rows[epsilon] for epsilon in (*epsilons, math.inf)])
+        rows_by_repeat.append([rows[epsilon] for epsilon in (*epsilons, math.inf)])
 
     def values(name: str) -> np.ndarray:
-        return np.array([[row[name] for row in rows] for rows in found])
+        return np.array([[row[name] for row in rows] for rows in rows_by_repeat])
 
     accuracy, balanced, flips = (values(name) for name in ("accuracy", "balanced_accuracy", "flips"))
     return Figures(accuracy[:, :-1], balanced[:, :-1], flips[:, :-1], accuracy[:, -1], balanced[:, -1])

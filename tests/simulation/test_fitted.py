@@ -115,8 +115,8 @@ def test_closed_form_flips_agree_with_redraws(votes):
     for forest in FORESTS:
         view = FittedSimulation(forest, *votes).view(1.0)
         leaves = np.flatnonzero(view.n_rows)[:16]
-        p, found = view.flip[leaves], view.simulated_flip(leaves, 200)
-        assert np.all(np.abs(found - p) <= 6 * np.sqrt(p * (1 - p) / 200) + 0.015)
+        p, simulated = view.flip[leaves], view.simulated_flip(leaves, 200)
+        assert np.all(np.abs(simulated - p) <= 6 * np.sqrt(p * (1 - p) / 200) + 0.015)
 
 
 def test_a_tree_of_one_class_against_the_rest_knows_two_classes():
@@ -145,7 +145,7 @@ def test_each_estimator_gets_the_simulation_that_suits_it(votes):
     assert isinstance(simulation_for(MajorityLabelForestClassifier(n_estimators=2), *votes), RandomSimulation)
 
 
-def test_references_are_scikit_learns_own(votes):
+def test_references_equal_those_of_scikit_learn(votes):
     domain, split = votes
     both = NonprivateModels(domain, split)
     shares = [both.share]
@@ -154,7 +154,9 @@ def test_references_are_scikit_learns_own(votes):
         shares.append(both.share)
     assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 1 and len(shares) > 10
     assert list(both.metrics) == list(REFERENCES) == ["CART", "Breiman's forest"]
-    assert all(0.9 < own["accuracy"] <= 1 for own in both.metrics.values())  # published: about 0.95 on these votes
+    assert all(
+        0.9 < measures["accuracy"] <= 1 for measures in both.metrics.values()
+    )  # published: about 0.95 on these votes
 
 
 def test_a_forest_grown_step_by_step_is_the_one_grown_at_once(votes):
@@ -222,7 +224,9 @@ def test_what_fits_share_changes_none_of_them(votes, forest, order):
         if "n_estimators" in model.get_params():
             model.set_params(n_estimators=size)
         traces = Trace(draws=False), Trace(draws=False)
-        alone, shared = (model.fit_encoded(domain, own, trace=t) for own, t in zip((rows, sweep), traces, strict=True))
+        alone, shared = (
+            model.fit_encoded(domain, encoded, trace=t) for encoded, t in zip((rows, sweep), traces, strict=True)
+        )
         for a, b in zip(parts(alone, traces[0]), parts(shared, traces[1]), strict=True):
             assert (a is None) == (b is None)
             assert a is None or (a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))

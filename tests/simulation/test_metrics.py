@@ -22,13 +22,13 @@ def test_votes_of_two_classes_against_scikit_learn(n_trees):
     predicted = (2 * v > n_trees).astype(int)
     share = np.clip(v / n_trees, 0.5 / n_trees, 1 - 0.5 / n_trees)
     for positive in (0, 1):
-        found = from_votes(histogram, positive)
-        assert tuple(found) == METRICS
-        assert found["accuracy"] == pytest.approx(reference.accuracy_score(y, predicted))
-        assert found["balanced_accuracy"] == pytest.approx(reference.balanced_accuracy_score(y, predicted))
-        assert found["auc"] == pytest.approx(reference.roc_auc_score(y, v))
-        assert found["f1"] == pytest.approx(reference.f1_score(y, predicted, pos_label=positive))
-        assert found["log_loss"] == pytest.approx(reference.log_loss(y, share))
+        measures = from_votes(histogram, positive)
+        assert tuple(measures) == METRICS
+        assert measures["accuracy"] == pytest.approx(reference.accuracy_score(y, predicted))
+        assert measures["balanced_accuracy"] == pytest.approx(reference.balanced_accuracy_score(y, predicted))
+        assert measures["auc"] == pytest.approx(reference.roc_auc_score(y, v))
+        assert measures["f1"] == pytest.approx(reference.f1_score(y, predicted, pos_label=positive))
+        assert measures["log_loss"] == pytest.approx(reference.log_loss(y, share))
 
 
 @pytest.mark.parametrize("n_trees", [2, 7, 100])
@@ -45,11 +45,11 @@ def test_many_classes_against_scikit_learn():
     y = rng.integers(0, 4, 400)
     shares = rng.dirichlet(np.ones(4), 400)
     predicted = shares.argmax(axis=1)
-    found = from_shares(shares, y, predicted)
-    assert found["f1"] == pytest.approx(reference.f1_score(y, predicted, average="macro"))
-    assert found["balanced_accuracy"] == pytest.approx(reference.balanced_accuracy_score(y, predicted))
-    assert found["auc"] == pytest.approx(reference.roc_auc_score(y, shares, multi_class="ovr", average="macro"))
-    assert found["log_loss"] == pytest.approx(reference.log_loss(y, shares))
+    measures = from_shares(shares, y, predicted)
+    assert measures["f1"] == pytest.approx(reference.f1_score(y, predicted, average="macro"))
+    assert measures["balanced_accuracy"] == pytest.approx(reference.balanced_accuracy_score(y, predicted))
+    assert measures["auc"] == pytest.approx(reference.roc_auc_score(y, shares, multi_class="ovr", average="macro"))
+    assert measures["log_loss"] == pytest.approx(reference.log_loss(y, shares))
 
 
 def test_calibration_is_zero_where_shares_are_right_and_their_error_where_they_are_not():
@@ -61,10 +61,10 @@ def test_calibration_is_zero_where_shares_are_right_and_their_error_where_they_a
 
 def test_classes_that_do_not_occur():
     assert np.isnan(auc(np.arange(3.0), np.ones(3, bool)))
-    found = from_votes(np.array([[4, 0], [1, 0]]))
-    assert np.isnan(found["auc"]) and found["accuracy"] == pytest.approx(0.8) == found["balanced_accuracy"]
-    found = from_shares(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0]), np.array([0, 1]))
-    assert np.isnan(found["auc"]) and found["balanced_accuracy"] == 0.5
+    measures = from_votes(np.array([[4, 0], [1, 0]]))
+    assert np.isnan(measures["auc"]) and measures["accuracy"] == pytest.approx(0.8) == measures["balanced_accuracy"]
+    measures = from_shares(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0]), np.array([0, 1]))
+    assert np.isnan(measures["auc"]) and measures["balanced_accuracy"] == 0.5
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3)])

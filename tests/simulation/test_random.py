@@ -322,11 +322,11 @@ def test_nodes_sum_their_leaves(nursery, name):
         table = view.nodes(tree)
         trees = table.trees
         leaf = trees.kind == LEAF
-        own = slice(view.trees.leaf_start[tree], view.trees.leaf_start[tree + 1])
-        assert np.array_equal(table.counts[leaf], view.counts[own])
-        assert np.array_equal(table.label[leaf], view.labels[own])
-        assert np.allclose(table.flip[leaf], view.flip[own], rtol=1e-12, equal_nan=True)
-        assert np.allclose(table.worst_flip[leaf], view.flip[own], rtol=1e-12, equal_nan=True)
+        leaves_of_tree = slice(view.trees.leaf_start[tree], view.trees.leaf_start[tree + 1])
+        assert np.array_equal(table.counts[leaf], view.counts[leaves_of_tree])
+        assert np.array_equal(table.label[leaf], view.labels[leaves_of_tree])
+        assert np.allclose(table.flip[leaf], view.flip[leaves_of_tree], rtol=1e-12, equal_nan=True)
+        assert np.allclose(table.worst_flip[leaf], view.flip[leaves_of_tree], rtol=1e-12, equal_nan=True)
         assert (table.label[~leaf] == -1).all()
         n_rows = table.counts.sum(axis=1)
         for node in np.flatnonzero(~leaf):
@@ -396,7 +396,7 @@ def test_a_split_reads_rows_as_a_fit_does():
     with pytest.warns(OutOfDomainWarning, match="2 rows have no label that is listed"):
         loud = split_table(domain, X, y)
     quiet = split_table(domain, X, y, out_of_domain=(noted := OutOfDomainCells()))
-    assert any("2 rows have no label" in said for said in noted.sentences())
+    assert any("2 rows have no label" in sentence for sentence in noted.sentences())
     for split in (loud, quiet):
         rows = np.column_stack([np.vstack([split.X_train, split.X_test]), np.append(split.y_train, split.y_test)])
         whole = np.column_stack([read.codes, read.y])
@@ -409,7 +409,7 @@ def test_a_table_without_known_labels_cannot_be_split():
         split_table(public_domain(None), X, [None, 0, 7], out_of_domain=OutOfDomainCells())
 
 
-def test_what_is_found_out_at_one_budget_stays_when_another_is_asked_meanwhile():
+def test_a_plan_at_one_budget_stays_when_another_budget_is_planned_meanwhile():
     """A figure is drawn while repeats are added, by another thread, from the same structures."""
     data = load_dataset("adult")
     split = split_table(data.domain, data.X, data.y)
@@ -425,6 +425,6 @@ def test_what_is_found_out_at_one_budget_stays_when_another_is_asked_meanwhile()
     given = MajorityLabelForestClassifier(), data.domain, split, len(data.y)
     interrupted = Meanwhile(*given)
     interrupted.asked = False
-    (spec, scale), (wanted, other) = (own.prepare(1.0, 3) for own in (interrupted, Structures(*given)))
+    (spec, scale), (wanted, other) = (structures.prepare(1.0, 3) for structures in (interrupted, Structures(*given)))
     assert interrupted.asked and spec == wanted
     assert np.array_equal(scale.cumulative, other.cumulative)

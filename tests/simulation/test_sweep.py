@@ -74,9 +74,9 @@ def test_folds_leave_out_the_rows_that_a_fit_leaves_out():
     data = SimpleNamespace(X=TWO.X.iloc[:60], y=TWO.y.iloc[:60].where(np.arange(60) % 4 > 0, "?"), domain=TWO.domain)
     for folds in (1, 3):
         with pytest.warns(OutOfDomainWarning, match="15 rows have no label that is listed"):
-            found = splits(data, folds, 0)
-        assert len(found) == folds and {len(split.y_train) + len(split.y_test) for split in found} == {45}
-        assert all((split.y_train >= 0).all() and (split.y_test >= 0).all() for split in found)
+            made_splits = splits(data, folds, 0)
+        assert len(made_splits) == folds and {len(split.y_train) + len(split.y_test) for split in made_splits} == {45}
+        assert all((split.y_train >= 0).all() and (split.y_test >= 0).all() for split in made_splits)
 
 
 @pytest.mark.parametrize("name, dataset", some(FORESTS, ["two classes", "seven classes"]))
@@ -109,7 +109,7 @@ def test_every_cell_is_what_a_separate_fit_gives(name, dataset):
 
 
 @pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, RandomStructureClassifier)])
-def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
+def test_a_forest_with_default_settings_has_the_shape_and_the_scale_of_each_budget(name):
     """In a sweep and in a simulation: every figure at every ε is that of a separate fit with the same seeds."""
     data, epsilons, estimator = small(load_dataset("adult"), 1_500), [0.05, 0.5, 5.0], FORESTS[name]
     certified = estimator.mode == "certified"
@@ -117,8 +117,8 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
     table = surface({name: estimator}, data, epsilons=epsilons, repeats=repeats, seed=3, plan_for="split")
     split = split_table(data.domain, data.X, data.y, seed=3)
     domain = estimator.reading_domain(data.domain)
-    own = split if domain is data.domain else split_table(domain, data.X, data.y, seed=3)
-    curve, shapes, scaled = figures(estimator, domain, own, epsilons, repeats=repeats, seed=3), set(), set()
+    split_of_domain = split if domain is data.domain else split_table(domain, data.X, data.y, seed=3)
+    curve, shapes, scaled = figures(estimator, domain, split_of_domain, epsilons, repeats=repeats, seed=3), set(), set()
     assert len(table) == 4 * repeats
     for cell in table.itertuples():
         private = np.isfinite(cell.epsilon)
@@ -128,29 +128,34 @@ def test_a_forest_as_it_comes_has_the_shape_and_the_scale_of_each_budget(name):
             random_state=3 + cell.repeat + NOISE_SEED,
         )
         if private:
-            forest = model.refitter(domain, rows_of(own))()
+            forest = model.refitter(domain, rows_of(split_of_domain))()
         else:  # on the scale of the rows themselves, which a model without privacy does not take by itself
-            scale = exact_scale(model, scale_histograms(domain, own.X_train))
-            spec, ledger = model.spec(domain, len(own.y_train)), model._ledger()
-            forest = model._fit_spec(spec, domain, rows_of(own), 1, ledger, DemoSource(model.random_state), scale)
+            scale = exact_scale(model, scale_histograms(domain, split_of_domain.X_train))
+            spec, ledger = model.spec(domain, len(split_of_domain.y_train)), model._ledger()
+            forest = model._fit_spec(
+                spec, domain, rows_of(split_of_domain), 1, ledger, DemoSource(model.random_state), scale
+            )
             assert (scale is not None) == certified
         assert (cell.depth, cell.trees) == (forest.trees.depth, forest.trees.n_trees)
-        shares, predicted = forest.shares_and_index(own.X_test)
+        shares, predicted = forest.shares_and_index(split_of_domain.X_test)
         if model.get_params().get("voting") != "probabilistic":
             majority = forest.voting == "majority"
-            step, positive = 0.5 / forest.trees.n_trees if majority else 1e-6, int(np.bincount(own.y_train).argmin())
-            expected = from_shares(shares, own.y_test, predicted, positive=positive, step=step)
+            step, positive = (
+                0.5 / forest.trees.n_trees if majority else 1e-6,
+                int(np.bincount(split_of_domain.y_train).argmin()),
+            )
+            expected = from_shares(shares, split_of_domain.y_test, predicted, positive=positive, step=step)
             assert {m: getattr(cell, m) for m in METRICS} == pytest.approx({m: expected[m] for m in METRICS}, abs=1e-12)
-        right = predicted == own.y_test
-        by_class = np.mean([right[own.y_test == c].mean() for c in (0, 1)])
-        found = (curve.ceiling[cell.repeat], curve.ceiling_balanced[cell.repeat])
+        right = predicted == split_of_domain.y_test
+        by_class = np.mean([right[split_of_domain.y_test == c].mean() for c in (0, 1)])
+        accuracies = (curve.ceiling[cell.repeat], curve.ceiling_balanced[cell.repeat])
         if private:
             at = (cell.repeat, epsilons.index(cell.epsilon))
-            found = (curve.accuracy[at], curve.balanced[at])
+            accuracies = (curve.accuracy[at], curve.balanced[at])
             assert curve.flips[at] == cell.flips
             shapes.add((cell.depth, cell.trees))
             scaled.add(forest.scale is not None)
-        assert found == pytest.approx((right.mean(), by_class), abs=1e-12)
+        assert accuracies == pytest.approx((right.mean(), by_class), abs=1e-12)
         assert cell.accuracy == pytest.approx(right.mean(), abs=1e-12)
     assert (len(shapes) > 1) == certified and scaled == ({False, True} if certified else {False})
 
@@ -168,8 +173,8 @@ def test_cells_are_the_same_alone_and_in_another_order(name):
     back = pd.DataFrame(backwards).sort_values(["epsilon", "depth", "trees"])[rest].reset_index(drop=True)
     pd.testing.assert_frame_equal(swept, back, check_exact=True)
     for depth, size in cells:
-        own = {"depths": [depth], "trees": None if size is None else [size]}
-        alone = surface({name: forest}, data, epsilons=epsilons, repeats=1, seed=3, **own)
+        shape = {"depths": [depth], "trees": None if size is None else [size]}
+        alone = surface({name: forest}, data, epsilons=epsilons, repeats=1, seed=3, **shape)
         same = table[(table.depth == depth) & ((table.trees == size) | (size is None))]
         pd.testing.assert_frame_equal(alone, same.reset_index(drop=True), check_exact=True)
 
@@ -248,5 +253,5 @@ def test_data_without_a_domain_are_refused_with_what_to_do():
 def test_a_published_forest_whose_leaves_hold_no_row_is_scored_like_any_other():
     """On a small table all rows of a tree fit into leaves that its rule leaves empty."""
     forest = MajorityLabelForestClassifier(mode="as_published")
-    found = surface({"labels": forest}, load_dataset("zoo"), epsilons=[1.0], repeats=2)
-    assert np.isfinite(found["accuracy"]).all() and found["flips"].between(0, 1).all()
+    swept = surface({"labels": forest}, load_dataset("zoo"), epsilons=[1.0], repeats=2)
+    assert np.isfinite(swept["accuracy"]).all() and swept["flips"].between(0, 1).all()

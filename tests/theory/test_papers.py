@@ -36,15 +36,15 @@ def drawn_shares(scores: np.ndarray, b: float) -> np.ndarray:
 )
 def test_lemma_3(d, low, high):
     """Golden values at B1 = 10; no scores give less or more, and one feature that differs attains both."""
-    found = feature_probability(d, 10)
-    assert found == (pytest.approx(low, rel=3e-3), pytest.approx(high, rel=1e-3))
+    probability = feature_probability(d, 10)
+    assert probability == (pytest.approx(low, rel=3e-3), pytest.approx(high, rel=1e-3))
     generator = np.random.default_rng(d)
     for _ in range(300):
         shares = drawn_shares(generator.random(d) ** generator.integers(1, 9), 10)
-        assert found[0] <= shares.min() * (1 + 1e-12) and shares.max() <= found[1] * (1 + 1e-12)
+        assert probability[0] <= shares.min() * (1 + 1e-12) and shares.max() <= probability[1] * (1 + 1e-12)
     best = np.eye(d)[0]
-    assert drawn_shares(1 - best, 10)[0] == pytest.approx(found[0])
-    assert drawn_shares(best, 10)[0] == pytest.approx(found[1])
+    assert drawn_shares(1 - best, 10)[0] == pytest.approx(probability[0])
+    assert drawn_shares(best, 10)[0] == pytest.approx(probability[1])
 
 
 @pytest.mark.parametrize("b2", [0.0, 1.0, 10.0])
@@ -108,14 +108,17 @@ def test_a_good_split_is_as_likely_as_the_theorem_says_where_potentials_are_as_i
 def test_equation_14_is_what_the_laws_say(lead):
     """Log-odds of the top label over the other of two classes are the exponents; for counts nothing is gained."""
     n_trees, epsilon = 6, 1.2
-    said = exponents(lead, epsilon, n_trees)
-    assert said.disjoint == pytest.approx(n_trees * said.shared)
+    of_exponential = exponents(lead, epsilon, n_trees)
+    assert of_exponential.disjoint == pytest.approx(n_trees * of_exponential.shared)
     for law, name in (("smooth-sensitivity", "smooth-sensitivity"), ("exponential", "counts")):
-        found = exponents(lead, epsilon, n_trees, name)
-        for own, rows, budget in ((found.disjoint, lead // n_trees, epsilon), (found.shared, lead, epsilon / n_trees)):
-            if 0 < own < 30:
+        of_mechanism = exponents(lead, epsilon, n_trees, name)
+        for exponent, rows, budget in (
+            (of_mechanism.disjoint, lead // n_trees, epsilon),
+            (of_mechanism.shared, lead, epsilon / n_trees),
+        ):
+            if 0 < exponent < 30:
                 p = pmf(law, np.array([[rows, 0]]), budget)[0]
-                assert math.log(p[0] / p[1]) == pytest.approx(own)
+                assert math.log(p[0] / p[1]) == pytest.approx(exponent)
 
 
 def test_the_rarest_leaf_of_example_1():
@@ -147,6 +150,6 @@ def test_the_rarest_leaf_of_example_1():
         lambda: leaves_without_rarest(5, "derived"),
     ],
 )
-def test_what_is_out_of_range_is_said(wrong):
+def test_values_out_of_range_get_a_message(wrong):
     with pytest.raises(ValueError, match=r"is not|give|zip\(\)|known|one of"):
         wrong()

@@ -44,8 +44,8 @@ def test_outside_its_domain_it_says_which_number_is_wrong(theorem, given):
         theorem(**given)
 
 
-@pytest.mark.parametrize("theorem", sorted({case[0] for case in OUTSIDE}, key=lambda own: own.__name__))
-def test_nothing_is_said_of_what_is_no_number(theorem):
+@pytest.mark.parametrize("theorem", sorted({case[0] for case in OUTSIDE}, key=lambda case: case.__name__))
+def test_invalid_numbers_get_no_statement(theorem):
     given = dict(next(case[1] for case in OUTSIDE if case[0] is theorem))
     with pytest.raises(ValueError):
         theorem(**dict.fromkeys(given, np.nan))

@@ -53,11 +53,11 @@ def test_a_vote_is_never_bounded_below_twice_a_trees_error():
 
 
 def test_bounds_hold_for_what_was_measured():
-    for own in (table["goodness"] for table in DATA["tables"].values() if "goodness" in table):
-        counts = np.array(own["rows_by_trees_right"])
+    for measured in (table["goodness"] for table in DATA["tables"].values() if "goodness" in table):
+        counts = np.array(measured["rows_by_trees_right"])
         goodness = np.arange(len(counts)) / (len(counts) - 1)
-        for k, error in own["vote_error"].items():
-            d = slack_of(int(k), own["rows"])
+        for k, error in measured["vote_error"].items():
+            d = slack_of(int(k), measured["rows"])
             if d < 0.5:
                 sharper = counts[goodness < 0.5 + d].sum() / counts.sum()
                 assert error <= sharper <= majority_bound(1 - (goodness * counts).sum() / counts.sum(), d)
@@ -65,9 +65,9 @@ def test_bounds_hold_for_what_was_measured():
 
 def test_each_table_has_one_guessing_rate():
     """All numbers about training rows come from the same rows, so the page names one rate."""
-    for name, own in DATA["tables"].items():
-        assert len({own[m]["guessing"] for m in ("goodness", "boosted") if m in own}) <= 1, name
-    assert sum("goodness" in own for own in DATA["tables"].values()) >= 8
+    for name, measured in DATA["tables"].items():
+        assert len({measured[m]["guessing"] for m in ("goodness", "boosted") if m in measured}) <= 1, name
+    assert sum("goodness" in measured for measured in DATA["tables"].values()) >= 8
 
 
 def test_the_private_proof():
@@ -87,8 +87,8 @@ def test_empty_leaves_are_as_many_as_drawing_leaves_empty():
     q, n, k = np.array([0.6, 0.3, 0.09, 0.01]), 200, 10
     rng = np.random.default_rng(0)
     mine = rng.binomial(n, 1 / k, 20_000)
-    found = np.mean([(rng.multinomial(rows, q) == 0).mean() for rows in mine])
-    assert empty_share(q / k, n) == pytest.approx(found, abs=0.005)
+    simulated = np.mean([(rng.multinomial(rows, q) == 0).mean() for rows in mine])
+    assert empty_share(q / k, n) == pytest.approx(simulated, abs=0.005)
 
 
 def test_a_vote_is_right_as_often_as_when_it_is_held():
@@ -119,7 +119,7 @@ def test_error_after_trees_is_the_other_way_round(rule, weight):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("n", [2, 3, 60])
-def test_what_a_row_moves_is_found_by_trying_all_leaves(alpha, n):
+def test_the_largest_change_by_a_row_agrees_with_trying_all_leaves(alpha, n):
     assert largest_move(alpha, n) == pytest.approx(float(m_alpha(alpha).sensitivity(n)), abs=1e-9)
 
 

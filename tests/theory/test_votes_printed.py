@@ -54,8 +54,8 @@ def test_golden_values():
 def test_what_is_printed_promises_more_than_its_proof():
     """9/2 where the algebra has 19/4: below what is derived from an error of 1.25 % on."""
     for error in (0.02, 0.1, 0.3):
-        found = direct_bound(error, 1e6, 3, 1.0)
-        assert found.printed < found.derived and found.probability < 0 and found.trees == 1
+        bound = direct_bound(error, 1e6, 3, 1.0)
+        assert bound.printed < bound.derived and bound.probability < 0 and bound.trees == 1
     coin = direct_bound(0.1, 1e24, 1, 1.0, "coin")
     assert 95_000 < coin.trees < 106_000 and coin.probability > 0.99
     assert coin.printed == pytest.approx(0.37) and coin.derived == pytest.approx(0.36875)
