@@ -264,7 +264,7 @@ def about(app: AppTest, group: str) -> AppTest:
 
 
 def ranges(app: AppTest):
-    """How the ranges are said."""
+    """How the ranges are written."""
     return next(group for group in app.segmented_control if STAND in group.options)
 
 

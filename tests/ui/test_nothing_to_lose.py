@@ -179,7 +179,7 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
         ([0.6, 0.6, 0.65, 0.7], 0.8, "Even at ε = 10 privacy takes away all that the same forest learns without noise"),
         ([0.6, 0.7, 0.75, 0.77], 0.8, "Even at ε = 10 it stays 3.0 points below the same forest without noise."),
         ([0.6, 0.75, 0.8, 0.8], 0.75, "From ε = 1 on this forest does better with noise than without."),
-        ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs cannot be told"),
+        ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs is unknown"),
     ],
 )
 def test_sentences_on_cost(means, without_noise, sentence):

@@ -40,7 +40,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 class Queue:
-    """Work for one place, in threads of their own; `order` says who got it, one after another."""
+    """Work for one place, in separate threads; `order` says who got it, one after another."""
 
     def __init__(self) -> None:
         self.scheduler, self.order = Scheduler(1), []
@@ -201,7 +201,7 @@ TWO = HEAD + "".join(f"{20 + i % 50},{'AB'[i % 2]},{'yes' if i % 5 else 'no'}\n"
 
 @pytest.fixture
 def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
-    """Open Explore in a session of its own; AppTest itself has one for all."""
+    """Open Explore in a separate session; AppTest itself has one for all."""
     start, who = ScriptRunner.__init__, ["nobody"]
     monkeypatch.setattr(
         ScriptRunner, "__init__", lambda self, **settings: start(self, **{**settings, "session_id": who[0]})

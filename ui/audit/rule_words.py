@@ -67,7 +67,7 @@ RULES = {
         "publishes every class count with random noise on it; the label is read from those",
     ),
 }
-_FEW = 100  # a rarer event is told as a count
+_FEW = 100  # a rarer event is reported as a count
 NAMES = {rule.mechanism: rule.short for rule in RULES.values()}
 
 
@@ -142,7 +142,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
         return f"{claimed} {true} {done}"
     half = "" if rows_changed(neighbors) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
     checked = (
-        "**What we did:** the proof stands beside the formula in the code; the tests go through all small leaves and "
+        "**What we did:** the proof is next to the formula in the code; the tests go through all small leaves and "
         "find no pair above ε; and a release draws in whole numbers from the operating system's entropy."
     )
     return {
@@ -223,7 +223,7 @@ def proved(pair: Pair, look: LossEstimate) -> str:
 
 
 def how_often(hits: int, trials: int) -> str:
-    """A count, which a few hits are told as: a share of none would sound like a probability.
+    """A count, for a few hits: a share of none would sound like a probability.
 
     >>> how_often(835, 1000), how_often(0, 1000), how_often(1000, 1000), how_often(1, 1000)
     ('835 times', 'never', 'every time', 'once')

@@ -301,7 +301,7 @@ def _key(table: Table, settings: Settings) -> tuple:
     return (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), settings.epsilon)
 
 
-@cache.by_table(everybody=4, own=1)
+@cache.by_table(everybody=4, session=1)
 def _read(key: tuple, _table: Table) -> EncodedTable:
     """As a fit reads them; their ids are places in the table."""
     places = np.arange(len(_table.frame))
@@ -310,12 +310,12 @@ def _read(key: tuple, _table: Table) -> EncodedTable:
     )
 
 
-@cache.by_table(everybody=4, own=2, spinner="Counting the rows in the leaves …")
+@cache.by_table(everybody=4, session=2, spinner="Counting the rows in the leaves …")
 def _count(key: tuple, _table: Table, _settings: Settings) -> RowsInLeaves:
     return count_in_leaves(_settings.estimator(_table.domain), _table.domain, *_encoded(_table))
 
 
-@cache.by_table(everybody=64, own=8, data=True)
+@cache.by_table(everybody=64, session=8, data=True)
 def _expose(key: tuple, _table: Table, _counted: RowsInLeaves) -> Exposed:
     return most_exposed(_counted)
 

@@ -60,7 +60,7 @@ def _repeat(*given) -> list[np.ndarray]:
     return list(accuracy_on_parts(*given))
 
 
-@cache.by_table(everybody=8, own=4)
+@cache.by_table(everybody=8, session=4)
 def _make(key: tuple, _table: Table, _settings: Settings) -> LearningJob:
     return LearningJob(_settings.estimator(_table.domain), _table.domain, split(_table), key[-1])
 

@@ -76,7 +76,7 @@ class Baselines(Job[Metrics]):
         return self.pieces.get(0, {})
 
 
-@cache.by_table(everybody=48, own=8)
+@cache.by_table(everybody=48, session=8)
 def _make(key: tuple, _table: Table) -> Baselines:
     folds, fold = key[-2:]
     if folds == 1:

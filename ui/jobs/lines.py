@@ -17,7 +17,7 @@ from ui.shared.tables import Table
 
 
 def delta_control() -> bool:
-    """Whether forests that can be had with a weaker promise are shown with it as well."""
+    """Whether forests that offer a weaker promise are shown with it as well."""
     return bool(st.toggle("Also with δ = 10⁻⁶", key=state.ALSO_DELTA, bind=LINKED, help=ALLOW_DELTA.sentence))
 
 

@@ -254,7 +254,7 @@ class Recent:
 RECENT: Final = Recent(400_000_000)
 
 
-@cache.by_table(everybody=256, own=96)
+@cache.by_table(everybody=256, session=96)
 def _releases(key: tuple, _table: Table, _line: Line) -> Releases:
     return Releases(_line, _table.domain, lambda: splits_of(_table, key[-1]), key[-1])
 
@@ -276,7 +276,7 @@ def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -
     return releases.job(line)
 
 
-@cache.by_table(everybody=4, own=2)
+@cache.by_table(everybody=4, session=2)
 def _split_folds(key: tuple, _table: Table) -> list[Split]:
     rows = SimpleNamespace(domain=_table.domain, X=_table.columns(), y=_table.frame[_table.label])
     return sweep.splits(rows, key[-1], 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
+from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, AnswerOption, Control, Link, Step
 
 DEPTH: Final = Step(
     key="depth",
@@ -17,18 +17,20 @@ DEPTH: Final = Step(
     "a random label, since silence would say that nobody is there.",
     question="At ε = 1, trees of depth 6 are right in …",
     answers=(
-        Answer(
+        AnswerOption(
             "94 %",
             False,
             "Noise does not shrink when leaves do: at depth 6, 93 % of leaves are empty, and every one of them votes.",
         ),
-        Answer(
+        AnswerOption(
             "85 %",
             False,
             "Some loss, you thought. But with five classes, a leaf with a single row is wrong in 51 of 100 releases, "
             "with two rows in 24.",
         ),
-        Answer("31 %, worse than guessing", True, "93 % of the leaves at depth 6 are empty, and all of them vote."),
+        AnswerOption(
+            "31 %, worse than guessing", True, "93 % of the leaves at depth 6 are empty, and all of them vote."
+        ),
     ),
     control=Control("ε", ("0.1", "1", "10"), "1"),
     reveal="At ε = 1, depth 3 is best: 86.6 %. Depth 4: 78.1 %, 5: 51.5 %, 6: 30.5 %. Guessing: 33.3 %. At ε = 0.1 "
@@ -59,10 +61,10 @@ PROOF: Final = Step(
     "Release both and count “class 2”.",
     question="With B, class 2 comes in 2.4 of 100 releases. With A it may come in at most …",
     answers=(
-        Answer("2.4 of 100", False, "That would be ε = 0."),
-        Answer("3.4 of 100", False, "ε is not one point more. It multiplies: by e = 2.72."),
-        Answer("6.6 of 100", True, "2.72 × 2.43 is 6.6. Now look at what really comes."),
-        Answer("any number", False, "Then ε would promise nothing."),
+        AnswerOption("2.4 of 100", False, "That would be ε = 0."),
+        AnswerOption("3.4 of 100", False, "ε is not one point more. It multiplies: by e = 2.72."),
+        AnswerOption("6.6 of 100", True, "2.72 × 2.43 is 6.6. Now look at what really comes."),
+        AnswerOption("any number", False, "Then ε would promise nothing."),
     ),
     control=Control("Releases of each table", ("100", "1,000", "10,000"), "10,000"),
     reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B: a loss of 2.13, not 1. The app’s own "
@@ -94,15 +96,17 @@ REBUILD: Final = Step(
     "exceed on average, whatever they try.",
     question="At ε = 1 the attacker rebuilds …",
     answers=(
-        Answer("30", False, "Each count now carries noise of size 10 in a class of thirty."),
-        Answer("24", False, "Good thinking: 24.5 is what nobody can exceed. This attacker is far from it."),
-        Answer("about 17", True, "Two more than a coin. The noise of a count has size 10."),
-        Answer("15, exactly a coin", False, "That would need ε = 0: a little is always told, 16.7 instead of 15."),
+        AnswerOption("30", False, "Each count now carries noise of size 10 in a class of thirty."),
+        AnswerOption("24", False, "Good thinking: 24.5 is what nobody can exceed. This attacker is far from it."),
+        AnswerOption("about 17", True, "Two more than a coin. The noise of a count has size 10."),
+        AnswerOption(
+            "15, exactly a coin", False, "That would need ε = 0: a little is always told, 16.7 instead of 15."
+        ),
     ),
     control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
     reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Limit for any "
     "attacker: 24.5 at ε = 1, 18.9 at ε = 0.3.",
-    take_away="ε = 10 would have told on 25 of 30. Small ε, small table: next to nothing is told, and next to nothing "
+    take_away="ε = 10 would have told on 25 of 30. Small ε, small table: next to nothing leaks, and next to nothing "
     "is learned.",
     links=(
         Link(
@@ -124,9 +128,9 @@ CHOOSE: Final = Step(
     "guesses a person’s answer. There is no right ε, but you must sign.",
     question="ε = 0.1 instead of no noise. Who pays most in wrong predictions?",
     answers=(
-        Answer("the school", False, "Five classes make it hard, but 12,960 rows hide people well."),
-        Answer("the hospital", True, "Only 699 rows hide its patients: 84 more of 1,000 are wrong."),
-        Answer(
+        AnswerOption("the school", False, "Five classes make it hard, but 12,960 rows hide people well."),
+        AnswerOption("the hospital", True, "Only 699 rows hide its patients: 84 more of 1,000 are wrong."),
+        AnswerOption(
             "the bank, it has most to lose",
             False,
             "32,561 rows: from ε = 0.3 on, the noise costs the bank nothing that can be seen.",

@@ -37,7 +37,7 @@ def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
 
 def _class(at: str, shown: bool) -> Drawn:
     if not shown:
-        return lesson.class_tiles(None), "Seats of thirty students, 5 rows of 6. Nothing is told yet.", ""
+        return lesson.class_tiles(None), "Seats of thirty students, 5 rows of 6. Nothing is published yet.", ""
     marks = classroom.marks(int(at), None, _TRUE_CLASS)
     right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
     words = f"{right} rebuilt rightly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")

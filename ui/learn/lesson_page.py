@@ -164,11 +164,11 @@ def _answered(step: Step) -> None:
 
 
 def _more(step: Step) -> None:
-    """What is said to each answer, and what else there is to know."""
+    """The feedback on each answer, and further notes."""
     with st.popover("More"):
         if step.aside:
             st.markdown(f"**{step.aside_title}**\n\n{step.aside}")
-        st.markdown("**What each answer is told**")
+        st.markdown("**Feedback on each answer**")
         for name, answer in step.lettered.items():
             st.markdown(f"{'✓' if answer.right else '✗'} {name}: {answer.feedback}")
 

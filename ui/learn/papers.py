@@ -46,7 +46,7 @@ PAPERS: Final = (
         "a computer's ordinary decimal numbers it is not: their last digits can tell the count, so as published "
         "the claim is false. The certified forest draws whole numbers.",
         "In ordinary decimal numbers some noisy counts can come out of 10 rows and never out of 11, at any ε. "
-        "Accuracy has a gap of its own: a leaf with 10,000 rows of one class and none of the other has a negative "
+        "Accuracy has a gap, too: a leaf with 10,000 rows of one class and none of the other has a negative "
         "count in half of all releases, and the paper discards such leaves, the surest ones; setting negative "
         "counts to 0 costs nothing.",
         (("data", "mushroom"), ("forest", "noisy counts"), ("mode", "as published"), ("depth", "13"), ("trees", "3")),

@@ -37,7 +37,7 @@ def take_the_link() -> None:
 
 
 def notes(step: Step) -> list[str]:
-    """What is still to be said about the link, while somebody is on the step that it led to."""
+    """Messages about the link, while the page shows the step that the link led to."""
     key, sentences = _memory().get("said", ("", []))
     return sentences if key == step.key else []
 

@@ -12,8 +12,8 @@ EXPLORE, CHOOSE_EPSILON, AUDIT = "app.py", "pages/2_Choose_epsilon.py", "pages/3
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An answer that can be predicted, and what is said to whoever chose it."""
+class AnswerOption:
+    """An answer to choose from, and the feedback to whoever chose it."""
 
     text: str
     right: bool
@@ -81,7 +81,7 @@ class Step:
     title: str
     text: str
     question: str
-    answers: tuple[Answer, ...]
+    answers: tuple[AnswerOption, ...]
     control: Control
     reveal: str
     take_away: str
@@ -90,11 +90,11 @@ class Step:
     aside_title: str = field(default="More")
 
     @property
-    def right(self) -> Answer:
+    def right(self) -> AnswerOption:
         """The answer that holds."""
         return next(answer for answer in self.answers if answer.right)
 
     @property
-    def lettered(self) -> dict[str, Answer]:
+    def lettered(self) -> dict[str, AnswerOption]:
         """Answers as they are offered: with a letter, to be called out in a room."""
         return {f"{letter}. {a.text}": a for letter, a in zip(LETTERS, self.answers, strict=False)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from ui.learn.later_steps import CHOOSE, DEPTH, PROOF, REBUILD
-from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, Answer, Control, Link, Step
+from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, AnswerOption, Control, Link, Step
 from ui.shared.forests import EPSILONS
 
 HOOK: Final = Step(
@@ -22,18 +22,18 @@ HOOK: Final = Step(
     "exactly. No names, only counts. Each tile is a student. A coin would guess 15 of 30.",
     question="How many trees until all thirty are rebuilt?",
     answers=(
-        Answer(
+        AnswerOption(
             "never, there are no names in counts",
             False,
             "Names were never needed: ten trees are sums over known groups, enough equations for thirty unknowns.",
         ),
-        Answer("about 10", True, "Each leaf is an equation. Ten trees make enough of them for thirty unknowns."),
-        Answer(
+        AnswerOption("about 10", True, "Each leaf is an equation. Ten trees make enough of them for thirty unknowns."),
+        AnswerOption(
             "about 100",
             False,
             "One tree gives several equations: with 7 trees all thirty are right in 92 % of classes.",
         ),
-        Answer(
+        AnswerOption(
             "one is enough",
             False,
             "One tree leaves groups of 12 and 8 together; but two students sat alone in a leaf and were given away at "
@@ -69,15 +69,15 @@ LEAF: Final = Step(
     "a coin.",
     question="One student in the leaf, ε = 1. Of 100 releases, how many say the wrong label?",
     answers=(
-        Answer("none", False, "Then one release would tell you all about this student."),
-        Answer("about 18", True, "The coin’s 50 %, made rarer by 2.72 once, is 18.4 %."),
-        Answer(
+        AnswerOption("none", False, "Then one release would tell you all about this student."),
+        AnswerOption("about 18", True, "The coin’s 50 %, made rarer by 2.72 once, is 18.4 %."),
+        AnswerOption(
             "about 37",
             False,
             "You are near: the chance that the truth gets lost is 1/e = 37 %. Then a coin is tossed, so half of it is "
             "right by luck.",
         ),
-        Answer("50", False, "That is an empty leaf. With 50 % the label would say nothing about anybody."),
+        AnswerOption("50", False, "That is an empty leaf. With 50 % the label would say nothing about anybody."),
     ),
     control=Control("Students in the leaf", tuple(str(n) for n in range(11)), "1"),
     reveal="Half of 1/e is 18.4 %. An empty leaf: 50 %. With 2 students 6.8 %, with 3 2.5 %, with 5 0.34 %, with 10 "
@@ -101,12 +101,14 @@ PROMISE: Final = Step(
     "rule), and ε says: by e^ε at most.",
     question="You were 50 % sure. At ε = 1, how sure can a release make you at most?",
     answers=(
-        Answer(
+        AnswerOption(
             "still 50 %", False, "That would be ε = 0: the release could depend on nobody, so it could teach nothing."
         ),
-        Answer("51 %", False, "ε = 1 is not 1 %. It is a factor of e = 2.72 on the odds: 1:1 becomes at most 2.72:1."),
-        Answer("73 %", True, "The odds of 1:1 become at most 2.72:1, which is 73.2 %."),
-        Answer("100 %", False, "Only without a limit. But you are right to be wary: at ε = 10 it is 99.996 %."),
+        AnswerOption(
+            "51 %", False, "ε = 1 is not 1 %. It is a factor of e = 2.72 on the odds: 1:1 becomes at most 2.72:1."
+        ),
+        AnswerOption("73 %", True, "The odds of 1:1 become at most 2.72:1, which is 73.2 %."),
+        AnswerOption("100 %", False, "Only without a limit. But you are right to be wary: at ε = 10 it is 99.996 %."),
     ),
     control=Control("ε", tuple(f"{e:g}" for e in EPSILONS), "1"),
     reveal="At ε = 1: at most 73.2 %, at least 26.8 %. In this leaf “failed” makes you 62.0 % sure, “passed” 26.9 %. "
@@ -138,17 +140,17 @@ VOTES: Final = Step(
     "publish a wrong label: a lie. Then the trees vote.",
     question="From 1 tree to 31, lies go from 1 % of rows to 21 %. Accuracy of the vote goes from 60 % to …",
     answers=(
-        Answer(
+        AnswerOption(
             "about 45 %",
             False,
             "A lie in one leaf of one tree is one vote of 31, and the lies do not agree with each other.",
         ),
-        Answer(
+        AnswerOption(
             "about 60 %",
             False,
             "Lies cost, but 31 different trees know more than one: without any noise they go from 60.3 % to 84.0 %.",
         ),
-        Answer("about 84 %", True, "Now move on to 300 trees: why does it fall?"),
+        AnswerOption("about 84 %", True, "Now move on to 300 trees: why does it fall?"),
     ),
     control=Control("Trees", ("1", "3", "11", "31", "100", "300"), "31"),
     reveal="1 tree: 60.4 % right. 31 trees: 84.2 %, although 21.0 % of rows get a lie. 300 trees: 65.3 %, as 79 % of "
@@ -182,13 +184,13 @@ BUDGET: Final = Step(
     "table pays. Ann is one person.",
     question="What does plan B cost one person?",
     answers=(
-        Answer(
+        AnswerOption(
             "ε = 0.01",
             False,
             "That is what one tree costs in plan A. In B the tree that holds Ann spends all of ε = 1 on her.",
         ),
-        Answer("ε = 1", True, "Only one tree holds Ann, and it spends ε = 1 on her."),
-        Answer(
+        AnswerOption("ε = 1", True, "Only one tree holds Ann, and it spends ε = 1 on her."),
+        AnswerOption(
             "ε = 100",
             False,
             "That would be right if all 100 saw the same rows. Ann is in one tree; the other 99 say nothing about her "

@@ -215,7 +215,7 @@ PANELS = {
         "The more leaves and trees share the rows, the more leaves are empty; how many is known, on average.",
         r"E[\text{empty}] = \frac{1}{L}\sum_{\ell=1}^{L} \left(1 - \frac{q_\ell}{k}\right)^{n}",
         "Exact on average over tables that are drawn alike.",
-        ["Rows are drawn independently.", "Each row is put into one of k trees, by a draw of its own."],
+        ["Rows are drawn independently.", "Each row is put into one of k trees, by a separate draw."],
         "After Fletcher and Islam 2017, Example 1; the general form is ours.",
         empty,
     ),

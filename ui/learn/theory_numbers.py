@@ -38,7 +38,7 @@ def of_table(measure: str, table: Table) -> dict[str, Any]:
     return _measure((table.schema_key, fingerprint(table.domain), measure), table)
 
 
-@cache.by_table(everybody=32, own=8, data=True, spinner="Measuring on this table …")
+@cache.by_table(everybody=32, session=8, data=True, spinner="Measuring on this table …")
 def _measure(key: tuple, _table: Table) -> dict[str, Any]:
     return rounded(MEASURES[key[-1]][0](_table))
 

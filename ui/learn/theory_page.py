@@ -76,7 +76,7 @@ def _chosen() -> str:
 
 
 def _link_asks() -> None:
-    """Of an ε in the link that is none, where no slider of ε has told it."""
+    """Report an invalid ε in the link, unless a slider of ε has reported it."""
     asked = st.query_params.get("eps")
     if asked is None or _is_epsilon(asked) or state.ASKED(state.EPSILON).value:
         return

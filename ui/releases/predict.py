@@ -134,7 +134,7 @@ def _values(feature: Feature) -> str:
 
 
 def _private(forest: ReleasedForest, from_file: bool) -> str:
-    """What may be private in it, in one sentence; the certificate speaks for itself where there is none."""
+    """A sentence on what the forest may reveal; empty if it is not certified, as the certificate says so."""
     if not forest.certificate.certified:
         return ""
     promised = "ε and δ allow" if forest.certificate.delta else "ε allows"
@@ -182,7 +182,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     titled(
         f"{plural(int(fits.sum()), 'prediction')}",
         "Curator only",
-        help="They stand beside your rows, so keep them where your rows are kept.",
+        help="Your rows are next to them, so keep them where your rows are kept.",
     )
     if not fits.all():
         n = int((~fits).sum())

@@ -38,18 +38,18 @@ def for_session(*, data: bool = False, max_entries: int | None = None, spinner: 
     return made
 
 
-def by_table(*, everybody: int, own: int, data: bool = False, spinner: bool | str = False) -> Callable:
+def by_table(*, everybody: int, session: int, data: bool = False, spinner: bool | str = False) -> Callable:
     """A cache of a function of (key, table, ...): of a bundled table for everybody, of an upload for its session.
 
     Parameters
     ----------
-    everybody, own : int
+    everybody, session : int
         How many results are kept.
     """
 
     def made(function: Callable) -> Callable:
         of_all = for_everybody(data=data, max_entries=everybody, spinner=spinner)(function)
-        of_one = for_session(data=data, max_entries=own, spinner=spinner)(function)
+        of_one = for_session(data=data, max_entries=session, spinner=spinner)(function)
 
         @wraps(function)
         def cached(key: tuple, table: Any, *more: Any) -> Any:

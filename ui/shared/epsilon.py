@@ -16,7 +16,7 @@ MOST: Final = 20.0
 
 
 class Deployment(NamedTuple):
-    """A release of somebody else's, what its ε is meant for, and where that is said."""
+    """A published release by others: what its ε covers, and the source."""
 
     epsilon: float
     what: str
@@ -53,7 +53,7 @@ def choose_epsilon(
     help: str = _HELP,
     others: bool = True,
 ) -> float:
-    """A slider of ε and a field to type it in. A link may ask for any ε that can be typed; of others it is told.
+    """A slider of ε and a field to type it in. A link may ask for any ε that can be typed; another value is reported.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Figure:
     Parameters
     ----------
     public : bool
-        Whether it may leave the house: released, or no data went into it.
+        Whether it may be published: released, or no data went into it.
     """
 
     drawn: dict[str, Any] | pd.DataFrame

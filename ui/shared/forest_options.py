@@ -177,7 +177,7 @@ SHARE = Option(
     state.SHARE,
     "tree_share",
     "Share of ε for the questions",
-    "The rest goes into what the leaves say.",
+    "The rest goes into the leaves.",
     _same({f"{s:.0%}": s for s in (0.1, 0.3, 0.5, 0.7, 0.9)}),
     slider=True,
     defaults=("50%",),

@@ -61,7 +61,7 @@ class ForestKind:
         return "mode" in self.parameters
 
     def modes(self) -> dict[str, str]:
-        """In which modes it can be had, as `MODES`."""
+        """The modes that it offers, as `MODES`."""
         return {name: mode for name, mode in MODES.items() if mode == "certified" or self.is_published}
 
     def depth_origin(self, mode: str) -> str:
@@ -280,7 +280,7 @@ def as_code(settings: Settings, dataset: str | None, label: str) -> str:
     Parameters
     ----------
     dataset : str or None
-        Name of a bundled table as it comes; None for an upload, an edited domain or another label.
+        Name of an unchanged bundled table; None for an upload, an edited domain or another label.
     """
     name = FORESTS[settings.kind].estimator.__name__
     arguments = [f"    {key}={written(value)}," for key, value in settings.parameters().items()]

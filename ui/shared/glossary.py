@@ -52,7 +52,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "permute-and-flip": Entry(
         "A way to draw a label: mostly the most frequent class, now and then another one.",
-        "Classes in random order, each taken with probability e^(−ε · rows behind the first), until one is taken.",
+        "Classes in random order, each taken with probability e^(−ε · rows fewer than the first), until one is taken.",
     ),
     "exponential mechanism": Entry(
         "A way to choose: the better, the likelier.", "P(choice) in proportion to e^(ε · score / (2 · sensitivity))."
@@ -75,7 +75,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "lead": Entry("By how many rows the most frequent class of a leaf is ahead.", "n₍₁₎ − n₍₂₎ of a leaf."),
     "flip": Entry(
-        "A leaf says another class than its most frequent one.",
+        "A leaf releases another class than its most frequent one.",
         "With two classes and permute-and-flip: probability e^(−jε)/2 at a lead of j rows.",
     ),
     "empty leaf": Entry(
@@ -126,7 +126,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Drawn in floating point, from a public seed, from the raw rows.",
     ),
     "release": Entry(
-        "The one forest that leaves the house.", "Drawn by exact samplers from the operating system's randomness."
+        "The one forest that may be published.", "Drawn by exact samplers from the operating system's randomness."
     ),
     "schema": Entry(
         "The columns, bounds and categories that are public without looking at the rows.",

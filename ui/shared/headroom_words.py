@@ -26,7 +26,7 @@ def points(difference: float) -> str:
 def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True) -> str:
     """That a forest predicts no better than guessing, and so that privacy is not what is wrong with it.
 
-    It may still rank rows: that does not show in these measures, so nothing more is said than what they show.
+    It may still rank rows: that does not show in these measures, so the sentence claims no more than they show.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certifi
     """
     if at.is_undecided:
         return (
-            f"**Whether this forest learns anything here cannot be told.** Without noise it is right in "
+            f"**Whether this forest learns anything here is unknown.** Without noise it is right in "
             f"{percent(at.own)}, {guess} in {percent(at.floor)}, and up to {points(at.noise)} of that may be luck: "
-            f"only {rows:,} rows are held out. What privacy costs cannot be told either; more rows would tell."
+            f"only {rows:,} rows are held out. What privacy costs is unknown, too; more rows would show it."
         )
     end = "A release would pay ε for predictions that guessing has for free."
     better = "makes it more often right" if measure == "accuracy" else f"raises its {measure}"
@@ -116,7 +116,7 @@ def what_privacy_costs(
             "better."
         )
     elif at.own <= at.floor + at.noise:
-        text = f"With noise or without it is hardly better than guessing, so what {what} costs cannot be told."
+        text = f"With noise or without it is hardly better than guessing, so what {what} costs is unknown."
     elif (cheap := cheap_from(epsilons, means, at)) is not None:
         text = f"From ε = {cheap:g} on, {what} " + (
             f"costs this forest less than one point compared with the same forest without noise ({percent(at.own)})."
@@ -125,9 +125,7 @@ def what_privacy_costs(
             f"({points(at.own - at.floor)} above guessing)."
         )
     elif at.floor + POINT < means[-1] <= at.floor + at.noise:
-        text = (
-            f"Even at {last} it cannot be told from guessing: {points(at.noise)} may be luck on so few rows held out."
-        )
+        text = f"Even at {last} it is not clearly better than guessing: {points(at.noise)} may be luck on so few rows."
     elif means[-1] <= at.floor + at.noise:
         text = f"Even at {last} {what} takes away all that the same forest learns without noise: guessing does as well."
     else:

@@ -32,7 +32,7 @@ _RENAMED: Final = {"neighbours": "neighbors"}  # parameters of older links, and 
 def carry_over(title: str) -> None:
     """What the page before has, too: Streamlit drops it where a link has set it and nobody has moved it since.
 
-    An address with settings of its own (a link, or a page that Back leads to) says all itself.
+    An address with settings (a link, or a page that Back leads to) is complete.
     """
     for old, new in _RENAMED.items():
         if old in st.query_params:
@@ -155,7 +155,7 @@ def _take(settings: Settings) -> None:
 
 
 def _last() -> dict[str, dict[str, Any]]:
-    """Of each control the value, and what the address said of it; empty where that was nothing, as by default."""
+    """Value of each control and its text in the address; the text is empty if the control was at its default."""
     last = state.BETWEEN_PAGES.value
     for part in ("values", "address"):
         last.setdefault(part, {})

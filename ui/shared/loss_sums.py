@@ -1,4 +1,4 @@
-"""What several releases on the same people cost together: a sum in ε and one in μ², said as one ε at one δ."""
+"""What several releases on the same people cost together: a sum in ε and one in μ², reported as one ε at one δ."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def would_promise(epsilon: float, delta: float, neighbors: str) -> Guarantee:
 def sure_words(promise: Guarantee) -> str:
     """What somebody may learn at most who was unsure.
 
-    With a δ a belief may become anything in rare releases, so it is said how often a guess is right.
+    With a δ a belief may become anything in rare releases, so the sentence says how often a guess is right.
 
     >>> sure_words(Guarantee(Fraction(1), 0.0, "replace-one"))
     'unsure (50 %) between two values of somebody in the table, one can become at most 73.2 % sure'

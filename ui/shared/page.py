@@ -30,7 +30,7 @@ Badge = Literal[
 ]
 
 _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
-    "Released": ("blue", "Part of what differential privacy protects; it may leave the house."),
+    "Released": ("blue", "Part of what differential privacy protects; it may be published."),
     "Simulated": ("gray", "What a release would look like, drawn from a public seed. Nothing was released."),
     "Curator only": (
         "orange",
@@ -67,7 +67,7 @@ _BRIGHT: Final = "#4DA6DD"  # of a thin line in PRIVATE on a dark page
 
 def open_page(title: str) -> None:
     """First call of every page."""
-    # Cells that do not fit are told on the Data tab; in the server's log they would be for other eyes.
+    # The Data tab reports cells that do not fit; in the server's log others would see them.
     warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     state.drop_unfit()
@@ -120,7 +120,7 @@ def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
     title : str
         Its name among the figures for papers, by default the first words of `alt`. One chart has it at a time.
     public : bool
-        Whether it may leave the house: released, or no data went into it.
+        Whether it may be published: released, or no data went into it.
     """
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     return _on_page(plain_figure, alt, place, **settings)
@@ -143,7 +143,7 @@ def _is_dark() -> bool:
 
 
 def sorry(sentence: object) -> None:
-    """Something a person can mend, in one sentence. Not red: red is for broken claims of privacy."""
+    """Something that the user can correct, in one sentence. Not red: red is for broken claims of privacy."""
     st.warning(plain(sentence, 2_000), icon=":material/info:")  # it may name a column, a category, a file
 
 

@@ -177,7 +177,7 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
 
 
 def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
-    """What it costs, whom it concerns, what they will have spent, and the button; a Gaussian cost is said at δ."""
+    """What it costs, whom it concerns, what they will have spent, and the button; a Gaussian cost is reported at δ."""
     table, cost = choice.table, (ledger.loss, choice.settings.neighbors)
     epsilon = f"{epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
     st.markdown(
@@ -205,7 +205,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
 
 
 def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
-    """What the people of some releases will have spent once this cost is added; a Gaussian one is said at δ."""
+    """What the people of some releases will have spent once this cost is added; a Gaussian one is reported at δ."""
     total, relation = spent(group, cost, delta=delta)
     at = max(delta, delta_of(group))
     mixed = len({cost[1], *(r.neighbors for r in group)}) > 1
@@ -256,7 +256,7 @@ def _people(choice: Choice) -> int:
 
 
 def _really_others(choice: Choice, people: int) -> bool:
-    """Asked once more where a table looks like one that other people are said to be in."""
+    """Ask again if a table looks like one that is declared to hold other people."""
     shape, key = shape_of(choice.table), rows_key(choice.table)
     like = [r for r in releases() if r.people != people and r.table_key != key and alike(r.shape, shape)]
     if not like:

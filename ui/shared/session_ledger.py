@@ -43,7 +43,7 @@ class Release:
     shape : (int, frozenset of str)
         Number of rows, and the names of the columns; (0, nothing) once the table was cleared.
     mu_squared : Fraction or None
-        What a Gaussian release cost; its ε is said at `delta`.
+        What a Gaussian release cost; its ε is reported at `delta`.
     """
 
     number: int
@@ -94,14 +94,14 @@ def groups() -> dict[int, list[Release]]:
 
 
 def delta_of(group: list[Release]) -> float:
-    """The δ at which a sum is said: the largest of its Gaussian releases; 0 without any."""
+    """The δ at which a sum is reported: the largest of its Gaussian releases; 0 without any."""
     return max((r.delta for r in group), default=0.0)
 
 
 def spent(group: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fraction, str]:
     """What releases on the same people cost together, with some that are still to come, and under which relation.
 
-    The ε stands at the largest δ: of these releases (`delta_of`), or the one that those to come are said at.
+    The ε stands at the largest δ: of these releases (`delta_of`), or that of those to come.
     """
     return added_up([*((r.loss, r.neighbors) for r in group), *more], max(delta, delta_of(group)))
 

@@ -36,7 +36,7 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
         key=state.BY_RULE,
         bind=LINKED,
         help="Certified, a public rule says how deep trees should be and how many: the more records and ε, the more "
-        "leaves can be told from noise. At another ε it says something else, and the curve follows it. A release goes "
+        "leaves stand out from noise. At another ε it says something else, and the curve follows it. A release goes "
         "by a noisy number of records, which it pays for. As published, the paper's numbers. Move a slider to choose "
         "yourself.",
     )

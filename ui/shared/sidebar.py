@@ -185,7 +185,7 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
         bind=LINKED,
         horizontal=True,
         help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanism as a paper printed "
-        "it, whose claim about ε may not hold; what is known of its true loss is said.",
+        "it, whose claim about ε may not hold; the page states its true loss where it is known.",
     )
     mode = MODES.get(mode, "certified")
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])

@@ -202,9 +202,9 @@ def read_by(table: Table, settings: Settings) -> Table:
     return table if domain is table.domain else replace(table, domain=domain)
 
 
-@cache.by_table(everybody=32, own=2, spinner="Reading the rows against the domain …")
+@cache.by_table(everybody=32, session=2, spinner="Reading the rows against the domain …")
 def _split(key: tuple, _table: Table) -> Split:
-    # What does not fit is told on the Data tab (`rows_fit`), so there is no need of a warning.
+    # The Data tab reports cells that do not fit (`rows_fit`), so no warning is needed.
     return split_table(_table.domain, _table.columns(), _table.frame[_table.label], out_of_domain=OutOfDomainCells())
 
 
