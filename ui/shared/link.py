@@ -14,18 +14,15 @@ from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, Settings
 
-# Controls that several pages have, and those that can be handed over, by key.
+# Keys of the controls that a page shares with others. A page that is not listed shares the switch "Present" only.
 _CONTROLS: Final = {
     "Explore": ("data", "label", "eps", "neighbors", "mode", "present", "forest", "delta"),
     "Compare forests": ("data", "label", "eps", "neighbors", "also_delta", "present"),
     "Choose ε": ("data", "label", "neighbors", "mode", "also_delta", "present"),
     "Audit": ("eps", "neighbors", "present"),
-    "Use a released forest": ("present",),
     "Theory": ("data", "label", "eps", "present"),
-    "Papers": ("present",),
-    "Glossary": ("present",),
-    "Lesson": ("present",),
 }
+_ON_EVERY_PAGE: Final = ("present",)
 _SHAPE: Final = ("by_rule", "depth", "trees")
 _FROM: Final = {"from": "choose"}
 NOT_COPIED: Final = ("room",)  # who joins a class is no setting of a page
@@ -51,7 +48,7 @@ def carry_over(title: str) -> None:
         for key in _SHAPE:  # these outlive a visit to another page
             st.session_state.pop(key, None)
     elif is_new:
-        for key in _CONTROLS.get(title, ()):
+        for key in _CONTROLS.get(title, _ON_EVERY_PAGE):
             value = st.session_state.get(key, _last()["values"].get(key))
             if value is not None:
                 st.session_state[key] = value
@@ -83,7 +80,7 @@ def remember() -> None:
     """What all controls of a page say, once they are drawn. What this page does not have keeps what it said last."""
     title = st.session_state["page_drawn"] = st.session_state["page_opened"]
     address, last = st.query_params.to_dict(), _last()
-    for key in _CONTROLS.get(title, ()):
+    for key in _CONTROLS.get(title, _ON_EVERY_PAGE):
         if key in st.session_state:
             last["values"][key] = st.session_state[key]
             last["address"][key] = address.get(key, "")
