@@ -43,7 +43,7 @@ def current_runtime() -> Any:
 
     Reason: it holds the files and the sessions that the limits on uploads count.
     Gain: limits on uploads of a session and of the server; Streamlit limits one file only.
-    Test: `test_the_runtime_tells_files_and_sessions`
+    Test: `test_the_runtime_knows_files_and_sessions`
     """
     return runtime.get_instance()
 
@@ -53,7 +53,7 @@ def has_ended(server: Any, session: str) -> bool:
 
     Reason: Streamlit removes the files of an ended session only when a later session leaves.
     Gain: files of ended sessions are removed at the next upload, so that they do not use up the limit.
-    Test: `test_the_runtime_tells_files_and_sessions`
+    Test: `test_the_runtime_knows_files_and_sessions`
     """
     return server._session_mgr.get_session_info(session) is None
 
