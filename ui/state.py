@@ -45,12 +45,12 @@ class Key(str):
         stays: bool = False,
     ) -> Key:
         key = super().__new__(cls, name)
-        key.kind, key.default, key._fits, key.linked, key.stays = kind, default, fits, linked, stays
+        key.kind, key.default, key.accepts, key.linked, key.stays = kind, default, fits, linked, stays
         return key
 
     kind: Any
     default: Any
-    _fits: Callable[[Any], bool]
+    accepts: Callable[[Any], bool]
     linked: bool
     stays: bool
 
@@ -61,7 +61,7 @@ class Key(str):
         if isinstance(self.kind, str):
             return type(value).__name__ == self.kind
         kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
-        return (object in kinds or type(value) in kinds) and self._fits(value)
+        return (object in kinds or type(value) in kinds) and self.accepts(value)
 
     @property
     def value(self) -> Any:

@@ -228,7 +228,29 @@ def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
 
 @singledispatch
 def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **settings) -> Simulation:
-    """The simulation that suits a forest; parameters as for `Simulation`."""
+    """The simulation that suits a forest.
+
+    Parameters
+    ----------
+    forest : ForestClassifier
+        Its class decides how releases are simulated.
+    domain : Domain
+        Public schema that the rows of `split` are encoded by.
+    split : Split
+        Rows to fit on and rows held out.
+    **settings
+        What else `Simulation` takes.
+
+    Returns
+    -------
+    Simulation
+        A `RandomSimulation` or a `FittedSimulation`.
+
+    Raises
+    ------
+    TypeError
+        If the forest is of no class that can be simulated.
+    """
     raise TypeError(f"{type(forest).__name__} cannot be simulated")
 
 
@@ -251,7 +273,30 @@ def one_repeat(
     seed: int,
     n_rows: int | None = None,
 ) -> list[Row]:
-    """All rows of `Simulation.pieces`, also in another process. Parameters as there and of `Simulation`."""
+    """All rows of `Simulation.pieces`, also in another process.
+
+    Parameters
+    ----------
+    forest : ForestClassifier
+        Estimator whose releases are simulated; its own ε and seeds are not used.
+    domain : Domain
+        Public schema that the rows of `split` are encoded by.
+    split : Split
+        Rows to fit on and rows held out.
+    epsilons : sequence of float
+        Budgets to simulate; ∞ stands for the same trees without noise.
+    cells : sequence of (int or None, int or None)
+        Depths and numbers of trees, as of `cells_of`.
+    seed : int
+        Structure seed of the repeat.
+    n_rows : int, optional
+        Rows that depth and number of trees follow from, as of `Simulation`.
+
+    Returns
+    -------
+    list of dict
+        One row for each ε and cell, with its metrics.
+    """
     simulation = simulation_for(forest, domain, split, n_rows=n_rows)
     return [row for piece in simulation.pieces(epsilons, cells, seed) for row in piece]
 
@@ -273,6 +318,7 @@ def run_task(
     Parameters
     ----------
     forest : ForestClassifier
+        Estimator whose releases are simulated; its own ε and seeds are not used.
     domain : Domain
         Public schema that the rows of `split` are encoded by.
     split : Split

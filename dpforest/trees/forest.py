@@ -199,12 +199,14 @@ class ReleasedForest(Forest):
 
     Parameters
     ----------
-    trees, domain, leaves, seed, about, notes, scale
+    trees, domain, leaves, seed
         As of `Forest`; counts are whole numbers.
     certificate : Certificate
         States the same ε, δ and neighbor relation as the ledger.
     ledger : Ledger
         Closed.
+    about, notes, scale
+        As of `Forest`.
 
     Raises
     ------

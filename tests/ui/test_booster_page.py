@@ -162,7 +162,7 @@ def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
         next(steps)
     steps.close()
     first = ended.so_far()
-    assert 10.0 in first
+    assert first and 0.1 not in first  # the ε that is looked at, and those near to it, come first
     assert ended.n_done == 0
     seen: list[dict[float, float]] = []
     for _ in ended.work(1):
@@ -271,6 +271,7 @@ def test_the_limit_of_an_attack_equals_that_of_the_headline(delta):
 def test_a_link_has_no_number_that_follows_from_the_exact_number_of_rows(page):
     """Only what is offered on the slider; the rule's own number would tell how many rows there are."""
     page.run()
+    page.select_slider(key="eps").set_value(0.7).run()
     assert page.select_slider(key="trees").value not in TREES
     page.slider(key="depth").set_value(5).run()
     assert not page.exception

@@ -46,7 +46,8 @@ def answers(needed: float, share: float, n: int, name: str = "nursery"):
     lines = [sweep_job(table, Line(settings_of(table, k, "certified", "add-remove"))) for k in KINDS]
     for line in lines:
         list(line.work(n))
-    return smallest_epsilons(pd.concat([line.frame().query("repeat < @n") for line in lines]), needed, share)
+    frames = [frame[frame["repeat"] < n] for frame in (line.frame() for line in lines)]
+    return smallest_epsilons(pd.concat(frames), needed, share)
 
 
 def looked_at(page: AppTest) -> tuple[str, float]:

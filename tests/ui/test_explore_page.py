@@ -195,11 +195,11 @@ def test_depth_and_trees_follow_the_rule_until_a_slider_is_moved(app):
     def shape() -> tuple[int, int]:
         return app.slider(key="depth").value, app.select_slider(key="trees").value
 
-    def rule(epsilon: float, n_rows: int = 5_686) -> tuple[int, int]:
+    def rule(epsilon: float, n_rows: int = 8_124) -> tuple[int, int]:
         trees, depth = noisy_counts_shape(epsilon * n_rows * 0.98, 2, 22)
         return depth, trees
 
-    assert shape() == rule(1.0) and "at ε = 1 and about 5,700 records: 16 trees of depth 8" in words(app)
+    assert shape() == rule(1.0) and "at ε = 1 and about 8,100 records: 16 trees of depth 9" in words(app)
     app.select_slider(key="eps").set_value(0.03).run()
     assert shape() == rule(0.03) != rule(1.0) and "at ε = 0.03" in words(app)
     assert not {"depth", "trees", "by_rule"} & set(app.query_params)

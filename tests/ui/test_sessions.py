@@ -283,7 +283,7 @@ def test_an_upload_reaches_no_shared_cache(session):
         assert not page.exception and "best of those tried: " in words(page)  # scikit-learn's trees on the same rows
     assert cached(None).keys() <= before
     assert figures(first.page) == figures(second.page)  # the same bytes, computed twice
-    assert len(simulations("first")) == len(simulations("second")) == 1
+    assert len(simulations("first")) == len(simulations("second")) > 0
     assert not simulations("first") & simulations("second")
 
 
@@ -334,7 +334,7 @@ def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkey
             first.page.slider(key="need").set_value(95.0).run()
         first.press(press)
     assert {name for name, _ in cached(None).keys() - before} <= {"ui.jobs.warm_up._done"}  # of compiled kernels
-    assert {name for name, _ in cached("first")} - OF_UPLOADS  # this page keeps something, too
+    assert "ui.jobs.sweep_job._releases" in {name for name, _ in cached("first")}  # this page keeps something, too
     with first.here():
         first.page.switch_page("app.py").run()
     first.press("Clear my data")

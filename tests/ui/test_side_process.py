@@ -55,12 +55,12 @@ def test_a_mistake_is_the_caller_s(worker):
 
 
 @pytest.mark.parametrize("kind", ["majority labels", "multinomial"])
-def test_repeats_from_elsewhere_are_those_from_here(beside, monkeypatch, kind):
+def test_repeats_from_elsewhere_are_those_from_here(worker, monkeypatch, kind):
     here, there = job_of_zoo(kind), job_of_zoo(kind)
     for _ in here.work(2):
         pass
-    monkeypatch.setattr(job, "BACKGROUND", beside)
-    monkeypatch.setattr(job, "INTERACTIVE", beside)
+    monkeypatch.setattr(job, "BACKGROUND", worker)
+    monkeypatch.setattr(job, "INTERACTIVE", worker)
     for _ in there.work(2):
         pass
     pd.testing.assert_frame_equal(there.frame(), here.frame())
@@ -194,7 +194,8 @@ def test_a_piece_is_made_once_and_one_that_was_given_up_again():
 def test_two_sweeps_of_the_same_lines_share_the_work():
     lines = cells_of_zoo()
     first = job._steps(lines, 3)
-    next(first)  # at work, and has made one piece
+    assert next(has_turn for *_, has_turn in first if not has_turn) is False  # it has made one piece
+    assert sum(line.n_done for line in lines) == 1
     assert list(job.run(lines, 3, NoBar()))[-1] == 3
     assert not list(first)
 
@@ -319,6 +320,7 @@ def test_a_piece_that_failed_is_made_from_its_start():
 def test_the_bar_shows_the_share_of_a_piece(monkeypatch):
     monkeypatch.setattr(job, "BAR_AFTER", -1.0)
     monkeypatch.setattr(job, "BAR_EVERY", -1.0)
+    monkeypatch.setattr(job, "BACKGROUND", Workers(1, 1))  # which nobody has started
     shares = []
 
     class Bar(NoBar):

@@ -192,7 +192,7 @@ def run(
     bar, start = None, time.monotonic()
     last, changed = start, start + BAR_AFTER - BAR_EVERY
     with closing(_steps(jobs, n_pieces)) as steps:
-        for name, worked in steps:
+        for name, worked, has_turn in steps:
             now, n = time.monotonic(), n_of_all(jobs)
             if now - changed > BAR_EVERY:
                 total = n_pieces * len(jobs)
@@ -206,7 +206,8 @@ def run(
                 changed = now
             if budget and n < n_pieces:
                 budget.pause_if_over(worked)
-            if drawn < n < n_pieces and now - last > max(1.5, (now - start) / 4):
+            # Never within a piece: a page that draws may wait for the turn that this piece holds.
+            if not has_turn and drawn < n < n_pieces and now - last > max(1.5, (now - start) / 4):
                 yield n
                 last, drawn = time.monotonic(), n
     if bar is not None:
@@ -215,10 +216,11 @@ def run(
         yield n_pieces
 
 
-def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float]]:
+def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float, bool]]:
     """Make pieces, here and in the worker in the background, until all jobs have so many.
 
-    Yields after each step the name of the job, and the seconds that this thread has worked on it.
+    Yields after each step the name of the job, the seconds that this thread has worked on it, and whether a piece is
+    under way here, which holds the turn to compute.
     """
     if sum(n_pieces - min(job.n_done, n_pieces) for job in jobs) > MANY:
         BACKGROUND.start_if_useful()
@@ -232,16 +234,16 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float]]:
         if claimed is None and time.monotonic() - since < TOO_LONG:  # a worker or another session makes what is missing
             time.sleep(LOOK / 5)
             look_up()
-            yield jobs[0].name, time.thread_time() - start
+            yield jobs[0].name, time.thread_time() - start, False
             continue
         job, n = claimed or _missing(jobs)  # a worker may take long on a busy machine
         with closing(job.make_here(n, awaited=n == 0)) as steps:
             for _ in steps:
-                yield job.name, time.thread_time() - start
+                yield job.name, time.thread_time() - start, True
                 start = time.thread_time()
         since = time.monotonic()
         look_up()
-        yield job.name, time.thread_time() - start
+        yield job.name, time.thread_time() - start, False
 
 
 def _missing(jobs: Sequence[Job]) -> tuple[Job, int]:

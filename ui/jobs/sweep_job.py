@@ -102,16 +102,21 @@ class Releases:
             self._checked.update(unchecked)
 
     def add(self, n: int, rows: Sequence[Row]) -> None:
-        """Keep the figures of a step of piece n."""
+        """Keep the figures of a step of piece n; a step may have some cells of an ε only."""
         if not rows:
             return
-        by_epsilon: dict[float, list[Row]] = {}
         split = None if "n_test" in rows[0] else self.split(n)
         sizes = {} if split is None else {"n_train": len(split.y_train), "n_test": len(split.y_test)}
-        for row in rows:
-            by_epsilon.setdefault(row["epsilon"], []).append({**row, **sizes})
         with self._lock:
-            self.rows[n] = {**self.rows.get(n, {}), **by_epsilon}
+            kept = dict(self.rows.get(n, {}))
+            for row in rows:
+                others = [other for other in kept.get(row["epsilon"], []) if other["cell"] != row["cell"]]
+                kept[row["epsilon"]] = sorted([*others, {**row, **sizes}], key=lambda row: row["cell"])
+            self.rows[n] = kept
+
+    def complete(self, n: int) -> set[float]:
+        """The ε at which piece n has the figures of all cells."""
+        return {epsilon for epsilon, rows in self.rows.get(n, {}).items() if len(rows) == len(self.cells)}
 
     def split(self, n: int) -> Split:
         """The split that piece n is simulated on."""
@@ -157,7 +162,7 @@ class _PiecesAt:
         self._releases, self._epsilons = releases, epsilons
 
     def __contains__(self, n: int) -> bool:
-        return self._epsilons <= self._releases.rows.get(n, {}).keys()
+        return self._epsilons <= self._releases.complete(n)
 
     def __getitem__(self, n: int) -> list[Row]:
         rows = self._releases.rows[n]
@@ -180,7 +185,7 @@ class SweepJob(Job[list[Row]]):
     def _missing(self, n: int) -> list[float]:
         """ε of piece n that are still to be simulated, first the one that is looked at and those near to it."""
         at = self.line.settings.epsilon
-        missing = [epsilon for epsilon in self.epsilons if epsilon not in self.releases.rows.get(n, {})]
+        missing = set(self.epsilons) - self.releases.complete(n)
         return sorted(missing, key=lambda epsilon: abs(math.log(epsilon / at)))
 
     def task(self, n: int) -> tuple:
@@ -202,7 +207,7 @@ class SweepJob(Job[list[Row]]):
 
     def so_far(self) -> dict[float, float]:
         """Accuracy by ε, of the first piece as far as it is done."""
-        return {epsilon: rows[0]["accuracy"] for epsilon, rows in list(self.releases.rows.get(0, {}).items())}
+        return {epsilon: self.releases.rows[0][epsilon][0]["accuracy"] for epsilon in self.releases.complete(0)}
 
     def loss(self, epsilon: float) -> float:
         """What a release at this ε would lose at most, of all cells; infinite where no bound is known."""
