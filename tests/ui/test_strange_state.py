@@ -26,8 +26,8 @@ PAGES = {
     "Glossary": ("pages/8_Glossary.py", {}),
 }
 STRANGE = ("<text>", None, -0.123456, 10**30, ["a list", 0], ("stale", -1), {"a": "dict"}, float("nan"))
-# Notes that hold any text: what a link asks for, so that the page can say that it is not here.
-NOTES = frozenset({"theorem_asked"})
+# Notes that hold any text: what a link asks for that is not here, and why a room was not opened.
+NOTES = frozenset({"theorem_asked", state.NO_ROOM})
 # Streamlit accepts no stored state for buttons, so nobody can set one.
 PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
 
