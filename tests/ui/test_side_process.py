@@ -130,6 +130,27 @@ def test_a_piece_that_a_worker_has_begun_is_kept_after_everybody_leaves(worker, 
     assert line.pieces[3] == here.pieces[3]
 
 
+def test_rows_of_a_worker_are_kept_by_a_thread_that_may_not_read_the_table(worker, monkeypatch):
+    """A callback runs in another thread, where Streamlit refuses what is kept for a session, as an upload's split."""
+    domain, split = split_of("zoo")
+    asked = []
+
+    def splits():
+        asked.append(threading.current_thread())
+        return [split]
+
+    settings = Line(as_it_comes("one greedy tree", "certified", 1.0, "add-remove"), GRID)
+    line, done = Releases(settings, domain, splits, 1).job(settings), threading.Event()
+    add = line.add
+    monkeypatch.setattr(line, "add", lambda n, piece: (add(n, piece), done.set()))
+    monkeypatch.setattr(job, "BACKGROUND", worker)
+    assert line.claim(0)
+    line.hand_over(0)
+    assert done.wait(60)
+    assert set(asked) == {threading.current_thread()}
+    assert set(line.frame()["n_test"]) == {len(split.y_test)}
+
+
 def test_a_piece_that_others_do_not_come_round_to_is_made_here(monkeypatch):
     monkeypatch.setattr(job, "TOO_LONG", 0.0)
     lines = cells_of_zoo()
@@ -191,7 +212,8 @@ def test_a_piece_is_made_once_and_one_that_was_given_up_again():
     assert line.n_done == 2 and list(line.frame()["repeat"].unique()) == [0, 1]
 
 
-def test_two_sweeps_of_the_same_lines_share_the_work():
+def test_two_sweeps_of_the_same_lines_share_the_work(monkeypatch):
+    monkeypatch.setattr(job, "BACKGROUND", Workers(1, 1))  # which nobody has started
     lines = cells_of_zoo()
     first = job._steps(lines, 3)
     assert next(has_turn for *_, has_turn in first if not has_turn) is False  # it has made one piece

@@ -87,6 +87,7 @@ class Releases:
         self.rows = dict[int, dict[float, list[Row]]]()
         self._jobs, self._checked = dict[tuple, SweepJob](), set[float]()
         self._simulation: Simulation | None = None
+        self._sizes = dict[int, dict[str, int]]()  # by split: a worker's rows are added in another thread
         self._views = dict[float, ForestView]()
         self._lock, self._viewing = threading.Lock(), threading.Lock()
 
@@ -105,8 +106,7 @@ class Releases:
         """Keep the figures of a step of piece n; a step may have some cells of an ε only."""
         if not rows:
             return
-        split = None if "n_test" in rows[0] else self.split(n)
-        sizes = {} if split is None else {"n_train": len(split.y_train), "n_test": len(split.y_test)}
+        sizes = {} if "n_test" in rows[0] else self._sizes[n % self.folds]
         with self._lock:
             kept = dict(self.rows.get(n, {}))
             for row in rows:
@@ -119,8 +119,10 @@ class Releases:
         return {epsilon for epsilon, rows in self.rows.get(n, {}).items() if len(rows) == len(self.cells)}
 
     def split(self, n: int) -> Split:
-        """The split that piece n is simulated on."""
-        return self._splits()[n % self.folds]
+        """The split that piece n is simulated on. Only a thread that draws a page may read it."""
+        split = self._splits()[n % self.folds]
+        self._sizes[n % self.folds] = {"n_train": len(split.y_train), "n_test": len(split.y_test)}
+        return split
 
     def simulation(self, n: int) -> Simulation:
         """What simulates piece n; kept where there is one split."""

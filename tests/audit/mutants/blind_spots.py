@@ -74,7 +74,7 @@ BLIND_SPOTS = (
         function="ClipBound.sensitivity",
         old="bound = Fraction(self.times_classes, self.n_classes)",
         new="""k = min(self.n_classes, 3)
-        bound = Fraction(type(self)(k, self.kind).times_classes, k)""",
+    bound = Fraction(type(self)(k, self.kind).times_classes, k)""",
         forests=(BOOSTER,),
     ),
     Mutant(
