@@ -176,7 +176,7 @@ def _drawn_how(choice: Choice, view: ForestView) -> str:
 
 
 def _flipped(nodes: NodeTable) -> str:
-    """How many leaves say something else than they would without noise, and how many that was to be expected to be."""
+    """How many leaves hold another label than without noise, and the expected number of them."""
     at = nodes.trees.leaf_nodes
     full = int(np.isfinite(nodes.flip[at]).sum())
     if not full:
@@ -242,8 +242,8 @@ def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
     """What a node number belongs to: a tree with these questions."""
-    own = nodes.trees
-    questions = b"".join(np.ascontiguousarray(part).tobytes() for part in (own.kind, own.feature, own.threshold))
+    parts = (nodes.trees.kind, nodes.trees.feature, nodes.trees.threshold)
+    questions = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
     return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(questions)
 
 
