@@ -61,7 +61,7 @@ def _disjoint(names: Sequence[str]) -> dict[str, list[str]]:
     """Names that begin alike, the largest groups first, none in two of them."""
     groups: dict[str, list[str]] = {}
     for start, members in alike(names, all_of_them=True).items():
-        if not set(members).intersection(*groups.values()):
+        if set[str]().union(*groups.values()).isdisjoint(members):
             groups[start] = members
     return groups
 

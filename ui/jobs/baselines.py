@@ -114,7 +114,7 @@ def key_of(table: Table) -> list[str]:
 
 
 def level(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
-    """The baselines of a table on one split. Sessions share those of a public table; an upload's stay in its session."""
+    """The baselines of a table on one split. Sessions share those of a public table; an upload's stay private."""
     key = (table.schema_key, fingerprint(table.domain), folds, fold)
     return _make(key, table)
 
