@@ -176,7 +176,7 @@ def _drawn_how(choice: Choice, view: ForestView) -> str:
 
 
 def _flipped(nodes: NodeTable) -> str:
-    """How many leaves hold another label than without noise, and the expected number of them."""
+    """How many leaves say something else than they would without noise, and how many that was to be expected to be."""
     at = nodes.trees.leaf_nodes
     full = int(np.isfinite(nodes.flip[at]).sum())
     if not full:
@@ -228,7 +228,7 @@ def _clicked(key: str, structure: tuple) -> None:
 
 
 def _look_at(structure: tuple, node: int) -> None:
-    """Start the drawing at a node, for as long as the tree has these questions."""
+    """Start the drawing at a node, for as long as the tree asks about the same attributes."""
     state.FOCUS.value = (structure, node)
 
 
@@ -241,10 +241,12 @@ def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
 
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
-    """What a node number belongs to: a tree with these questions."""
-    parts = (nodes.trees.kind, nodes.trees.feature, nodes.trees.threshold)
-    questions = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
-    return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(questions)
+    """What a node number belongs to: a tree that asks about these attributes, wherever it cuts numbers.
+
+    Cuts that follow the noisy scale move with ε; whoever reads at a node stays there.
+    """
+    attributes = b"".join(np.ascontiguousarray(part).tobytes() for part in (nodes.trees.kind, nodes.trees.feature))
+    return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(attributes)
 
 
 def _root(structure: tuple, nodes: NodeTable) -> int:
