@@ -185,8 +185,8 @@ class AddedScores:
     def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Return mean scores, and sums over leaves of squared weights at each code and of squared mean weights."""
         scores, squares, of_mean = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros(len(codes)), 0.0
+        first, start = 0, self.trees.tree_start
         while first < self.trees.n_trees:  # as many trees at a time as memory allows, but at least one
-        while first < self.trees.n_trees:  # as many trees at a time as memory is meant for, one at least
             enough = int(np.searchsorted(start, start[first] + _AT_ONCE // len(codes), side="right")) - 1
             last = min(max(enough, first + 1), self.trees.n_trees)
             weights = self._weights(first, last, feature, codes)
