@@ -151,14 +151,14 @@ class AddedScores:
 
     def _spread_codes(self, feature: int) -> np.ndarray:
         """Return values of an attribute that are spread as in the released or the public scale."""
-        own = self.domain.features[feature]
-        if own.kind == "categorical":
-            return np.arange(own.n_codes)[:: -(-own.n_codes // _MOST_CODES)]
+        attribute = self.domain.features[feature]
+        if attribute.kind == "categorical":
+            return np.arange(attribute.n_codes)[:: -(-attribute.n_codes // _MOST_CODES)]
         share = (np.arange(_SPREAD) + 0.5) / _SPREAD
         if self.scale is not None:
             cumulative = self.scale.of_features(self.domain)[feature] / TOP
             share = np.interp(share, cumulative, np.linspace(0, 1, len(cumulative)))
-        return (own.first_code + share * (N_CODES - own.first_code)).astype(np.int64)
+        return (attribute.first_code + share * (N_CODES - attribute.first_code)).astype(np.int64)
 
     def effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean score at each code of one attribute (partial dependence, with public weights).
@@ -179,7 +179,7 @@ class AddedScores:
         """
         codes = np.asarray(codes, np.int64)
         parts = [self._effect(feature, codes[i : i + _MOST_CODES])[:2] for i in range(0, len(codes), _MOST_CODES)]
-        scores, squares = (np.concatenate(found) for found in zip(*parts, strict=True))
+        scores, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
         return scores, self.noise * np.sqrt(squares)
 
     def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -205,8 +205,8 @@ class AddedScores:
         for level in range(int(trees.level.max())):
             nodes = np.flatnonzero(asks & (trees.level == level))
             share = np.repeat(right[nodes, None], len(codes), axis=1)
-            own = nodes[trees.feature[nodes] == feature]
-            share[trees.feature[nodes] == feature] = _answers(trees, own[:, None], codes[None, :])
+            asking = nodes[trees.feature[nodes] == feature]
+            share[trees.feature[nodes] == feature] = _answers(trees, asking[:, None], codes[None, :])
             left = trees.first_child[nodes]
             weights[left], weights[left + 1] = weights[nodes] * (1 - share), weights[nodes] * share
         return weights[trees.leaf_nodes]

@@ -182,7 +182,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         callable
-            Each call is a release of its own.
+            Each call is a separate release.
 
         Raises
         ------
@@ -240,7 +240,7 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def released_(self) -> ReleasedForest:
-        """The forest as it may leave the house. AttributeError for non-private models and as-published fits."""
+        """The forest that may be published. AttributeError for non-private models and as-published fits."""
         check_is_fitted(self, "forest_")
         if not isinstance(self.forest_, ReleasedForest):
             raise AttributeError("released_: this forest is for the curator only; " + self.certificate_.reasons[0])

@@ -87,11 +87,11 @@ def _boosted(filed: Filed) -> Iterator[dict[str, Any]]:
     shares = {"tree_share": as_user_types(splits + calibration)}
     if noisy and splits + calibration:
         shares["calibration_share"] = as_user_types(calibration / (splits + calibration))
-    own = {"n_estimators": filed.n_trees, "alpha": about.get("alpha"), "alpha_link": leaves.alpha_link}
+    common = {"n_estimators": filed.n_trees, "alpha": about.get("alpha"), "alpha_link": leaves.alpha_link}
     for n_bound in filed.row_bounds():
         for leaf in ("counts", "range"):
             for beta in FITTING[leaf]:
-                yield {**own, **shares, "leaf": leaf, "beta": beta, "n_bound": n_bound}
+                yield {**common, **shares, "leaf": leaf, "beta": beta, "n_bound": n_bound}
 
 
 def _booster(filed: Filed) -> Iterator[dict[str, Any]]:

@@ -188,7 +188,7 @@ def report(
             ceiling=None if ceiling is None else ceiling.value,
             ceiling_name="" if ceiling is None else ceiling.words,
             floor=level.floor["accuracy"],
-            stakes=headroom_of(done, [level], "accuracy")[name],
+            headroom=headroom_of(done, [level], "accuracy")[name],
             repeats=int(done.pieces.loc[done.pieces["forest"] == name, "repeat"].nunique()),
             splits=done.folds,
             band="8 in 10 simulated releases",

@@ -64,8 +64,8 @@ class BoostedForestClassifier(GreedyClassifier):
         Noise on the two class weights of a leaf (None, certified), or on its value, which is bounded by `max_leaf`.
         "published" (None, as published) divides the budget among leaves, which are disjoint.
     beta : {"post", "one", "laplace", "folded", "published"} or None, default=None
-        Coefficient of a tree: computed from the noisy leaves, 1 (None where leaves are "counts"), with noise of its
-        own, or folded into the leaves before noise. "published" (None, as published) is exact, which gives the data
+        Coefficient of a tree: computed from the noisy leaves, 1 (None where leaves are "counts"), with separate
+        noise, or folded into the leaves before noise. "published" (None, as published) is exact, which gives the data
         away.
     shrink : bool or None, default=None
         Shrink the noisy leaves of leaf="counts" toward 0 as if they held a further weight of two noise scales. None:
@@ -253,14 +253,14 @@ class BoostedForestClassifier(GreedyClassifier):
         paid: dict[str, QueryBudget],
         trace: Trace | None,
     ) -> Forest:
-        trees, place = as_trees(rows.candidates, [tree for own in grown for tree in own.chosen], spec.depth)
-        values = np.concatenate([v for own in grown for v in own.values])[place]
+        trees, place = as_trees(rows.candidates, [tree for booster in grown for tree in booster.chosen], spec.depth)
+        values = np.concatenate([v for booster in grown for v in booster.values])[place]
         classes = np.repeat(np.arange(spec.n_scores) if spec.n_scores > 1 else [1], spec.n_trees).astype(np.int16)
         if trace is not None:
             self._fill(trace, spec, rows, grown, place, domain.n_classes, paid)
-            trace.labels = (values * np.sign([b for own in grown for b in own.betas])[place >> spec.depth] > 0).astype(
-                np.uint8
-            )  # a leaf speaks for a class by its own sign, whatever its tree counts
+            trace.labels = (
+                values * np.sign([b for booster in grown for b in booster.betas])[place >> spec.depth] > 0
+            ).astype(np.uint8)  # a leaf votes for a class by its own sign, whatever its tree counts
         about = self._about(spec.preparation, alpha=spec.alpha, n_bins=spec.n_bins)
         certificate = self._certificate(spec, domain, ledger, source)
         return assemble(
@@ -284,16 +284,16 @@ class BoostedForestClassifier(GreedyClassifier):
         paid: dict[str, QueryBudget],
     ) -> None:
         """What the drawings show: rows in leaves, the evidence behind leaf values, and the noise on it."""
-        trace.trees = [tree for own in grown for tree in own.traces]
+        trace.trees = [tree for booster in grown for tree in booster.traces]
         n_places = 2**spec.depth
         counts = [
             np.bincount(node * n_classes + rows.y, minlength=n_places * n_classes).reshape(-1, n_classes)
-            for own in grown
-            for node in own.nodes
+            for booster in grown
+            for node in booster.nodes
         ]
         trace.counts = np.concatenate(counts)[place]
-        tables = np.concatenate([table for own in grown for table in own.tables])[place] / UNIT
-        bounds = np.array([bound for own in grown for bound in own.bounds])[place // n_places]
+        tables = np.concatenate([table for booster in grown for table in booster.tables])[place] / UNIT
+        bounds = np.array([bound for booster in grown for bound in booster.bounds])[place // n_places]
         if self._budget is None:
             return
         if spec.leaf == "counts":

@@ -170,10 +170,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             return self._fit_published(domain, rows, trace)
         source, ledger = source_for(self.random_state), self._ledger()
         spec, rows = self._prepared(domain, rows, ledger, source)
-        own = TreeTrace() if trace is not None and trace.draws else None
+        tree_trace = TreeTrace() if trace is not None and trace.draws else None
         paid = spec.charge(ledger)
         stages = [paid[0]] if paid is not None else []
-        selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=own)
+        selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=tree_trace)
         candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
         root = None  # a release takes it from its rows
         if isinstance(source, DemoSource):
@@ -190,7 +190,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             values = noisy_table(counts, 1, paid[1], source)
             ledger.close()
         if trace is not None:
-            trace.trees, trace.counts = [own] if own else [], counts
+            trace.trees, trace.counts = [tree_trace] if tree_trace else [], counts
             trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
             if paid is not None:
                 trace.noise = CountNoise(counts, "discrete-laplace", float(paid[1].epsilon_each))
@@ -273,8 +273,8 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         ledger = self._ledger()
         if self.mode == "as_published":
             self._ask_published(ledger)
-            own = self._published_plan(n_rows)
-            return self._published_certificate(own, domain, ledger, source_for(self.random_state)), ledger
+            published_spec = self._published_plan(n_rows)
+            return self._published_certificate(published_spec, domain, ledger, source_for(self.random_state)), ledger
         spec = self._certified_plan(domain, n_rows)
         charge_preparation(domain, spec.preparation, ledger)
         spec.charge(ledger)

@@ -92,8 +92,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         if published:
             departures = capped(domain, depth, "multiway", max_leaves)
             if self.needs_all_rows and self.neighbors == ADD_REMOVE:
-                told = "The depth follows from the exact number of rows, which is private under add-remove."
-                departures = (told, *departures)
+                exact_depth = "The depth follows from the exact number of rows, which is private under add-remove."
+                departures = (exact_depth, *departures)
         return ForestSpec(
             n_trees=n_trees,
             depth=depth,

@@ -1,4 +1,4 @@
-"""What the forests with data-independent structure share: a spec, then counts, then the door."""
+"""What the forests with data-independent structure share: a spec, then counts, then a release."""
 
 import math
 import warnings
@@ -109,8 +109,8 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
         """`fit_chunks` without the scale."""
-        is_said = self.size is not None and self.neighbors == ADD_REMOVE
-        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not is_said:
+        size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
+        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not size_is_public:
             raise ValueError(
                 "These parts can be read once only, but before trees are grown it has to be known how many rows there "
                 "are and where they lie; give a list of them or dpforest.read_chunks. Or else numbers for max_depth, "
@@ -185,8 +185,8 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _looks(self, domain: Domain) -> bool:
         """Whether something of the rows has to be known before trees are grown."""
-        is_said = self.size is not None and self.neighbors == ADD_REMOVE
-        by_rule = AUTO in (self.n_estimators, self.max_depth) and not is_said
+        size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
+        by_rule = AUTO in (self.n_estimators, self.max_depth) and not size_is_public
         scaled = self.scale_share != "public" and any(f.kind == "numeric" for f in domain.features)
         return self._prepares and (by_rule or scaled)
 
@@ -252,7 +252,7 @@ class RandomStructureClassifier(ForestClassifier):
         Parameters
         ----------
         part : PartialCounts
-            The sum over all parts of the table. Each call is a release of its own and costs ε again.
+            The sum over all parts of the table. Each call is a separate release and costs ε again.
 
         Returns
         -------
