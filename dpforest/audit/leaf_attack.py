@@ -33,7 +33,7 @@ _NEAR: Final = 0.99  # of the worst loss: near enough to be shown as the worst
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class LeafPair:
     """Two neighboring tables of one leaf, or of two leaves that a replaced row leaves and enters.
 
     Parameters
@@ -89,7 +89,7 @@ def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
     return rate_for(mechanism, exact, n_trees=1, partition="independent", neighbors=neighbors)
 
 
-def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> Pair:
+def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
     """The pair with the fewest rows that shows what a rule is worth.
 
     For a published rule the first that breaks its claim. For a certified one, which has no such pair, one whose loss
@@ -102,7 +102,7 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
     ([[1, 0]], [[2, 0]], 2.13)
     """
     if mechanism == NOISY_COUNTS:
-        return Pair(mechanism, epsilon, neighbors, _counts_change(epsilon, n_classes, neighbors))
+        return LeafPair(mechanism, epsilon, neighbors, _counts_change(epsilon, n_classes, neighbors))
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
@@ -114,22 +114,22 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
         if rows_changed(neighbors) == 2:
             two = _two_leaves(pmf, epsilon, n_classes)
             if two.loss > loss.max() / _NEAR:
-                return Pair(mechanism, epsilon, neighbors, two)
+                return LeafPair(mechanism, epsilon, neighbors, two)
     rows, provable = before.sum(axis=1), np.zeros(len(before)) if mechanism in PUBLISHED else _provable(p, q).round(6)
     i = min(np.flatnonzero(enough), key=lambda i: (-provable[i], rows[i], -loss[i].round(9), *-before[i]))
-    return Pair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+    return LeafPair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
-def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> Pair:
+def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
     """The pair with which an attacker proves most in as many releases as he has time for (published rules)."""
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
     i = int(np.argmax(_provable(p, q)))
-    return Pair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+    return LeafPair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
-def can_be_proved(pair: Pair) -> bool:
+def can_be_proved(pair: LeafPair) -> bool:
     """Whether the attack is likely to find more than ε."""
     change = pair.change
     return len(change.before) == 1 and bool(_provable(change.log_before, change.log_after)[0] > pair.epsilon)
@@ -194,7 +194,7 @@ def _counts_change(epsilon: float, n_classes: int, neighbors: str) -> Change:
 
 
 def attack_leaf(
-    pair: Pair,
+    pair: LeafPair,
     source: SecretSource,
     *,
     confidence: float = CONFIDENCE,
@@ -208,7 +208,7 @@ def attack_leaf(
 
     Parameters
     ----------
-    pair : Pair
+    pair : LeafPair
         The two tables, and the rule that releases them.
     source : SecretSource
         A certified rule draws from it in integers, as in a release; a published one in floating point.
@@ -270,24 +270,24 @@ def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
     return event if ratio[0] >= ratio[1] else ~event  # the half that the bound comes from is the one to name
 
 
-def _n_codes(pair: Pair) -> int:
+def _n_codes(pair: LeafPair) -> int:
     parts, outputs = pair.change.log_before.shape
     return int(outputs**parts)
 
 
-def _outputs(pair: Pair, code: int) -> tuple[int, ...]:
+def _outputs(pair: LeafPair, code: int) -> tuple[int, ...]:
     return tuple(
         int(i) for i in np.unravel_index(code, (pair.change.log_before.shape[1],) * len(pair.change.log_before))
     )
 
 
-def _tally(pair: Pair, n: int, source: SecretSource) -> np.ndarray:
+def _tally(pair: LeafPair, n: int, source: SecretSource) -> np.ndarray:
     """How often n releases of either table give each combination of outputs, int (2, n_codes)."""
     tables = (pair.change.before, pair.change.after)
     return np.array([np.bincount(_release(pair, table, n, source), minlength=_n_codes(pair)) for table in tables])
 
 
-def _release(pair: Pair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
+def _release(pair: LeafPair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
     """n releases of a table, each as the number of its combination of outputs."""
     rate = rate_of(pair.mechanism, pair.epsilon, pair.neighbors)
     code = np.zeros(n, np.int64)
