@@ -12,14 +12,14 @@ from dpforest.audit.black_box import TRIALS
 from dpforest.audit.fits import Data
 from dpforest.privacy.ledger import ADD_REMOVE
 
-OURS: Final = ("random-tree booster", "random-tree booster, δ")  # in no paper, so not as published
-MANY: Final = 20  # trees, where each of them may tell a little
-CLASSES: Final = 50  # the most there may be: the more losing labels, the more often one of them is drawn
+OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has them, so they have no published mode
+MANY: Final = 20  # number of trees if each tree may leak a little
+CLASSES: Final = 50  # the largest allowed number: with more losing labels, the release draws one of them more often
 
 
 @dataclass(frozen=True)
 class CanaryPair:
-    """Rows that stay, one row that is added, and the one that it replaces under replace-one: (values, class) each."""
+    """Rows of both tables, one added row, and the row that it replaces under replace-one; a row is (values, class)."""
 
     name: str
     target: str
@@ -81,7 +81,10 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
-    """First lead at which smooth sensitivity, with exponent (ε/2) exp(jε), draws a wrong label this rarely."""
+    """Return the first lead at which smooth sensitivity draws a wrong label with at most this probability.
+
+    Its exponent at lead j is (ε/2) exp(jε).
+    """
     exponent = math.log((1 / wrong - 1) * (n_classes - 1))
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))
 
@@ -99,7 +102,7 @@ def _voting_leaf(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
-    """Forests whose leaves have noisy counts."""
+    """Yield pairs for forests whose leaves hold noisy counts."""
     for trees in (1, 3) if name != "Friedman-Schuster" else (1,):
         yield CanaryPair(
             f"the first row of a leaf, {_trees(trees)}",
@@ -207,7 +210,7 @@ def _booster() -> Iterator[CanaryPair]:
 
 
 def _clear(epsilon: float) -> int:
-    """A lead at which the exponential mechanism loses most of ε, and still draws the other label now and then."""
+    """Return a lead at which the exponential mechanism loses most of ε but still draws the other label sometimes."""
     return max(1, round(1.5 / epsilon))
 
 
@@ -216,7 +219,7 @@ def _trees(n: int) -> str:
 
 
 def pairs_of(name: str, mode: str, neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
-    """Pairs of tables for one algorithm; arguments as for `canaries.canaries`."""
+    """Yield the pairs of tables for one algorithm. Arguments are as for `canaries.canaries`."""
     pairs: Iterator[CanaryPair]
     if mode == "data-derived":
         pairs = iter([BOUNDS])
