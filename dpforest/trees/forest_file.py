@@ -35,7 +35,7 @@ class ForestFormatError(ValueError):
     """A file that is not a released forest, or that is damaged."""
 
 
-# Checks that need the estimators, which import this module: `dpforest.models.read_back` registers them.
+# Checks that need the estimators, which import this module: `dpforest.models.file_consistency` registers them.
 _CHECKS: list[Callable[["ReleasedForest"], None]] = []
 
 
