@@ -17,7 +17,7 @@ from dpforest.tables.features import text
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from ui import state
 from ui.shared import cache
-from ui.shared.forests import Settings
+from ui.shared.forests import ForestSettings
 
 UPLOAD = "upload a CSV"
 DEFAULT = "breast_wisconsin"
@@ -196,7 +196,7 @@ def fingerprint(domain: Domain) -> str:
     return hashlib.sha256(json.dumps(domain.to_dict()).encode()).hexdigest()
 
 
-def read_by(table: Table, settings: Settings) -> Table:
+def read_by(table: Table, settings: ForestSettings) -> Table:
     """The table as forests with these settings read it (`ForestClassifier.reading_domain`)."""
     domain = settings.estimator().reading_domain(table.domain)
     return table if domain is table.domain else replace(table, domain=domain)

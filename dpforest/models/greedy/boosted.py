@@ -1,6 +1,7 @@
 """Boosted private trees with the Mα-loss and objective calibration (Nock and Henecka), repaired and as published."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +30,7 @@ from dpforest.trees.greedy_trees import as_trees
 from dpforest.trees.leaves import ScoreLeaves
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoostedForestClassifier(GreedyClassifier):
     """Trees grown one after another, each on rows weighted by how badly the trees so far do on them.
 
@@ -101,6 +103,17 @@ class BoostedForestClassifier(GreedyClassifier):
     True
     """
 
+    alpha: float | str | Sequence[float] | None = None
+    alpha_link: float | None = None
+    max_leaf: float | None = None
+    step_factor: float = 1.0
+    leaf: str | None = None
+    beta: str | None = None
+    shrink: bool | None = None
+    tree_share: float = 0.5
+    calibration_share: float = 0.05
+    n_bound: int | None = None
+
     shape_rule = staticmethod(boosted_shape)
     published_shape = (5, 4)
     constraints = {
@@ -112,55 +125,6 @@ class BoostedForestClassifier(GreedyClassifier):
         "calibration_share": check_share,
         "n_bound": count(1, MAX_BOUND, optional=True),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        alpha: float | str | Sequence[float] | None = None,
-        alpha_link: float | None = None,
-        n_bins: int = 10,
-        max_leaf: float | None = None,
-        step_factor: float = 1.0,
-        leaf: str | None = None,
-        beta: str | None = None,
-        shrink: bool | None = None,
-        tree_share: float = 0.5,
-        calibration_share: float = 0.05,
-        n_bound: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            max_depth=max_depth,
-            n_bins=n_bins,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_estimators = n_estimators
-        self.alpha = alpha
-        self.alpha_link = alpha_link
-        self.max_leaf = max_leaf
-        self.step_factor = step_factor
-        self.leaf = leaf
-        self.beta = beta
-        self.shrink = shrink
-        self.tree_share = tree_share
-        self.calibration_share = calibration_share
-        self.n_bound = n_bound
 
     @property
     def _levels_by_hand(self) -> int | None:
