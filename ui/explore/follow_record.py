@@ -55,25 +55,13 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
     if view.added is not None:
         return view.path(tree, codes)
     if view.leaf_values is None:
-        chart(
-            plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
-            "One square for each tree, grouped by the class it votes for, colored by the flip rate of the leaf.",
-            title="Votes on a record",
-            key="votes",
-            width=620,
-            on_select=_voted,
-            selection_mode="points",
-        )
+        title = "Votes on a record"
+        alt = "One square for each tree, grouped by the class it votes for, colored by the flip rate of the leaf."
+        figure = plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth)
     else:
-        chart(
-            plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree),
-            "One bar for each tree: what its leaf adds to the score.",
-            title="What trees add to a score",
-            key="votes",
-            width=620,
-            on_select=_voted,
-            selection_mode="points",
-        )
+        title, alt = "What trees add to a score", "One bar for each tree: what its leaf adds to the score."
+        figure = plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree)
+    chart(figure, alt, title=title, key="votes", width=620, on_select=_voted, selection_mode="points")
     return view.path(tree, codes)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -69,12 +71,7 @@ def show(choice: Choice, view: ForestView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         known(state.SCOPE, SCOPES)
         scope = st.segmented_control(
-            "Leaves of",
-            SCOPES,
-            default=SCOPES[0],
-            required=True,
-            key=state.SCOPE,
-            persist_state="session",
+            "Leaves of", SCOPES, default=SCOPES[0], required=True, key=state.SCOPE, persist_state="session"
         )
         tree = choose_tree(view) if scope == SCOPES[1] else None
     leaves = _leaves(view, tree)
@@ -139,9 +136,5 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     if len(np.unique(tree_of)) == 1 and len(leaves):
         one = trees.select(int(tree_of[0]))
         nodes = one.leaf_nodes[leaves - trees.leaf_start[tree_of[0]]]
-        table["path"] = [_plain(path_text(one, view.domain, int(node))) for node in nodes]
+        table["path"] = [unescape(path_text(one, view.domain, int(node))) for node in nodes]
     return table
-
-
-def _plain(text: str) -> str:
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -24,6 +24,7 @@ from dpforest.tables.read_parts import (
 from ui import state
 from ui.explore import bounds_hint, column_groups, public_list
 from ui.explore.confirm import EXAMPLE, check_source
+from ui.explore.edited_cells import RULE_NAMES, RULES
 from ui.explore.questions import (
     EVERYTHING,
     TABLE,
@@ -53,7 +54,6 @@ KINDS: Final = {
     "which columns are used": (COLUMNS,),
 }
 _WHOLE: Final = {"yes": True, "no": False}
-_RULES: Final = {"own value": "category", "none expected": "refuse"}
 
 
 def show(table: Table, *, pending: bool) -> None:
@@ -254,8 +254,8 @@ def _whole(features: Sequence[Feature], key: str) -> bool | None:
 def _missing(features: Sequence[Feature], key: str) -> str | None:
     if not features:
         return None
-    now = {{"category": "own value", "refuse": "none expected"}.get(f.missing, AS_LISTED) for f in features}
-    return _RULES.get(_one_of("Missing cells", [*_RULES], now, state.MISSING(key)))
+    now = {RULE_NAMES.get(f.missing, AS_LISTED) for f in features}
+    return RULES.get(_one_of("Missing cells", [*RULES], now, state.MISSING(key)))
 
 
 def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from html import unescape
 
 import numpy as np
 import streamlit as st
@@ -269,7 +270,7 @@ def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int)
         for node, child in zip(steps, steps[1:], strict=False):
             text = f"{question(nodes.trees, view.domain, node)} {answer(nodes.trees, view.domain, child)}"
             st.button(
-                f"{'root: ' if node == 0 else ''}{plain(_unescaped(text), 50)} ›",
+                f"{'root: ' if node == 0 else ''}{plain(unescape(text), 50)} ›",
                 key=f"up_{node}",
                 type="tertiary",
                 on_click=_look_at,
@@ -293,11 +294,11 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
         _read_on(structure, key, most)
 
     st.pills(
-        f"Read on from: {plain(_unescaped(question(tree, view.domain, root)), 50)}",
+        f"Read on from: {plain(unescape(question(tree, view.domain, root)), 50)}",
         most,
         key=key,
         on_change=go,
-        format_func=lambda node: plain(_unescaped(answer(tree, view.domain, node)), 24),
+        format_func=lambda node: plain(unescape(answer(tree, view.domain, node)), 24),
     )
 
 
@@ -315,7 +316,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
             state.TO_NODE.value = None  # a later click may go elsewhere
 
     def named(node: int) -> str:
-        asked = _unescaped(question(tree, view.domain, node))  # a select box shows its options as they are
+        asked = unescape(question(tree, view.domain, node))  # a select box shows its options as they are
         return f"level {tree.level[node]}: {asked} ({plural(int(nodes.counts[node].sum()), 'record')})"
 
     st.selectbox(
@@ -328,7 +329,3 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
         placeholder=f"Choose one of {plural(len(options), 'question')}",
         help="Those that most records come to.",
     )
-
-
-def _unescaped(text: str) -> str:
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

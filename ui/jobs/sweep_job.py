@@ -89,8 +89,8 @@ class Releases:
 
     Attributes
     ----------
-    cells : list of Cell
-        Pairs of depth and number of trees.
+    cells : list of (int or None, int or None)
+        Depth and number of trees of each cell, None for those of the settings.
     rows : dict
         Figures by piece, then by ε: one row for each cell.
     """
@@ -101,9 +101,8 @@ class Releases:
         self.rows = dict[int, dict[float, list[Row]]]()
         self._jobs, self._checked = dict[tuple, SweepJob](), set[float]()
         self._simulation: Simulation | None = None
-        self._sizes = dict[
-            int, dict[str, int]
-        ]()  # by split, kept because `add` runs in threads that may not read the table
+        # Numbers of rows by split, because `add` runs in threads that may not read the table.
+        self._sizes = dict[int, dict[str, int]]()
         self._views = dict[float, ForestView]()
         self._lock, self._viewing = threading.Lock(), threading.Lock()
 
@@ -257,9 +256,8 @@ class Recent:
 
     def __init__(self, most_bytes: int) -> None:
         self._most, self._lock = most_bytes, threading.Lock()
-        self._kept: list[
-            weakref.ref[Releases]
-        ] = []  # the most recent one last; weak, so the end of a session frees them
+        # The most recent one last. Weak references, so that the end of a session frees them.
+        self._kept: list[weakref.ref[Releases]] = []
 
     def add(self, releases: Releases) -> None:
         """Note the use of these releases. Others drop their trees if the limit is exceeded."""

@@ -53,9 +53,7 @@ class Workers:
                 if self._pool is not None:
                     self._pool.shutdown(wait=False)
                 context = get_context("spawn")
-                together = context.Barrier(
-                    self._n
-                )  # keeps one early process from taking the `first` calls of the others
+                together = context.Barrier(self._n)  # or one early process would make all the first calls
                 begin = (self._niceness, together)
                 self._pool = ProcessPoolExecutor(self._n, context, _begin, begin)
                 self._started = [self._pool.submit(first) for _ in range(self._n)]

@@ -110,9 +110,7 @@ REBUILD: Final = Step(
     "is learned.",
     links=(
         Link(
-            "Open in the app: attack a real table",
-            CHOOSE_EPSILON,
-            (("data", "hepatitis"), ("choose_tab", "Attack it")),
+            "Open in the app: attack a real table", CHOOSE_EPSILON, (("data", "hepatitis"), ("choose_tab", "Attack it"))
         ),
     ),
 )

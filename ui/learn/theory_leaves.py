@@ -145,9 +145,7 @@ def floor() -> Shown:
             "below",
             dots=[
                 dots_of(
-                    seen,
-                    f"permute-and-flip, {DRAWS:,} draws",
-                    lambda i, v: f"lead {i}: {chance(v)} of {DRAWS:,} draws",
+                    seen, f"permute-and-flip, {DRAWS:,} draws", lambda i, v: f"lead {i}: {chance(v)} of {DRAWS:,} draws"
                 )
             ],
             yours=(lead, low[lead], f"lead {lead}: at least {chance_down(low[lead])}"),
