@@ -74,7 +74,8 @@ def show(choice: Choice, view: ForestView) -> None:
             "Leaves of", SCOPES, default=SCOPES[0], required=True, key=state.SCOPE, persist_state="session"
         )
         tree = choose_tree(view) if scope == SCOPES[1] else None
-    leaves = _leaves(view, tree)
+    start = view.trees.leaf_start
+    leaves = np.arange(view.trees.n_leaves) if tree is None else np.arange(start[tree], start[tree + 1])
     shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_rows[leaves], nan=-1.0), kind="stable")[:SHOWN]]
     figures.table(
         leaf_table(view, shown),
@@ -100,12 +101,6 @@ def show(choice: Choice, view: ForestView) -> None:
         mime="text/csv",
         on_click="ignore",
     )
-
-
-def _leaves(view: ForestView, tree: int | None) -> np.ndarray:
-    if tree is None:
-        return np.arange(view.trees.n_leaves)
-    return np.arange(view.trees.leaf_start[tree], view.trees.leaf_start[tree + 1])
 
 
 def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:

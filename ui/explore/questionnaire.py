@@ -235,13 +235,10 @@ def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
     if len(names) == 1:
         return ONE
     choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]
-    known(state.RANGES(key), choices)
-    return (
-        st.segmented_control(
-            "Ranges", choices, default=first, key=state.RANGES(key), label_visibility="collapsed", required=True
-        )
-        or first
-    )
+    key = state.RANGES(key)
+    known(key, choices)
+    how = st.segmented_control("Ranges", choices, default=first, key=key, label_visibility="collapsed", required=True)
+    return how or first
 
 
 def _whole(features: Sequence[Feature], key: str) -> bool | None:

@@ -18,8 +18,8 @@ from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
 from ui import state
 from ui.explore import boosted_tab, rounds_tab
-from ui.explore.follow_record import choose_row, followed, points
-from ui.shared.controls import known, within
+from ui.explore.follow_record import choose_row, followed, place_by_number, points
+from ui.shared.controls import known
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -217,10 +217,7 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
 
 def choose_tree(view: ForestView) -> int:
     """Index of the tree to look at, the same in every tab."""
-    n_trees = view.trees.n_trees
-    within(state.TREE, 1, n_trees)
-    number = st.number_input("Tree", 1, n_trees, key=state.TREE, persist_state="session", width=130)
-    return min(max(int(number), 1), n_trees) - 1
+    return place_by_number("Tree", view.trees.n_trees, state.TREE, width=130)
 
 
 def _clicked(key: str, structure: tuple) -> None:
@@ -287,7 +284,6 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
     if not most:
         return
     key = state.DOWN(root)
-
     known(key, most)
 
     def go() -> None:

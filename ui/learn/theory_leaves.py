@@ -152,11 +152,9 @@ def floor() -> Shown:
         )
     )
     below = np.flatnonzero(paper < low * (1 - 1e-9))
-    broken = (
-        f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
-        if len(below)
-        else "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
-    )
+    broken = "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
+    if len(below):
+        broken = f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
     meets = "exactly that" if np.isclose(certified[lead], low[lead], rtol=1e-9) else chance(certified[lead])
     status = BoundStatus(
         True,
