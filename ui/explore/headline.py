@@ -57,9 +57,9 @@ class Figures:
 
     def refine(self, result: SweepResult) -> None:
         """The same figures, surer."""
-        for elements, (_, value, note, _) in zip(self._elements, self._texts(result), strict=True):
-            elements[0].markdown(f"### {value}", anchors=False)
-            elements[1].caption(note)
+        for (value_element, note_element), (_, value, note, _) in zip(self._elements, self._texts(result), strict=True):
+            value_element.markdown(f"### {value}", anchors=False)
+            note_element.caption(note)
 
     def _texts(self, result: SweepResult) -> list[tuple[str, str, str, str | None]]:
         """(label, value, note, help) of each."""
