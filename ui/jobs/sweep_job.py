@@ -138,7 +138,7 @@ class Releases:
         with held(self._viewing):
             view = self._views.get(epsilon)
             if view is None:
-                with VIEWS.turn(awaited=True):
+                with VIEWS.turn(interactive=True):
                     view = self.simulation(0).view(epsilon)
                 self._views = {**dict(list(self._views.items())[-1:]), epsilon: view}
         RECENT.add(self)
