@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
@@ -16,26 +16,30 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from dpforest.checks import Constraint, check_scale_share, check_threads, choice, count, plain, threads
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
+from dpforest.models.assemble import assemble
 from dpforest.models.preparation import (
     LEAST_SIZE,
     MOST_NOISE,
     SIZE_SHARE,
     Preparation,
     ScaleRule,
+    charge_preparation,
     release_scale,
     release_size,
 )
 from dpforest.models.shape_rules import Shape, signal_of
-from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, Ledger, rows_changed
 from dpforest.privacy.loss import PrivacyLoss
-from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
 from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
 from dpforest.tables.out_of_domain import OutOfDomainCells, caller_level
 from dpforest.tables.rows import EncodedTable, read_rows
 from dpforest.trees.forest import Forest, ReleasedForest, as_values
+from dpforest.trees.layout import Trees
+from dpforest.trees.leaves import CountLeaves, LabelLeaves, ScoreLeaves
 from dpforest.trees.released_scale import LEVELS, ReleasedScale
 
 MODES = ("certified", "as_published")
@@ -91,13 +95,26 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what an estimator writes itself; all after `_checked`
 
-    def _plan(self, domain: Domain, n_rows: int) -> Any:
-        """As `spec`; of a fit `n_rows` is what `_known_size` gives."""
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> Any:
+        """The spec of a fit that spends this on its preparation; `n_rows` is what `_known_size` gives."""
         raise NotImplementedError
 
-    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """As `preview`."""
+    def _charge(self, spec: Any, ledger: Ledger, n_leaves: int) -> Any:
+        """Pay for all that the fit asks after its preparation."""
         raise NotImplementedError
+
+    def _mechanism_words(self, spec: Any) -> str:
+        """The mechanism on the certificate."""
+        raise NotImplementedError
+
+    def _paper_reasons(self, spec: Any, domain: Domain) -> Sequence[str]:
+        """Reasons why a fit as published is not certified."""
+        return ()
+
+    @property
+    def _row_sentences(self) -> tuple[str, ...]:
+        """The certificate's sentence on a public bound on the number of rows."""
+        return ()
 
     def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
         """Rows as `_fit_forest` takes them: what all fits on the same rows have in common is done here."""
@@ -115,6 +132,10 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Drop what belongs to another release: this one does not pay for it."""
+
+    def _cautions(self, spec: Any) -> list[str]:
+        """Further sentences on the certificate."""
+        return []
 
     # ------------------------------------------------------------ a fit
 
@@ -372,6 +393,63 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         model = self._checked()
         model._check_size(n_rows)
         return model._plan(domain, n_rows)
+
+    # ------------------------------------------------------------ what a fit promises, and what it becomes
+
+    def _plan(self, domain: Domain, n_rows: int) -> Any:
+        """As `spec`; of a fit `n_rows` is what `_known_size` gives."""
+        return self._spec_after(domain, self._preparation(domain, n_rows), n_rows)
+
+    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        """As `preview`."""
+        return self._promise(self._plan(domain, n_rows), domain)
+
+    def _promise(self, spec: Any, domain: Domain, n_leaves: int = 0) -> tuple[Certificate, Ledger]:
+        """Certificate and ledger of a fit with this spec and so many leaves, if leaves are paid for one by one."""
+        ledger = self._ledger()
+        charge_preparation(domain, spec.preparation, ledger)
+        self._charge(spec, ledger, n_leaves)
+        if ledger.has_budget:
+            ledger.close()
+        return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
+
+    def _certificate(
+        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **more: Any
+    ) -> Certificate:
+        reasons = [*self._paper_reasons(spec, domain), *domain.leaks(), *source.reasons()]
+        return certify(
+            ledger,
+            mechanism=self._mechanism_words(spec),
+            assumptions=[*self._row_sentences, *self._size_sentence(), *self._cautions(spec), *domain.assumptions()],
+            reasons=reasons if self.epsilon is not None else [],
+            **{"nominal_epsilon": self._budget, **more},
+        )
+
+    def _assembled(
+        self,
+        spec: Any,
+        domain: Domain,
+        trees: Trees,
+        leaves: LabelLeaves | CountLeaves | ScoreLeaves,
+        ledger: Ledger,
+        source: SecretSource | DemoSource,
+        about: dict[str, Any],
+        scale: ReleasedScale | None = None,
+        seed: int = 0,
+    ) -> Forest:
+        """The forest, after the last answer."""
+        if ledger.has_budget:
+            ledger.close()
+        return assemble(
+            trees,
+            domain,
+            leaves,
+            certificate=self._certificate(spec, domain, ledger, source),
+            ledger=ledger,
+            about=self._about(spec.preparation, **about),
+            seed=seed,
+            scale=scale,
+        )
 
     # ------------------------------------------------------------ what is spent
 
