@@ -439,20 +439,22 @@ class ForestClassifier(PredictingClassifier):
         n_rows = n_rows if public_size is None else public_size
         size = self._size_share if self._asks_size(domain) else Fraction(0)
         n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
-        if self.scale_share == "public" or not n_numeric:
-            share = Fraction(0)
-        elif self.scale_share == AUTO:
-            share = self.scale_rule.share(n_rows, self._budget, n_numeric)
-        else:
-            share = as_typed(self.scale_share)
-            noise = LEVELS * n_numeric * rows_changed(self.neighbors) / (share * self._budget)
-            if noise > MOST_NOISE:
-                raise ValueError(
-                    f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
-                    "numeric attributes; use a larger share, 'auto' or 'public'"
-                )
+        is_asked = self.scale_share != "public" and n_numeric
+        share = self._scale_part(self._budget, n_rows, n_numeric) if is_asked else Fraction(0)
         known = n_rows if size or public_size or self.neighbors != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
+
+    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
+        """Share of the budget for the scale of so many numeric attributes."""
+        if self.scale_share == AUTO:
+            return self.scale_rule.share(n_rows, budget, n_numeric)
+        share = as_typed(self.scale_share)
+        if LEVELS * n_numeric * rows_changed(self.neighbors) / (share * budget) > MOST_NOISE:
+            raise ValueError(
+                f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
+                "numeric attributes; use a larger share, 'auto' or 'public'"
+            )
+        return share
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
         """What a file says of how the forest was made; of the number of rows only what was released or is public."""

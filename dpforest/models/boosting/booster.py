@@ -114,27 +114,21 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         return SIZE_SHARE[self._kind]
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        loss = self._loss
-        if loss is None:
-            return Preparation()
-        if self.size is not None and self.neighbors == ADD_REMOVE:
-            n_rows = self.size
-        size = self._size_share if self._asks_size(domain) else Fraction(0)
-        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
-        n_histograms = LEVELS * sum(f.kind == "numeric" for f in domain.features)
-        if self.scale_share == "public" or not n_histograms:
-            return Preparation(n_rows, size)
+        return replace(super()._preparation(domain, n_rows), public_weight=Fraction(0))
+
+    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
+        assert self._loss is not None
         share = SCALE_SHARE if self.scale_share == AUTO else as_typed(self.scale_share)
-        each = loss.part(share, rows_changed(self.neighbors)).amount
+        n_histograms, each = LEVELS * n_numeric, self._loss.part(share, rows_changed(self.neighbors)).amount
         variance = n_histograms / each if self._kind == GAUSSIAN else 2 * n_histograms**2 / each**2
         if self.scale_share == AUTO:
-            share = share if n_rows**2 >= LEAST_ROWS**2 * variance else Fraction(0)
-        elif variance > 2**60:
+            return share if n_rows**2 >= LEAST_ROWS**2 * variance else Fraction(0)
+        if variance > 2**60:
             raise ValueError(
                 f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for the numeric "
                 "attributes; use a larger share, 'auto' or 'public'"
             )
-        return Preparation(n_rows, size, share)
+        return share
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoosterSpec:
         n_rows = max(preparation.n_rows or n_rows, 1)
