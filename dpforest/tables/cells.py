@@ -138,7 +138,7 @@ def column_of_list(cells: Sequence[Any]) -> np.ndarray:
 
 
 def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.ndarray:
-    """Return a list of rows as an array of objects (n, n_columns), cell by cell, as numpy would give all one type.
+    """Return a list of rows as an array of objects (n, n_columns), as numpy would give all cells one type.
 
     A row without `n_columns` cells raises a DomainError if `refuse` is true; otherwise all its cells are missing.
     """
@@ -156,7 +156,7 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
 def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
     """Return a column as floats, with missing cells as NaN.
 
-    A cell that is not a number raises a DomainError. With `out_of_domain` it is counted there, and is missing.
+    A cell that is not a number raises a DomainError. With `out_of_domain` it is counted there and becomes missing.
     """
     if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
         return _numbers_of_objects(feature, np.asarray(column), out_of_domain)

@@ -76,7 +76,7 @@ class CodebookEntry:
 
 @dataclass(frozen=True)
 class Codebook:
-    """Entries; a sentence on each mistake, with its line and column; and columns that are not read."""
+    """The entries of a codebook, a sentence on each mistake with its line and column, and columns that are not read."""
 
     entries: tuple[CodebookEntry, ...]
     mistakes: tuple[str, ...]
@@ -133,7 +133,7 @@ def read_codebook(data: bytes) -> Codebook:
 
 
 def _header(words: str) -> tuple[str, list[str], list[str]]:
-    """Return the delimiter that makes most known column names, the names, and the names that are not read."""
+    """Return the delimiter that yields most known column names, the names, and the names that are not read."""
     first = next((line for line in words.splitlines() if line.strip()), "")
     splits = {mark: _names(first, mark) for mark in DELIMITERS}
     mark = max(DELIMITERS, key=lambda mark: len(set(splits[mark]) & set(COLUMNS)))

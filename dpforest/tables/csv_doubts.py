@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[+-]?(\d[\d., '\u2019\u00a0\u202f]*|[.,]\d+)")
 _POINT, _COMMA = re.compile(r"[+-]?\d*\.\d+"), re.compile(r"[+-]?\d*,\d+")
 _WHOLE = re.compile(r"[+-]?\d+")
 _FEW: Final = 50
-# Three digits after one to three digits (the first not 0) may be thousands, and so may a short whole number.
+# A mark and three digits after one to three digits (the first not 0) may be thousands; so may a short whole number.
 _THREE: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
 _SHORT: Final = r"^[+-]?\d{1,3}$"
 _DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # the mark can only be a decimal mark

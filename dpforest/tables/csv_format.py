@@ -1,4 +1,4 @@
-"""The public format of a CSV file: encoding, delimiter and decimal mark, which determine the meaning of each cell."""
+"""The public format of a CSV file: encoding, delimiter and decimal mark, by which each cell is read independently."""
 
 from __future__ import annotations
 

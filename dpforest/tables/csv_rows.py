@@ -227,7 +227,7 @@ def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
 
 
 def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Return columns of texts as `read_table` reads them, and by attribute the numeric cells without a number."""
+    """Return the columns as `read_table` reads them, and the cells of each numeric attribute that hold no number."""
     table: dict[str, pd.Series] = {}
     strange: dict[str, list[str]] = {}
     for feature in domain.features:

@@ -126,7 +126,7 @@ def delimiter(text: str) -> tuple[str, str]:
 
 
 def _score(text: str, mark: str) -> tuple[float, int]:
-    """Return the share of sampled rows with as many cells as the header, and the header's cells; else (0, 0)."""
+    """Return the share of sampled rows with as many cells as the header, and its size; (0, 0) for one column."""
     sizes = []
     try:
         for _, cells in records(text[:_SAMPLE_CHARACTERS], mark):

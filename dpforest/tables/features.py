@@ -14,7 +14,7 @@ from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
 MISSING = ("category", "value", "refuse")
-MISSING_IN_FILES: Final = {"category": "own"}  # files keep the older word
+MISSING_IN_FILES: Final = {"category": "own"}  # files use the word of their format
 OTHER = "(missing or other)"
 
 
