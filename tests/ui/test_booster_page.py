@@ -154,7 +154,7 @@ def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
     """A moved control ends a repeat; what was done of it is not done again, and the figures are the same."""
     own = table()
     line = Line(replace(settings(0.0, trees=3), epsilon=10.0), (0.1, 1.0, 10.0))
-    whole, ended = (Releases(line, own.domain, lambda: [tables.split(own)], 1).job(line) for _ in range(2))
+    whole, ended = (Releases(line, own.domain, lambda: [tables.split(own)], 1, len(own.frame)).job(line) for _ in range(2))
     for _ in whole.work(1):
         pass
     steps = ended.work(1)
