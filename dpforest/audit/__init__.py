@@ -1,1 +1,1 @@
-"""Attacks on all that is shipped: by enumeration (`exact`), from outside (`black_box`), from inside (`replay`)."""
+"""Attacks on all shipped forests: by enumeration (`exact`), as a black box (`black_box`), and by replay (`replay`)."""

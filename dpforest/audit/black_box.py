@@ -1,10 +1,10 @@
-"""Black-box audit of whole fits: release two neighboring tables many times, and prove a loss from what differs.
+"""Black-box audit of whole fits: fit two neighboring tables many times, and prove a loss from how the releases differ.
 
-Fits are in three parts. On the first, events are proposed: one statistic of the forest at or below a value, and a
-score that puts all statistics together. On the second, the most promising are picked. On the third, whose draws nothing
-has looked at, their frequencies give a lower bound on ε (Clopper & Pearson 1934), corrected for how many were picked.
-A mechanism that keeps its promise is below the bound with a probability of at most 1 - confidence, whatever the search
-did.
+The attack splits the fits into three parts. On the first part it proposes events: one statistic of the forest, or a
+score of all statistics, is at or below a value. On the second part it picks the most promising events. On the third
+part, which no earlier step has used, the frequencies of the picked events give a lower bound on ε (Clopper & Pearson
+1934), corrected for the number of picked events. The bound exceeds the true loss with a probability of at most
+1 - confidence, whatever the search did.
 """
 
 import math
@@ -20,17 +20,17 @@ from dpforest.audit.fits import Data, Progress, run_many
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain
 
-TRIALS: Final = 4_000  # fits of either table
+TRIALS: Final = 4_000  # fits of each table
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What an attack proved: with this confidence, the mechanism loses at least epsilon (0: nothing was found)."""
+    """Result of an attack: with this confidence, the mechanism loses at least `epsilon` (0: nothing is proved)."""
 
     epsilon: float
     confidence: float
     event: str
-    hits: tuple[int, int]  # on the fresh draws, before and after
+    hits: tuple[int, int]  # third-part fits of each table in which the event happened
     trials: tuple[int, int]
     n_events: int
 
@@ -48,7 +48,7 @@ def attack_fits(
     on_progress: Progress | None = None,
     delta: float = 0,
 ) -> Bound:
-    """The largest loss that many fits of two neighboring tables can prove.
+    """Return the largest loss that many fits of two neighboring tables prove.
 
     Parameters
     ----------
@@ -57,20 +57,20 @@ def attack_fits(
     before, after : (X, y)
         Neighboring tables.
     trials : int
-        Fits of either table: a sixth to propose events, a sixth to pick some, the rest to bound their probabilities.
+        Fits of each table: a sixth to propose events, a sixth to pick some, the rest to bound their probabilities.
     confidence : float
-        With which the bound holds.
+        Least probability that the bound holds.
     n_events : int
-        Events to pick.
+        Number of events to pick.
     probes, n_jobs, on_progress
         As for `run_many`.
     delta : float
-        At which the loss is an ε.
+        The δ of the (ε, δ) loss that is bounded.
 
     Returns
     -------
     Bound
-        With ε = 0 where no event proves a loss.
+        Its ε is 0 if no event proves a loss.
     """
     alpha, searched, done = 1 - confidence, trials // 3, 0
 
@@ -78,7 +78,7 @@ def attack_fits(
         nonlocal done
 
         def report(share: float) -> None:
-            """Report this part's share of the work, added to the fits that are done."""
+            """Report the share of all fits that are done, from the share of this part."""
             if on_progress is not None:
                 on_progress((done + share * n) / (2 * trials))
 
@@ -111,34 +111,34 @@ def attack_unaided(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> tuple[Bound, str]:
-    """`attack_fits` without a hint: on the generic pair of neighboring tables that looks worst.
+    """Run `attack_fits` without a known weak point: on the most promising of the generic pairs of neighboring tables.
 
-    All pairs are searched with a few fits, the best eighth again with ten times as many, and the best of these is
-    attacked with separate fits.
+    The search ranks all pairs by a few fits, and the best eighth again by ten times as many. The attack on the best
+    pair uses separate fits.
 
     Parameters
     ----------
     target : estimator or callable
         As for `run_many`.
     domain : Domain
-        Which rows there may be.
+        Public domain, from which the rows of the generic tables are drawn.
     neighbors : {"add-remove", "replace-one"}
         How the two tables of a pair differ.
     sizes : tuple of int
         Numbers of rows to try.
     screening : int
-        Fits of either table in the first round.
+        Fits of each table in the first round.
     seed : int
-        Of the generic tables.
+        Seed of the generic tables.
     trials, confidence, n_events, n_jobs
         As for `attack_fits`.
 
     Returns
     -------
     Bound
-        Of the attack on that pair.
+        Result of the attack on that pair.
     str
-        The pair, in words.
+        Description of the pair.
     """
     pairs = list(generic_pairs(domain, neighbors, sizes, seed))
 
@@ -157,7 +157,7 @@ def attack_unaided(
 def generic_pairs(
     domain: Domain, neighbors: str, sizes: tuple[int, ...], seed: int = 0
 ) -> Iterator[tuple[str, Data, Data]]:
-    """Neighboring tables that know of no mechanism: labels in simple orders, one row dropped or relabeled."""
+    """Yield neighboring tables for any mechanism: labels in simple orders, and one row dropped or relabeled."""
     rng, classes = np.random.default_rng(seed), np.array(domain.classes)
     for n in sizes:
         rows = np.arange(n)
@@ -184,7 +184,7 @@ def generic_pairs(
 
 
 def random_rows(domain: Domain, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows drawn uniformly from a domain, (n, n_features): float, or objects where there are categories."""
+    """Draw rows uniformly from a domain, array (n, n_features): float, or object if there are categories."""
     columns = [
         rng.choice(np.array(f.categories, object), n)
         if f.kind == "categorical"

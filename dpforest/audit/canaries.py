@@ -1,8 +1,8 @@
-"""Canaries: for each algorithm the smallest pairs of neighboring tables on which its known weak points would show.
+"""Canaries: for each algorithm, the smallest pairs of neighboring tables on which its known weak points would show.
 
-The same pairs are for a mechanism as published, where they are to be caught, and for the certified one, where nothing
-may be found. Rows sit at two points, 0 and 1, of one attribute, which every test tells apart, unless a canary is about
-the tests themselves.
+The attacks use the same pairs on the mechanism as published, where they should prove a loss above ε, and on the
+certified mechanism, where they must not. Each row has the value 0 or 1 of one attribute, and every test separates the
+two values. Only a canary about the tests themselves has other rows.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.audit.black_box import TRIALS
-from dpforest.audit.canary_pairs import OURS, Pair, pairs_of
+from dpforest.audit.canary_pairs import OURS, CanaryPair, pairs_of
 from dpforest.audit.fits import Data
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
@@ -52,15 +52,15 @@ class Canary:
     name : str
         Unique among the canaries of an algorithm.
     target : str
-        The weak point that it is for, in a sentence.
+        The weak point that the pair would show, in a sentence.
     estimator : ForestClassifier
-        Not fitted; with its parameters and its domain.
+        Unfitted forest with its parameters and its domain.
     before, after : (X, y)
         Attributes (n, n_features) and classes (n,). `after` has the added row, or the replacement.
     probes : array of shape (n, n_features)
-        Rows at which to ask for votes.
+        Rows at which the attack records the votes of a forest.
     trials : int
-        Fits of either table that are enough to see it.
+        Fits of each table that suffice to detect the weak point.
     """
 
     name: str
@@ -73,18 +73,18 @@ class Canary:
 
 
 def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canary]:
-    """All canaries of an algorithm.
+    """Return all canaries of an algorithm.
 
     Parameters
     ----------
     name : str
         One of `ALGORITHMS`.
     mode : {"certified", "as_published", "data-derived"}
-        The last is the certified mechanism without a public domain.
+        "data-derived" is the certified mechanism without a public domain.
     neighbors : {"add-remove", "replace-one"}
         How the two tables of a canary differ; also a parameter of the forests.
     epsilon : float
-        Budget of the forests. Some tables have more rows where it is small.
+        Budget of the forests. Some tables have more rows for a smaller budget.
     """
     if name not in ALGORITHMS or mode not in MODES:
         raise ValueError(f"name={name!r}, mode={mode!r}: choose from {', '.join(ALGORITHMS)} and {', '.join(MODES)}")
@@ -103,14 +103,14 @@ def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canar
 
 
 def modes_of(name: str) -> tuple[str, ...]:
-    """The modes that an algorithm has."""
+    """Return the modes that an algorithm has."""
     return tuple(mode for mode in MODES if name not in OURS or mode != "as_published")
 
 
-# One tree with one or two leaves, unless a canary says otherwise.
+# One tree with one or two leaves, unless a canary sets other parameters.
 _SMALL: Final[dict[str, dict[str, Any]]] = {
     **{name: {"n_estimators": 1, "max_depth": 1} for name in ALGORITHMS},
-    "RF-L": {"n_estimators": 1, "max_depth": 0},  # as published, its leaves share what a tree may cost
+    "RF-L": {"n_estimators": 1, "max_depth": 0},  # as published, the leaves of a tree share its budget
     "RF-E": {"n_estimators": 1, "max_depth": 0},
     "multinomial": {"n_estimators": 1, "max_depth": 1, "n_bins": 2},
     "boosted": {"n_estimators": 1, "max_depth": 1, "n_bins": 2, "n_bound": 64},
@@ -120,7 +120,7 @@ _SMALL: Final[dict[str, dict[str, Any]]] = {
 _SMALL["random-tree booster"]["delta"], _SMALL["random-tree booster, δ"]["delta"] = 0, DELTA
 
 
-def _domain(pair: Pair) -> Domain:
+def _domain(pair: CanaryPair) -> Domain:
     features = tuple(
         Feature(f"x{i}", "numeric", 0.0, 1.0, source="documented", source_note="canaries.py")
         for i in range(pair.n_features)

@@ -1,4 +1,4 @@
-"""Events that tell two tables apart: searched for in many fits of both, and what their frequencies prove."""
+"""Search for events that tell two tables apart in many fits of both, and bounds on ε from their frequencies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from sklearn.naive_bayes import CategoricalNB
 from dpforest.audit.fits import ABSENT, column
 from dpforest.confidence import lower_limit, upper_limit
 
-MOST_VALUES: Final = 64  # of one statistic that are compared with
+MOST_VALUES: Final = 64  # values of one statistic that an event may use
 SCORE: Final = "likelihood ratio of all statistics"
 
 
 @dataclass(frozen=True)
 class Event:
-    """A statistic has a value, or is at most that value."""
+    """The event that a statistic has a value, or is at most that value."""
 
     column: str
     relation: str  # "is" or "<="
     value: float
 
     def holds(self, table: pd.DataFrame) -> np.ndarray:
-        """For each fit, whether it happened, bool (n,)."""
+        """Return for each fit whether the event happened, bool (n,)."""
         values = column(table, self.column)
         return values == self.value if self.relation == "is" else values <= self.value
 
@@ -37,28 +37,28 @@ class Event:
 def lower_bound(
     hits_before: Any, hits_after: Any, trials: int, *, alpha: float, n_events: int = 1, delta: float = 0
 ) -> np.ndarray:
-    """A lower bound on ε at δ from how often an event happened, with confidence 1 - alpha over all events tried.
+    """Return a lower bound on ε at δ from the frequencies of an event, with confidence 1 - alpha over all events tried.
 
-    Both probabilities are enclosed by Clopper and Pearson's intervals, each side at alpha / (4 n_events), so that both
-    directions, and the complement of the event, may be tried at once.
+    Intervals of Clopper and Pearson enclose both probabilities, each side at alpha / (4 n_events), so that the bound
+    may try both directions and the complement of the event at once.
 
     Parameters
     ----------
     hits_before, hits_after : int or array
-        Fits of either table in which the event happened, from 0 to `trials`.
+        Fits of each table in which the event happened, from 0 to `trials`.
     trials : int
-        Fits of either table.
+        Number of fits of each table.
     alpha : float
         Probability that the bound is above the true loss, at most.
     n_events : int
-        How many events may be looked at, on the same fits.
+        Number of events that are tried on the same fits.
     delta : float
-        By so much any event may be more likely for nothing.
+        The δ of (ε, δ): the difference in probability that costs no ε.
 
     Returns
     -------
     float64 array
-        At least 0; of no dimension for two numbers.
+        At least 0; zero-dimensional for two numbers.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def lower_bound(
 
 
 class Score:
-    """All statistics in one: the logarithm of the likelihood ratio of two tables, if statistics were independent."""
+    """Log-likelihood ratio of the two tables from all statistics together, as if the statistics were independent."""
 
     def __init__(self, before: pd.DataFrame, after: pd.DataFrame) -> None:
         both = pd.concat([before, after]).fillna(ABSENT)
@@ -86,7 +86,7 @@ class Score:
             self.model.fit(self._bins(both), np.repeat([0, 1], [len(before), len(after)]))
 
     def add_to(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table with one column more."""
+        """Return the table with the score as an additional column."""
         if not self.edges:
             return table
         chances = self.model.predict_joint_log_proba(self._bins(table))
@@ -98,7 +98,7 @@ class Score:
 
 
 def _edges(seen: np.ndarray, n_bins: int = 16) -> np.ndarray:
-    """Where the bins of a column end: at quantiles, and around values that come up often."""
+    """Return the upper edges of a column's bins: quantiles, and edges around frequent values."""
     values, counts = np.unique(seen, return_counts=True)
     often = values[counts >= len(seen) / 20]
     return np.unique([*_spread(np.sort(seen), n_bins), *often, *np.nextafter(often, -np.inf)])
@@ -109,7 +109,7 @@ def _spread(values: np.ndarray, n: int) -> np.ndarray:
 
 
 def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
-    """Single events: each statistic is, or is at most, one of the values that were seen."""
+    """Yield events of single statistics: a statistic is, or is at most, one of the values that occur in the fits."""
     both = pd.concat([before, after]).fillna(ABSENT)
     for name in both:
         seen = both[name].to_numpy()
@@ -125,33 +125,34 @@ def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
 
 
 def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: int, alpha: float) -> "PromisingEvents":
-    """The most promising events: proposed on one half of the fits, picked on the other.
+    """Return the most promising events, proposed on one half of the fits and picked on the other.
 
     Parameters
     ----------
     before, after : DataFrame
-        As `run_many` returns them, equally many fits.
+        Results of `run_many` with the same number of fits.
     n_events : int
-        How many to pick.
+        Number of events to pick.
     trials, alpha : int, float
-        Of the bound that is to follow: a rare event with a large loss is worth picking only if it will be seen.
+        Arguments of the later `lower_bound`: a rare event with a large loss is worth picking only if enough fits will
+        show it.
     """
     half = len(before) // 2
     score = Score(before[:half], after[:half])
     learn, rank = [[score.add_to(t[part]) for t in (before, after)] for part in (slice(half), slice(half, None))]
     events = list(propose(*learn))
     hits = [(int(event.holds(rank[0]).sum()), int(event.holds(rank[1]).sum())) for event in events]
-    # Events of one statistic that happened equally often are likely to be one.
+    # Events of one statistic with the same frequencies are probably the same event, so one of them suffices.
     distinct = {(event.column, *pair): event for event, pair in reversed(list(zip(events, hits)))}
     counts = np.array([key[1:] for key in distinct]).reshape(-1, 2) * (trials / len(rank[0]))
     promise = lower_bound(counts[:, 0], counts[:, 1], trials, alpha=alpha, n_events=n_events)
-    best = np.argsort(promise, kind="stable")[::-1][:n_events]  # where equal, the first and plainest before the others
+    best = np.argsort(promise, kind="stable")[::-1][:n_events]  # of equal events, the first proposed
     return PromisingEvents(score, [list(distinct.values())[i] for i in best], float(promise.max(initial=0.0)))
 
 
 @dataclass(frozen=True)
 class PromisingEvents:
-    """Events, best first; the score that some refer to; and the bound that the best would have given."""
+    """Events, the best first; the score that some of them use; and the bound to expect from the best event."""
 
     score: Score
     events: list[Event]

@@ -1,7 +1,7 @@
-"""Exact auditing: the worst log-ratio and δ(ε) of a law, by going through all neighboring inputs.
+"""Exact auditing: the worst log-ratio and δ(ε) of a law, by enumeration of all neighboring inputs.
 
-A law is a function from inputs to the logarithms of the probabilities of all outputs; logarithms, because the
-probabilities that matter most underflow. For the label (or the counts) of leaves, the inputs are enumerated here.
+A law is a function from inputs to the logarithms of the probabilities of all outputs. It returns logarithms because the
+most important probabilities underflow. This module enumerates the inputs for the label (or the counts) of leaves.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
 LogPmf = Callable[[np.ndarray], np.ndarray]  # counts (L, K) -> log-probabilities (L, n_outputs)
-_MOST_LAWS = 300  # pairs of leaves for a δ under replace-one; above, the worst ones give a lower bound
+_MOST_LAWS = 300  # largest number of leaf changes that are paired for δ under replace-one; see `delta_curve`
 _ROUNDING = 1e-9
 
 
@@ -30,7 +30,7 @@ class Change:
     Parameters
     ----------
     before, after : int array (n_leaves, n_classes)
-        One leaf; two where a replaced row leaves the second one and enters the first.
+        Counts of one leaf, or of two leaves if a replaced row leaves the second one and enters the first.
     log_before, log_after : float array (n_leaves, n_outputs)
         Logarithms of the probabilities of each leaf's outputs.
     """
@@ -61,7 +61,7 @@ class Change:
 
 
 def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> LogPmf:
-    """Law of the label of a leaf, by the name of its mechanism (`dpforest.privacy.mechanisms`)."""
+    """Return the law of a leaf's label for a mechanism of `dpforest.privacy.mechanisms`."""
     if mechanism == NOISY_COUNTS:
         return lambda counts: np.log(noisy_argmax_pmf(counts, 1 / rate, negative))
     return partial(laws.log_pmf, mechanism, rate=rate)
@@ -70,18 +70,19 @@ def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> Log
 def neighboring_leaves(
     n_classes: int, most: int, *, moved: bool = False, symmetric: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs of leaves between which one row makes the difference, those with the fewest rows first.
+    """Return all pairs of leaves that differ in one row, those with the fewest rows first.
 
     Parameters
     ----------
     n_classes : int
         Number of counts in a leaf.
     most : int
-        Largest count before; afterwards one may be larger by 1.
+        Largest count in a leaf before the change; the change may increase it by 1.
     moved : bool
-        The row changes its class within the leaf. Otherwise it is added (read backwards: removed).
+        True: the row changes its class within the leaf. False: the row is added (or removed, in the other direction).
     symmetric : bool
-        Leaves that differ in the order of their classes only are taken once: right for laws that treat classes alike.
+        Include only one of the leaves that differ only in the order of their classes. This suffices for laws that treat
+        all classes alike.
 
     Returns
     -------
@@ -115,18 +116,18 @@ def _product(values: range, n: int):
 def worst_change(
     pmf: LogPmf, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change:
-    """The neighboring leaves that a law tells apart best.
+    """Return the neighboring leaves that a law tells apart best.
 
     Parameters
     ----------
     pmf : function from int array (L, K) to float array (L, n_outputs)
         Logarithms of probabilities.
     n_classes : int
-        2 to 10 are quick: see `symmetric`.
+        Number of classes. From 2 to 10 classes are fast if `symmetric` is set.
     most : int
-        Largest count that is tried.
+        Largest count to try.
     neighbors : {"add-remove", "replace-one"}
-        Replace-one: a row changes its class in a leaf, or leaves one leaf and enters another.
+        Under replace-one, a row changes its class in a leaf, or leaves one leaf and enters another.
     symmetric : bool
         See `neighboring_leaves`.
 
@@ -143,9 +144,9 @@ def worst_change(
 def first_violation(
     pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change | None:
-    """The neighboring leaves with the fewest rows that a law tells apart better than ε allows; None if there are none.
+    """Return the neighboring leaves with the fewest rows whose loss exceeds ε, or None if there are none.
 
-    Parameters as for `worst_change`.
+    Parameters are as for `worst_change`.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def first_violation(
 
 
 def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: bool, *, at_once: bool):
-    """The worst changes: over all numbers of rows at once, or one for each number of rows that a leaf holds."""
+    """Yield the worst changes: over all leaf sizes at once, or for each number of rows in a leaf."""
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
     p, q = pmf(before), pmf(after)
     ratio = _ratios(p, q)
@@ -187,7 +188,7 @@ def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: 
 
 
 def _best_of_each(group: np.ndarray, value: np.ndarray) -> list[int]:
-    """Index of the largest value of each group."""
+    """Return the index of the largest value of each group."""
     order = np.lexsort((-np.arange(len(value)), value, group))
     last = np.flatnonzero(np.diff(group[order], append=group.max() + 1))
     return [int(i) for i in order[last]]
@@ -202,15 +203,15 @@ def delta_curve(
     neighbors: str = "add-remove",
     symmetric: bool = False,
 ) -> np.ndarray:
-    """The least δ with which a law is (ε, δ)-private on the leaves that are tried, for each ε.
+    """Return for each ε the least δ with which a law is (ε, δ)-private on the enumerated leaves.
 
-    Parameters as for `worst_change`.
+    Parameters are as for `worst_change`.
 
     Returns
     -------
     float array of the shape of `epsilons`
-        Largest hockey-stick divergence Σ max(0, P - exp(ε) Q). Under replace-one pairs of leaves are tried as well: all
-        of them up to 300 different changes of a leaf, else the worst 300, which gives a lower bound.
+        Largest hockey-stick divergence Σ max(0, P - exp(ε) Q). Replace-one also includes pairs of leaves: all pairs of
+        at most 300 different changes of a leaf; of more changes, the pairs of the worst 300, which give a lower bound.
     """
     epsilons = np.atleast_1d(np.asarray(epsilons, float))
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
@@ -223,7 +224,7 @@ def delta_curve(
     ratio = np.abs(_ratios(*np.split(pairs, 2, axis=1))).max(axis=1)
     p, q = np.split(pairs[np.argsort(-ratio)[:_MOST_LAWS]], 2, axis=1)
     across = np.zeros(len(epsilons))
-    for i in range(len(p)):  # the outputs of two leaves together
+    for i in range(len(p)):  # joint outputs of two leaves
         first = (p[i, :, None] + q[:, None, :]).reshape(len(p), -1)
         second = (q[i, :, None] + p[:, None, :]).reshape(len(p), -1)
         across = np.maximum(across, np.maximum(*_delta_both(first, second, epsilons)))
@@ -231,17 +232,19 @@ def delta_curve(
 
 
 def loss_between(log_p: np.ndarray, log_q: np.ndarray) -> float:
-    """Largest |ln P - ln Q| over outputs that are possible under either, for the last axis; infinite if only one is."""
+    """Return the largest |ln P - ln Q| over all outputs; infinite if an output is possible under only one law."""
     return float(np.abs(_ratios(np.asarray(log_p, float), np.asarray(log_q, float))).max(initial=0.0))
 
 
 def delta_between(log_p: np.ndarray, log_q: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
-    """The least δ at each ε for two laws, in both directions, float array of the shape of `epsilons`."""
+    """Return the least δ at each ε for two laws, in both directions, float array of the shape of `epsilons`."""
     return np.maximum(*_delta_both(np.atleast_2d(log_p), np.atleast_2d(log_q), np.atleast_1d(epsilons)))
 
 
 def most_mu(epsilon: float, delta: float) -> float:
-    """The μ that is (ε, δ), by bisection in floating point, independent of `dpforest.privacy.loss`.
+    """Return the largest μ of μ-GDP that implies (ε, δ), by bisection in floating point.
+
+    The computation is independent of `dpforest.privacy.loss`.
 
     Dong, Roth and Su 2022, Corollary 2.13: δ = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
 
@@ -258,7 +261,7 @@ def most_mu(epsilon: float, delta: float) -> float:
 
 def _ratios(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
-        return np.where(log_p == log_q, 0.0, log_p - log_q)  # impossible under both is no difference
+        return np.where(log_p == log_q, 0.0, log_p - log_q)  # equal, also if both are -inf
 
 
 def _delta_both(log_p: np.ndarray, log_q: np.ndarray, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What many fits of one table let everybody see: a row of numbers for each fit."""
+"""Public statistics of many fits of one table: a row of numbers for each fit."""
 
 import warnings
 import zlib
@@ -17,23 +17,23 @@ from dpforest.trees.layout import LEAF
 from dpforest.trees.leaves import CountLeaves, LabelLeaves
 
 PART: Final = 250  # fits between two reports of progress
-ABSENT: Final = -np.inf  # stands for a statistic that a forest does not have
-LOWEST_BIT: Final = "lowest bit of "  # and the name of the statistic
+ABSENT: Final = -np.inf  # value of a statistic that a forest does not have
+LOWEST_BIT: Final = "lowest bit of "  # prefix of the name of a statistic
 
 Data = tuple[Any, Any]  # X and y
-Record = dict[str, Any]  # arrays, by what they hold
+Record = dict[str, Any]  # arrays by the name of the statistic
 Progress = Callable[[float], None]
 
 
 def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
-    """What a forest lets everybody see, as arrays of numbers.
+    """Return everything that a forest publishes, as arrays of numbers.
 
     Parameters
     ----------
     forest : Forest
-        Released or not.
+        A forest, released or not.
     probes : array or None
-        Rows at which it is asked to vote; uint16 codes or raw values.
+        Rows at which the forest votes; uint16 codes or raw values.
     """
     trees = forest.trees
     tests = (
@@ -73,19 +73,19 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
 def run_many(
     target: Any, X: Any, y: Any, n: int, *, probes: Any = None, n_jobs: int = 1, on_progress: Progress | None = None
 ) -> pd.DataFrame:
-    """Fit or release n times, each with fresh randomness; a row for each, a column for each statistic.
+    """Fit or release n times with fresh randomness, and return a row for each fit and a column for each statistic.
 
     Parameters
     ----------
     target : estimator or callable
-        Anything whose ``fit(X, y)`` leaves a ``forest_``, or a function ``release(X, y)`` that returns numbers: an
-        array, or a dictionary of arrays.
+        Anything whose ``fit(X, y)`` sets ``forest_``, or a function ``release(X, y)`` that returns numbers: an array,
+        or a dictionary of arrays.
     probes : array or None
-        Rows at which forests are asked to vote.
+        Rows at which forests vote.
     n_jobs : int
-        Processes. Each gets a copy of the target, so its randomness must be made in each fit.
+        Number of processes. Each process has a copy of the target, so each fit must create its randomness itself.
     on_progress : callable or None
-        Called with the share that is done.
+        Called with the share of the fits that are done, from 0 to 1.
     """
     parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
     work = (delayed(_run)(target, X, y, part, probes) for part in parts)
@@ -113,7 +113,7 @@ def _run(target: Any, X: Any, y: Any, n: int, probes: Any) -> list[Record]:
 
 
 def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Record]:
-    """A function that fits and releases once. Where the domain is public, rows are encoded once for all fits."""
+    """Return a function that fits and releases once. If the domain is public, all fits share the encoded rows."""
     if not hasattr(target, "fit"):
         return lambda: _as_record(target(X, y))
     domain = getattr(target, "domain", None)
@@ -131,10 +131,10 @@ def _as_record(released: Any) -> Record:
 
 
 def as_table(records: list[Record]) -> pd.DataFrame:
-    """Records side by side, float (n, number of statistics); what some lack is `ABSENT` there.
+    """Return the records as a table, float (n, number of statistics), with `ABSENT` for the statistics that one lacks.
 
-    Where numbers have fractions, their lowest bit is another statistic: the noise of a continuous law in floating
-    point leaves more of them around 0 than around 1 (Mironov 2012).
+    The lowest bit of a fractional number is a statistic too: noise of a continuous law in floating point has more
+    possible values around 0 than around 1 (Mironov 2012).
     """
     columns: dict[str, np.ndarray] = {}
     for name in dict.fromkeys(name for record in records for name in record):
@@ -153,9 +153,9 @@ def as_table(records: list[Record]) -> pd.DataFrame:
 
 
 def column(table: pd.DataFrame, name: str) -> np.ndarray:
-    """A statistic of each fit, float (n,), also where no fit of the table has it.
+    """Return a statistic of each fit, float (n,), even if no fit of the table has it.
 
-    It is the same for a fit whatever the others are: the bound rests on that.
+    The value of one fit does not depend on the other fits. The lower bound needs this.
     """
     if name in table:
         return table[name].to_numpy()
@@ -165,7 +165,9 @@ def column(table: pd.DataFrame, name: str) -> np.ndarray:
 
 
 def lowest_bit(values: np.ndarray) -> np.ndarray:
-    """The exponent e of the lowest bit of each number, which is an odd multiple of 2**e; 0 and infinity are left alone.
+    """Return the exponent e of each number's lowest bit: the number is an odd multiple of 2**e.
+
+    Zero and infinity stay as they are.
 
     Examples
     --------

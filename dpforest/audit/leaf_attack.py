@@ -1,6 +1,6 @@
-"""Two tables that the release of one leaf tells apart, and an attacker who draws many releases and counts.
+"""Two tables that the release of one leaf tells apart, and an attacker who draws many releases and counts outputs.
 
-Rules are named as in `dpforest.privacy.mechanisms`. The tables are made up: nobody's data is needed to break a promise.
+Rules have the names of `dpforest.privacy.mechanisms`. The tables are synthetic: the attack needs no real data.
 """
 
 import itertools
@@ -23,28 +23,28 @@ from dpforest.privacy.rationals import as_typed, round_down, round_up
 from dpforest.privacy.release import DRAW, rate_for
 
 SEARCH: Final = (
-    1_000_000  # at most so many releases of either table to choose an event on; none of them counts for the bound
+    1_000_000  # largest number of releases of each table to choose the event on; the bound uses none of them
 )
 LOOKS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_000_000, 20_000_000)
 CONFIDENCE: Final = 0.999
 SECONDS: Final = 4.0
 _CHUNK: Final = 100_000  # releases between two reports of progress
-_NEAR: Final = 0.99  # of the worst loss: near enough to be shown as the worst
+_NEAR: Final = 0.99  # share of the worst loss at which a pair may represent the worst pair
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class LeafPair:
     """Two neighboring tables of one leaf, or of two leaves that a replaced row leaves and enters.
 
     Parameters
     ----------
     mechanism : str
-        The rule, by its name in `dpforest.privacy.laws`.
+        Name of the rule in `dpforest.privacy.laws`.
     epsilon : float
-        Claimed.
+        Claimed ε.
     change : Change
-        Rows of its laws are *parts* that are released independently: leaves, with a label each; for noisy counts the
-        counts that differ, with two outputs each: "below" and "at least" the larger of the two true counts.
+        Each row of its laws is a *part* with an independent release: a leaf with its label or, for noisy counts, a
+        count that differs, with two outputs: "below" and "at least" the larger of the two true counts.
     """
 
     mechanism: str
@@ -54,25 +54,25 @@ class Pair:
 
     @property
     def loss(self) -> float:
-        """True loss of this pair."""
+        """Return the true loss of this pair."""
         return self.change.loss
 
     @property
     def cells(self) -> tuple[tuple[int, int], ...]:
-        """(leaf, class) of the counts that differ."""
+        """Return (leaf, class) of the counts that differ."""
         return tuple((int(i), int(c)) for i, c in np.argwhere(self.change.before != self.change.after))
 
 
 @dataclass(frozen=True, eq=False)
 class LossEstimate:
-    """What the attacker knows after so many releases of either table.
+    """Lower bound on the loss after `trials` releases of each table.
 
     Parameters
     ----------
     event : tuple of tuple of int
-        The outputs that are counted, an output of each part.
+        The combinations of outputs that make up the event, each with an output of every part.
     bound : float
-        The loss is at least that, with the confidence of the attack over all looks; the largest up to now.
+        Largest lower bound on the loss so far, with the confidence of the attack over all looks.
     """
 
     trials: int
@@ -82,18 +82,18 @@ class LossEstimate:
 
 
 def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
-    """The rate that a rule is run at in a single tree, to keep ε or to claim it."""
+    """Return the rate at which a rule keeps ε in a single tree or, for a published rule, claims to keep it."""
     exact = as_typed(epsilon)
     if mechanism in PUBLISHED:
         return exact
     return rate_for(mechanism, exact, n_trees=1, partition="independent", neighbors=neighbors)
 
 
-def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> Pair:
-    """The pair with the fewest rows that shows what a rule is worth.
+def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
+    """Return the pair with the fewest rows that shows how much privacy a rule loses.
 
-    For a published rule the first that breaks its claim. For a certified one, which has no such pair, one whose loss
-    comes within 1 % of the worst: that with which an attacker proves most.
+    For a published rule, this is the first pair that breaks its claim. A certified rule has no such pair: here it is
+    the pair with which an attacker proves most, among those whose loss is within 1 % of the worst.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
     ([[1, 0]], [[2, 0]], 2.13)
     """
     if mechanism == NOISY_COUNTS:
-        return Pair(mechanism, epsilon, neighbors, _counts_change(epsilon, n_classes, neighbors))
+        return LeafPair(mechanism, epsilon, neighbors, _counts_change(epsilon, n_classes, neighbors))
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
@@ -114,29 +114,29 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
         if rows_changed(neighbors) == 2:
             two = _two_leaves(pmf, epsilon, n_classes)
             if two.loss > loss.max() / _NEAR:
-                return Pair(mechanism, epsilon, neighbors, two)
+                return LeafPair(mechanism, epsilon, neighbors, two)
     rows, provable = before.sum(axis=1), np.zeros(len(before)) if mechanism in PUBLISHED else _provable(p, q).round(6)
     i = min(np.flatnonzero(enough), key=lambda i: (-provable[i], rows[i], -loss[i].round(9), *-before[i]))
-    return Pair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+    return LeafPair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
-def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> Pair:
-    """The pair with which an attacker proves most in as many releases as he has time for (published rules)."""
+def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
+    """Return the pair with which an attacker proves most in the largest number of releases, for a published rule."""
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
     i = int(np.argmax(_provable(p, q)))
-    return Pair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+    return LeafPair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
-def can_be_proved(pair: Pair) -> bool:
-    """Whether the attack is likely to find more than ε."""
+def can_be_proved(pair: LeafPair) -> bool:
+    """Return whether the attack is likely to prove a loss above ε."""
     change = pair.change
     return len(change.before) == 1 and bool(_provable(change.log_before, change.log_after)[0] > pair.epsilon)
 
 
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """About the bound that the last look gives for each pair of leaves, from the outputs that get rarer or commoner."""
+    """Return the approximate bound of the last look for each pair of leaves, for outputs that get rarer or commoner."""
     n, z = LOOKS[-1], 5.0  # standard errors
     out = np.zeros(len(log_p))
     for a, b in ((log_p, log_q), (log_q, log_p)):
@@ -150,10 +150,10 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 
 
 def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
-    """Single leaves with one row of difference: each lead with the fewest rows, each tie of single rows.
+    """Return pairs of single leaves that differ in one row: for each lead the smallest leaf, and ties of single rows.
 
-    The published rules see only who is on top and by how much, so these are all their states. The others come as near
-    to their worst loss as one likes when the lead grows; ten times 1/ε is far enough for 1 %.
+    A published rule depends only on the top classes and their lead, so these are all its states. The loss of any other
+    rule tends to its worst value as the lead grows; a lead of 10/ε comes within 1 % of it.
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
@@ -169,7 +169,7 @@ def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np
 
 
 def _two_leaves(pmf: LogPmf, epsilon: float, n_classes: int) -> Change:
-    """The worst that a row can do by leaving one leaf and entering another."""
+    """Return the worst change by a row that leaves one leaf and enters another."""
     before, after = _pairs_of_leaves(epsilon, n_classes, "add-remove")
     p, q = pmf(before), pmf(after)
     i, j = int((p - q).max(axis=1).argmax()), int((q - p).max(axis=1).argmax())
@@ -179,7 +179,7 @@ def _two_leaves(pmf: LogPmf, epsilon: float, n_classes: int) -> Change:
 
 
 def _counts_change(epsilon: float, n_classes: int, neighbors: str) -> Change:
-    """Is anybody there? A count of 0 or of 1; under replace-one, a row of the first or of the second class."""
+    """Return the change of a count from 0 to 1; under replace-one, of a row from the second class to the first."""
     rate = float(rate_of(NOISY_COUNTS, epsilon, neighbors))
     before, after = np.zeros((2, 1, n_classes), int)
     after[0, 0] = 1
@@ -194,37 +194,37 @@ def _counts_change(epsilon: float, n_classes: int, neighbors: str) -> Change:
 
 
 def attack_leaf(
-    pair: Pair,
+    pair: LeafPair,
     source: SecretSource,
     *,
     confidence: float = CONFIDENCE,
     seconds: float = SECONDS,
     most: int | None = None,
 ) -> Iterator[tuple[float, LossEstimate | None]]:
-    """Draw from both tables, and yield again and again what the draws prove.
+    """Draw releases of both tables, and yield a lower bound on the loss as the number of releases grows.
 
-    The event is chosen on a separate sample. All later releases count; all looks share 1 - confidence, so that the
-    whole curve holds at once, wherever it ends.
+    A separate sample chooses the event. The bound uses all later releases. All looks share 1 - confidence, so that all
+    bounds hold at once, wherever the attack stops.
 
     Parameters
     ----------
-    pair : Pair
+    pair : LeafPair
         The two tables, and the rule that releases them.
     source : SecretSource
-        A certified rule draws from it in integers, as in a release; a published one in floating point.
+        A certified rule draws from it in integers, as in a release. A published rule draws in floating point.
     confidence : float
-        Probability that no bound is above the true loss, at least.
+        Least probability that no bound is above the true loss.
     seconds : float
-        After that much time no more is drawn; infinity if only `most` shall end it.
+        Time after which the attack draws no more, in seconds; infinity if only `most` shall end it.
     most : int, optional
-        Releases of either table at most: as many to choose the event on, and as many to count it in.
+        Largest number of releases of each table for the choice of the event, and again for its count.
 
     Yields
     ------
     float
-        Share of the work that is done.
-    Look or None
-        None where there is nothing new.
+        Share of the work that is done, from 0 to 1.
+    LossEstimate or None
+        None if there is no new bound.
     """
     start = monotonic()
     looks = tuple(size for size in LOOKS if most is None or size <= most)
@@ -258,37 +258,37 @@ def attack_leaf(
 
 
 def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
-    """Which outputs to count in so many trials: those whose share differs most, as many as prove most."""
+    """Return the event to count in this many trials: the outputs whose shares differ most, as many as prove most."""
     share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
     order = np.argsort(-share, kind="stable")
-    many = trials / seen[0].sum()  # what would be proved if the rest came out like the sample
-    firsts = np.cumsum(seen[:, order], axis=1)[:, :-1] * many  # the complement of an event is tried with it
+    many = trials / seen[0].sum()  # scales the sample's counts to all trials
+    firsts = np.cumsum(seen[:, order], axis=1)[:, :-1] * many  # `lower_bound` also tries the complement of each event
     best = int(np.argmax(lower_bound(firsts[0], firsts[1], trials, alpha=alpha)))
     event = np.zeros(seen.shape[1], bool)
     event[order[: best + 1]] = True
     ratio = [abs(float(np.diff(np.log(seen[:, half].sum(axis=1) + 0.5))[0])) for half in (event, ~event)]
-    return event if ratio[0] >= ratio[1] else ~event  # the half that the bound comes from is the one to name
+    return event if ratio[0] >= ratio[1] else ~event  # name the half that gives the bound
 
 
-def _n_codes(pair: Pair) -> int:
+def _n_codes(pair: LeafPair) -> int:
     parts, outputs = pair.change.log_before.shape
     return int(outputs**parts)
 
 
-def _outputs(pair: Pair, code: int) -> tuple[int, ...]:
+def _outputs(pair: LeafPair, code: int) -> tuple[int, ...]:
     return tuple(
         int(i) for i in np.unravel_index(code, (pair.change.log_before.shape[1],) * len(pair.change.log_before))
     )
 
 
-def _tally(pair: Pair, n: int, source: SecretSource) -> np.ndarray:
-    """How often n releases of either table give each combination of outputs, int (2, n_codes)."""
+def _tally(pair: LeafPair, n: int, source: SecretSource) -> np.ndarray:
+    """Count each combination of outputs in n releases of each table, int (2, n_codes)."""
     tables = (pair.change.before, pair.change.after)
     return np.array([np.bincount(_release(pair, table, n, source), minlength=_n_codes(pair)) for table in tables])
 
 
-def _release(pair: Pair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
-    """n releases of a table, each as the number of its combination of outputs."""
+def _release(pair: LeafPair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
+    """Draw n releases of a table, and return the number of each release's combination of outputs."""
     rate = rate_of(pair.mechanism, pair.epsilon, pair.neighbors)
     code = np.zeros(n, np.int64)
     if pair.mechanism == NOISY_COUNTS:

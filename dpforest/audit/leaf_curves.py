@@ -1,4 +1,4 @@
-"""All rules for the label of a leaf side by side: how often each flips it, and what each loses, by the leaf's lead."""
+"""Comparison of all rules for the label of a leaf: their flip rates and losses by the leaf's lead."""
 
 import math
 from dataclasses import dataclass
@@ -13,25 +13,27 @@ from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, privacy_loss
 from dpforest.privacy.true_loss import delta_lower_bound, true_loss
 
 RULES: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
-_POINTS: Final = 240  # of a curve
+_POINTS: Final = 240  # number of points of a curve
 
 
 @dataclass(frozen=True, eq=False)
 class LeafCurves:
-    """What rules do to a leaf with one class on top.
+    """Flip rates and losses of all rules in a leaf with one class on top.
 
     Parameters
     ----------
     gap : int array (G,)
-        The lead of the top class over all others.
+        Lead of the top class over all others, in rows.
     flip : dict of float array (G,)
-        By rule, probability that another label is released; at lead 0, for an empty leaf, where nobody can know better.
+        By rule, probability that another label is released; at lead 0, that of an empty leaf: (K - 1)/K.
     floor : float array (G,)
         Least flip rate of any rule that keeps ε and treats classes alike.
     loss : dict of float array (G,)
-        By rule, what one row more (or one replaced) costs at this lead.
+        By rule, privacy loss of one added (or replaced) row at this lead.
     crossing : int
         First lead at which the published rule flips less than the floor allows.
+    first_over : dict of int or None
+        By rule, first lead at which the loss exceeds ε; None if there is none.
     """
 
     epsilon: float
@@ -46,14 +48,14 @@ class LeafCurves:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim and the truth.
+    """Claimed ε of a rule and its true loss.
 
     Parameters
     ----------
     loss : float
-        Least ε that the rule really keeps; infinite where there is none.
+        Least ε that the rule keeps; infinite if there is none.
     delta : float
-        With a smaller δ than that it cannot even be (ε, δ)-private.
+        Lower bound on δ: the rule is not (ε, δ)-private for any smaller δ.
     """
 
     epsilon: float
@@ -66,7 +68,7 @@ class Verdict:
 
 
 def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdict:
-    """What a rule claims in a single leaf, and what is true.
+    """Return the claim of a rule in a single leaf and its true loss.
 
     Examples
     --------
@@ -76,7 +78,7 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdic
     0.281
     """
     rate = float(rate_of(rule, epsilon, neighbors))
-    if rule == "global-01":  # sees no more of a leaf than who is on top, so small leaves are all there are
+    if rule == "global-01":  # depends only on the top classes of a leaf, so small leaves cover all cases
         pmf = leaf_log_pmf(rule, rate)
         return Verdict(epsilon, worst_change(pmf, n_classes, most=2, neighbors=neighbors, symmetric=True).loss, 0.0)
     loss = float(true_loss(rule, rate, n_classes=n_classes, neighbors=neighbors))
@@ -86,7 +88,7 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdic
 
 
 def crossing(epsilon: float, n_classes: int = 2) -> int:
-    """First lead at which the published rule flips less than any rule that keeps ε can.
+    """Return the first lead at which the published rule flips less than any rule that keeps ε can.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def crossing(epsilon: float, n_classes: int = 2) -> int:
 
 
 def leaf_curves(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
-    """Flip rates and losses of all rules, over leads from 0 to well behind the crossing."""
+    """Return flip rates and losses of all rules, for leads from 0 to well above the crossing."""
     meets = crossing(epsilon, n_classes)
     leads = np.arange(max(math.ceil(1.35 * meets), math.ceil(8 / epsilon), 4) + 1)
     rates = {rule: float(rate_of(rule, epsilon, neighbors)) for rule in RULES}

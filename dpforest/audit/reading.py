@@ -1,4 +1,4 @@
-"""Compares rows that are read together with the same rows read one by one: no cell may change how another is read.
+"""Check that the reader reads rows together exactly as it reads them one by one.
 
 A row's codes and class follow from that row and the domain alone. So a row must get the same codes in any table, of any
 size and format, even if the reader cannot read many of the other cells.
@@ -26,7 +26,7 @@ _NAMES: Final = ("frame", "array", "list", "CSV", "typed frame")
 
 
 def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Iterator[str]:
-    """Sentences on rows that the reader reads differently among others than alone. None if there are no such rows.
+    """Yield a message for each row that the reader reads differently among others than alone.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Ite
 
 
 def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
-    """Labels and cells in a column of one numeric type, over its whole range. Some of the numbers are classes."""
-    low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # as far as float16 goes
+    """Check labels and cells in a column of one numeric type, over its whole range. Some of the numbers are classes."""
+    low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # within the range of float16
     if dtype.kind in "iu":
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     near = [int(rng.integers(max(low, -120), min(high, 120), endpoint=True)) for _ in range(12)]
-    values = np.array([low, high, *near], object).astype(dtype)  # whole numbers, as they are in this type
+    values = np.array([low, high, *near], object).astype(dtype)  # whole numbers, rounded to this type
     classes = tuple(dict.fromkeys(int(value) for value in (*values[2:6], low, high)))[:5]
     feature = Feature("x", "numeric", -150.0, 150.0, missing="category", source="documented", source_note="reading.py")
     domain = Domain((feature,), classes, "y", "documented", "reading.py")
@@ -89,7 +89,7 @@ def _compared(
 
 def _readers(domain: Domain) -> dict[str, Callable[[pd.DataFrame, np.ndarray], Codes]]:
     def rows_of(X: Any, y: Any) -> Codes:
-        """Codes of all rows. A row that is left out has codes 0."""
+        """Return codes and classes of all rows. An omitted row has codes 0 and class -1."""
         n = len(y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""The audit's table in files: audit.json, a table in docs/PRIVACY.md, and a fingerprint of the audited code."""
+"""Files of the audit's results: audit.json, a table in docs/PRIVACY.md, and a fingerprint of the audited code."""
 
 import ast
 import hashlib
@@ -17,7 +17,7 @@ from dpforest.audit.rows import CONFIDENCE, EPSILONS, Row
 _BEGIN: Final = "<!-- made by python -m dpforest.audit --write docs -->"
 _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
-# No fit and no attack runs through these: drawings, simulations, theory, bundled tables, codebooks of uploads.
+# No fit and no attack runs this code: drawings, simulations, theory, bundled tables, codebooks of uploads.
 _NOT_AUDITED: Final = (
     "plotting/",
     "evaluation/",
@@ -34,7 +34,7 @@ _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 
 
 def written(rows: list[Row], trials: int) -> dict[str, Any]:
-    """The table as it is kept: rows, and what they depend on."""
+    """Return the content of audit.json: the rows with the date, versions and settings of the audit."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
@@ -46,7 +46,7 @@ def written(rows: list[Row], trials: int) -> dict[str, Any]:
 
 
 def save(content: dict[str, Any], folder: Path) -> None:
-    """Write audit.json, and the table into PRIVACY.md, of the folder of documents."""
+    """Write audit.json and the table in PRIVACY.md, both in this folder."""
     (folder / "audit.json").write_text(json.dumps(_finite(content), indent=1, ensure_ascii=False) + "\n")
     page = folder / "PRIVACY.md"
     before, rest = page.read_text().split(_BEGIN)
@@ -54,7 +54,7 @@ def save(content: dict[str, Any], folder: Path) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows no infinity."""
+    """Replace infinite numbers by the text "infinity", because JSON has no infinity."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -63,7 +63,7 @@ def _finite(value: Any) -> Any:
 
 
 def in_markdown(content: dict[str, Any]) -> str:
-    """A table for people: one line for an algorithm, mode and relation, a column for each ε."""
+    """Return the Markdown table: a line for each algorithm, mode and relation, a column for each ε."""
     versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
     lines = [
         _BEGIN,
@@ -85,13 +85,13 @@ def in_markdown(content: dict[str, Any]) -> str:
 
 
 def _reach(trials: int) -> float:
-    """The bound that an event proves which always happens on one table and never on the other."""
+    """Return the bound from an event that always happens on one table and never on the other."""
     fresh = trials - 2 * (trials // 6)
     return float(lower_bound(0, fresh, fresh, alpha=1 - CONFIDENCE))
 
 
 def at_least(bound: float) -> float:
-    """A lower bound with two digits behind the point, never more than it is."""
+    """Round a lower bound down to two decimal places."""
     return math.floor(100 * bound) / 100
 
 
@@ -100,9 +100,9 @@ def _number(value: float | str) -> str:
 
 
 def fingerprint() -> str:
-    """Hash of the code that the table is about, comments and docstrings left out; when it changes, the table is stale.
+    """Return a hash of the audited code without comments and docstrings. If it changes, the audit's table is stale.
 
-    It covers every module that an estimator or an attack imports. A test checks that.
+    The hash covers every module that an estimator or an attack imports. A test checks that.
     """
     digest = hashlib.sha256()
     for file in sorted(_HOME.rglob("*.py")):
@@ -120,7 +120,7 @@ def fingerprint() -> str:
 
 
 def _plain(node: Any) -> Any:
-    """A syntax tree as lists, the same under any version of Python."""
+    """Return a syntax tree as lists, the same in every version of Python."""
     if isinstance(node, ast.AST):
         fields = [(k, v) for k, v in ast.iter_fields(node) if v not in (None, []) and k not in ("kind", "type_params")]
         return [type(node).__name__, *((k, _plain(v)) for k, v in fields)]

@@ -1,4 +1,4 @@
-"""Rows of the audit's table: what each forest claims, what it loses, and what attacks could show."""
+"""Rows of the audit's table: the claimed ε, the computed loss and the proved lower bound of each forest."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from dpforest.tables.domain import Domain
 
 EPSILONS: Final = (0.1, 1.0, 4.0)
 MODES: Final = ("certified", "as_published")
-CONFIDENCE: Final = 1 - 1e-6  # of every row, over all its attacks; all rows of the table together still leave 0.9999
+CONFIDENCE: Final = 1 - 1e-6  # of each row, over all its attacks; all rows of the table hold together with 0.9999
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,17 @@ class Row:
     Parameters
     ----------
     computed : float
-        See `how`; infinite where there is no bound.
+        Computed loss, by the method `how`; infinite if there is no bound.
     how : {"enumerated", "replayed", "proved"}
-        The worst over all small leaves; the largest found by replaying fits (greedy forests), which may not be the
-        worst; what a certificate as published says: infinite, as nothing is proved for floats.
+        "enumerated": the worst loss over all small leaves. "replayed": the largest loss of replayed fits (greedy
+        forests), which may not be the worst. "proved": the ε of a certificate as published, which is infinite because
+        no proof covers floating-point noise.
     bound : float
-        What the black-box attack proved with confidence `CONFIDENCE`.
+        Lower bound on ε that the black-box attack proved with confidence `CONFIDENCE`.
     canary, event : str
-        The pair of tables and the event that prove it.
+        The pair of tables and the event that prove the bound.
     faults : tuple of str
-        What record and replay reported (certified forests).
+        Messages of record and replay (certified forests).
     """
 
     algorithm: str
@@ -59,27 +60,27 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """In a word or two."""
+        """Return the verdict: "BROKEN" or "holds" if certified, else "caught" or "nothing found"."""
         if self.mode == "certified":
             return "BROKEN" if max(self.computed, self.bound) > self.epsilon * (1 + 1e-9) or self.faults else "holds"
-        return "caught" if self.bound > self.epsilon else "nothing found"  # where nothing is proved, no more is known
+        return "caught" if self.bound > self.epsilon else "nothing found"  # "holds" would need a proof
 
 
 def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) -> Row:
-    """Attack one forest from all sides.
+    """Attack one forest by enumeration, by replay and as a black box.
 
     Parameters
     ----------
     name : str
         One of `canaries.ALGORITHMS`.
     mode : {"certified", "as_published"}
-        Of the forest.
+        Mode of the forest.
     neighbors : {"add-remove", "replace-one"}
         The relation under which ε is claimed.
     epsilon : float
-        The claim.
+        Claimed ε.
     trials : int
-        Fits of either table, for each pair of tables; some canaries take more.
+        Fits of each table, for each pair of tables; some canaries take more.
     """
     pairs, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
     computed, faults = 0.0, list[str]()
@@ -118,12 +119,12 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
 def audit_all(
     *, trials: int, n_jobs: int = 1, only: str = "", on_row: Callable[[Row], None] | None = None
 ) -> list[Row]:
-    """Every algorithm in every mode under both relations at every ε of `EPSILONS`.
+    """Attack every algorithm in every mode under both relations at every ε of `EPSILONS`.
 
     Parameters
     ----------
     only : str
-        Leave out algorithms whose name does not contain this.
+        Text that the name of an algorithm must contain.
     on_row : function, optional
         Called with each row as it is ready.
     """
@@ -145,7 +146,7 @@ def audit_all(
 
 
 def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
-    """Largest loss by enumeration of leaves and by replay, and what replay reports; of Gaussian noise as an ε at δ."""
+    """Return the largest loss by enumeration and by replay, as an ε at δ for Gaussian noise, and messages of replay."""
     model, loss = canary.estimator, 0.0
     budget = model.preview(_domain(canary), len(canary.after[1]))[1].budget
     assert budget is not None
@@ -172,7 +173,7 @@ def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list
 
 
 def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """The table with ids of rows: equal in both tables, except for the replaced last row."""
+    """Return the table with ids of rows, which are equal in both tables except for the replaced last row."""
     X, y = data
     ids = list(range(len(y)))
     if rows_changed(neighbors) == 2 and place == 1:
@@ -181,7 +182,7 @@ def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np
 
 
 def _random_pairs(canary: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 30) -> Iterator[tuple]:
-    """Tables that mean nothing, one row more or other in the second."""
+    """Yield pairs of random tables. The second table has one more row, or another last row under replace-one."""
     n_features, n_classes = canary.before[0].shape[1], _domain(canary).n_classes
     for seed in range(n_pairs):
         rng = np.random.default_rng(seed)
@@ -192,9 +193,9 @@ def _random_pairs(canary: Canary, neighbors: str, n_pairs: int = 3, n_rows: int 
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
-    """Worst loss over leaves of two and three classes, composed over leaves and trees, and the loss of earlier queries.
+    """Return the worst loss over leaves of two and three classes, composed over leaves and trees, plus earlier queries.
 
-    These queries have noise on counts only, whose loss is the charged amount.
+    The earlier queries add noise to counts only, so their loss is the charged amount.
     """
     spec = model.spec(domain, n_rows)
     before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))
@@ -204,7 +205,7 @@ def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -
     )
     trees = spec.n_trees if spec.partition == "shared" else 1
     if spec.mechanism == NOISY_COUNTS:
-        return before + rate * rows_changed(model.neighbors) * trees  # one count of one leaf for each row changed
+        return before + rate * rows_changed(model.neighbors) * trees  # each changed row changes one count of one leaf
     pmf = leaf_log_pmf(spec.mechanism, rate)
     sizes = ((2, 30), (3, 8))
     return before + trees * max(worst_change(pmf, k, most=n, neighbors=model.neighbors).loss for k, n in sizes)

@@ -1,4 +1,4 @@
-"""Split scores against their declared sensitivity: all small nodes, with one row more."""
+"""Check the declared sensitivity of split scores: add one row to all small nodes."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,7 +17,7 @@ _WEIGHTS: Final = (3, 500, UNIT)
 
 
 def check_scores() -> Iterator[str]:
-    """Sensitivities that are too small, in sentences; none if nothing was found."""
+    """Yield a message for each declared sensitivity that is too small."""
     for what, width, declared in _widths():
         if width > declared:
             yield f"{what}: a row moves scores within {width / UNIT:.4g}, declared are {declared / UNIT:.4g}"
@@ -41,7 +41,7 @@ def _widths() -> Iterator[tuple[str, int, int]]:
 
 
 def _width(tables: np.ndarray, label: int, weight: int, criterion: str, alpha: int) -> int:
-    """By how much a row that joins one of these children may move one candidate's score more than another's."""
+    """Return how much more a row that joins one of these children can move one candidate's score than another's."""
     more = tables.copy()
     more[:, label] += weight
     moved = _scores(more, criterion, alpha) - _scores(tables, criterion, alpha)
@@ -49,19 +49,19 @@ def _width(tables: np.ndarray, label: int, weight: int, criterion: str, alpha: i
 
 
 def _scores(children: np.ndarray, criterion: str, alpha: int) -> np.ndarray:
-    """Score of the split that puts all rows of a node into its left child."""
+    """Return the score of the split that puts all rows of a node into its left child."""
     histogram = np.stack([children, np.zeros_like(children)], axis=1)
     return score_splits(histogram, public_candidates(_HALVES, 2), criterion, alpha)[:, 0]
 
 
 def _tables(most: int, n_classes: int) -> np.ndarray:
-    """Numbers of rows of each class, `most` rows in all at most."""
+    """Return all counts of rows by class with a total of at most `most`."""
     every = np.indices((most + 1,) * n_classes).reshape(n_classes, -1).T
     return every[every.sum(axis=1) <= most].astype(np.int64)
 
 
 def _weights(most: int, n_steps: int = 160) -> np.ndarray:
-    """Class weights of up to `most` in all: small ones, large ones, and a grid between."""
+    """Return class weights with a total of at most `most`: small weights, large weights, and a grid between them."""
     values = np.unique(np.r_[0:8, np.linspace(0, most, n_steps).astype(int), np.maximum(most - np.arange(8), 0)])
     every = np.array(np.meshgrid(values, values)).reshape(2, -1).T
     return every[every.sum(axis=1) <= most].astype(np.int64)

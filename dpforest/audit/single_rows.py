@@ -1,8 +1,8 @@
-"""A second route to sensitivities: searches for the largest change by one row, and compares it with the noise of fits.
+"""Second check of sensitivities: search for the largest change by one row, and compare it with the noise of a fit.
 
 This module does not use the sensitivity that a mechanism declares. It records a tiny fit with the noise of each
 question. A search runs the kernels on single rows to get the largest change for each question. The total cost of these
-changes must not exceed what the forest promises. The search tries rows at every code of an attribute. For scores, it
+changes must not exceed the promise of the forest. The search tries rows at every code of an attribute. For scores, it
 climbs from three kinds of rows: certain but wrong, without any score, and undecided between some classes.
 """
 
@@ -31,7 +31,7 @@ from dpforest.trees.released_scale import CELLS, nested, scale_histograms
 from dpforest.trees.split_scores import COUNTED, UNIT, score_splits
 
 CLASSES: Final = (2, 3, 4, 7, 10, 25, 50)
-_STEP: Final = 2**12  # of a score: smaller steps do not change a gradient
+_STEP: Final = 2**12  # step of a score; smaller steps do not change a gradient
 _FAR: Final = 2**27
 _CHAINS: Final = 300
 _ROUNDING: Final = 1e-9
@@ -39,12 +39,12 @@ _NOTE: Final[dict[str, Any]] = {"source": "documented", "source_note": "single_r
 
 
 def check_single_rows(*, whole: bool = True) -> Iterator[str]:
-    """Sentences on changes that cost more than a forest promises. None if there are no such changes.
+    """Yield a message for each change that costs more than a forest promises.
 
     Parameters
     ----------
     whole : bool
-        True: all codes and a long search. False: some codes, in a few seconds.
+        True: all codes and a long search. False: some codes and a search of a few seconds.
     """
     for n_classes in CLASSES:
         for delta in (0, 1e-6):
@@ -64,7 +64,7 @@ def _rounds(n_classes: int, delta: float, neighbors: str, whole: bool) -> Iterat
 
 
 def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = False) -> tuple[float, float]:
-    """The loss of the worst row on all questions of a booster, with n̂ and scale, and the promise: ε or μ."""
+    """Return the worst row's loss on all questions of a booster, n̂ and scale included, and the promised ε or μ."""
     domain = _domain(n_classes)
     model = RandomTreeBoosterClassifier(
         domain=domain, epsilon=1.0, delta=delta, n_estimators=3, max_depth=1, scale_share=0.4, neighbors=neighbors
@@ -83,7 +83,7 @@ def _change(question: Question, n_classes: int, is_l2: bool, whole: bool) -> flo
     assert question.charge is not None
     what = question.charge.entry.what  # a name declares no sensitivity
     if what == NUMBER_OF_ROWS:
-        return 1.0  # one more row changes n by 1
+        return 1.0  # one row changes n by 1
     if what.startswith(SCALE_OF_ATTRIBUTES):
         return largest_of_scale(n_classes, is_l2, whole=whole)
     return largest_gradient(n_classes, is_l2, steps=300 if whole else 60)
@@ -94,7 +94,7 @@ def _asked(fit: Any, table: Any) -> list[Question]:
 
 
 def _domain(n_classes: int) -> Domain:
-    """Two numeric attributes, one with a code range for missing cells, and one attribute with categories."""
+    """Return two numeric attributes, one with codes for missing cells, and one attribute with categories."""
     features = (
         Feature("a", "numeric", 0.0, 1.0, missing="category", **_NOTE),
         Feature("b", "numeric", 0.0, 1.0, missing="value", missing_value=0.5, **_NOTE),
@@ -105,7 +105,7 @@ def _domain(n_classes: int) -> Domain:
 
 @cache
 def _codes(first: int, whole: bool) -> np.ndarray:
-    """All codes of an attribute, or those around the borders of all cells and some others."""
+    """Return all codes of an attribute, or the codes around the borders of all cells and some others."""
     if whole:
         return np.arange(65_536)
     borders = first + -(-np.arange(CELLS + 1) * (65_536 - first) // CELLS)
@@ -114,8 +114,9 @@ def _codes(first: int, whole: bool) -> np.ndarray:
 
 
 def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> float:
-    """Most that one row adds to the three histograms of all attributes: in all, or in length. Attribute by attribute,
-    at each code, as a row may lie at the worst one of each.
+    """Return the largest L1 or L2 norm of what one row adds to the three histograms of all attributes.
+
+    The search treats each attribute by itself, because a row may have the worst code of every attribute.
     """
     domain = _domain(n_classes)
     total = 0.0
@@ -129,10 +130,10 @@ def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> flo
 
 
 def largest_gradient(n_classes: int, is_l2: bool, *, steps: int = 60, seed: int = 0) -> float:
-    """Largest change of the sums of a round that a search finds, over scores and labels of one row.
+    """Search for the scores and label of a row that change the sums of a round most, and return this largest change.
 
-    Chains start where bounds are attained or nearly so, and climb: some scores move by a step or two of the grid on
-    which gradients are computed, and what changes the sums by more is kept.
+    Chains start where the change is close to its bound, and climb. A move shifts some scores by one or two steps of the
+    grid on which gradients are computed. A chain keeps the move if the change is at least as large as before.
     """
     rng = np.random.default_rng(seed)
     clip = ClipBound(n_classes, GAUSSIAN if is_l2 else PURE)
@@ -150,7 +151,7 @@ def largest_gradient(n_classes: int, is_l2: bool, *, steps: int = 60, seed: int 
 
 
 def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
-    """Starting scores of all chains: all 0, some far above the others, or spread a little or a lot."""
+    """Draw the starting scores of all chains: all 0, some far above the others, or with a small or large spread."""
     high = rng.random((_CHAINS, k)) < rng.random((_CHAINS, 1))
     spread = 10.0 ** rng.uniform(-2, 1, (_CHAINS, 1)) * 2**20
     scores = np.where(high, _FAR, 0) + np.rint(rng.normal(size=(_CHAINS, k)) * spread).astype(np.int64)
@@ -159,7 +160,7 @@ def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
 
 
 def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
-    """Change of the sums by each row. Each row is in a separate leaf."""
+    """Return the change of the sums by each row. Each row is in a separate leaf."""
     n = len(scores)
     leaf, nothing = np.arange(n, dtype=np.int32), np.zeros_like(scores)
     moved = next_sums(scores.copy(), np.zeros(n, np.int32), nothing, leaf, y, clip).astype(float)
@@ -170,7 +171,7 @@ def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
 
 
 def _splits(whole: bool) -> Iterator[str]:
-    """The cost of a choice in a node with the largest allowed number of rows, of up to 50 classes."""
+    """Check the cost of a choice in nodes with up to the largest allowed number of rows and up to 50 classes."""
     for model, n_classes in _choosers():
         lost, paid = _worst_choice(model, n_classes, 400 if whole else 100)
         if lost > paid * (1 + _ROUNDING):
@@ -182,7 +183,7 @@ def _splits(whole: bool) -> Iterator[str]:
 
 
 def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
-    """Forests that choose splits, with a bound on the rows or a `size` (not a bound), and the number of classes."""
+    """Yield forests that choose splits, and their numbers of classes, with a bound on the rows, a `size` or neither."""
     known: list[dict[str, Any]] = [{"n_bound": n} for n in (3, 40, 1_000, 65_537, 1_000_000)]
     known += [{"size": 1}, {"size": 1_000}, {}]
     for rows in known:
@@ -195,14 +196,14 @@ def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
 
 
 def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]:
-    """The most that one row can cost in the first choice, at its rate, and the amount paid for it."""
+    """Return the largest cost of one row in the first choice, at its rate, and the amount paid for it."""
     X, y = np.array([[0.1, 0.9, 0.0], [0.9, 0.1, 1.0]]), np.array([0, 1])
     asked = record(lambda table: model.fit(*table), (X, y)).questions
     choice = next(question for question in asked if question.what == "choice")
     assert choice.charge is not None and choice.charge.entry.each is not None
     halved, weight = _halvings(choice), 1
     criterion, alpha = getattr(model, "criterion", "m-alpha"), UNIT
-    if criterion == "m-alpha":  # in the first tree all rows have the same weight, which the leaves show
+    if criterion == "m-alpha":  # in the first tree all rows have the same weight: the total of its leaves, by rows
         weight = int(next(question for question in asked if question.what == "noise").private.sum()) // len(y)
         alpha = UNIT if model.alpha == "schedule" else round(UNIT * model.alpha)  # at the first level
     children = weight * _children(np.random.default_rng(0), (model.n_bound or MAX_BOUND) - 1, n_classes, tries)
@@ -216,14 +217,14 @@ def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]
 
 
 def _halvings(choice: Question) -> int:
-    """How often scores were halved before the draw: from the scores given and the scores used."""
+    """Return how often scores were halved before the draw, from the declared scores and the scores in the draw."""
     assert choice.declared is not None
     handed = choice.declared[1].astype(np.int64)
     return max(bits for bits in range(64) if ((handed >> bits) == choice.private).all())
 
 
 def _children(rng: np.random.Generator, most: int, n_classes: int, tries: int) -> np.ndarray:
-    """Numbers of rows of each class in one child: none, few, all of one class, all equal, and values in between."""
+    """Draw counts of rows by class in one child: none, few, all of one class, equal counts, and values in between."""
     out = [np.zeros(n_classes, np.int64)]
     for i in range(tries):
         total = most if i % 3 == 0 else int(np.exp(rng.uniform(0, np.log(most + 1))))
@@ -235,7 +236,7 @@ def _children(rng: np.random.Generator, most: int, n_classes: int, tries: int) -
 
 
 def _scores(children: np.ndarray, criterion: str, alpha: int) -> np.ndarray:
-    """Score of the split that puts all rows of a node into its left child."""
+    """Return the score of the split that puts all rows of a node into its left child."""
     halves = Domain((Feature("x", "numeric", 0.0, 1.0, **_NOTE),), (0, 1), "y", "documented", "single_rows.py")
     histogram = np.stack([children, np.zeros_like(children)], axis=1)
     return score_splits(histogram, public_candidates(halves, 2), criterion, alpha)[:, 0]

@@ -1,4 +1,4 @@
-"""All checks of certified forests that do not need thousands of fits."""
+"""All checks of certified forests that run without thousands of fits."""
 
 import itertools
 from collections.abc import Collection, Iterator
@@ -19,21 +19,21 @@ from dpforest.audit.scores import check_scores
 from dpforest.audit.single_rows import check_single_rows
 from dpforest.privacy.ledger import NEIGHBORS
 
-_MORE = 24  # seeds of each theme and forest when all of it is done
+_MORE = 24  # seeds of each theme and forest in the whole suite
 
 
 def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
-    """Sentences that say what is wrong, as they are found; none if nothing was found.
+    """Yield a message for each mistake in the certified code.
 
     Parameters
     ----------
     estimators : collection of str, optional
-        Replay these only, by the names of their classes. Samplers and scores are checked in any case.
+        Names of the classes to replay; by default all. Samplers and scores are checked in any case.
 
     Notes
     -----
-    Sound certified code is suspected with a probability below 1e-6 (`draws`). What is quick comes first; all of it
-    takes ten minutes.
+    Correct code causes a message with a probability below 1e-6 (`draws`). Fast checks come first; the whole suite takes
+    ten minutes.
     """
     yield from check_scores()
     yield from check_identities(whole=False)
@@ -57,7 +57,7 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 
 
 def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
-    """What replays of whole fits say; as `suspicions`, without what concerns samplers and scores alone."""
+    """Yield the messages of `suspicions` that come from replays of whole fits."""
     names = [n for n, (kind, _) in VARIANTS.items() if estimators is None or kind.__name__ in estimators]
     kinds = [kind for kind in QUICK_SETTINGS if estimators is None or kind.__name__ in estimators]
     variants = list(itertools.product(names, NEIGHBORS))
@@ -76,7 +76,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 
 
 def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
-    """What the first replay of each says, then the second: a mistake of one forest does not wait for all of another."""
+    """Yield the findings of every first replay, then of every second: no forest waits for all replays of another."""
     for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
         for what, (where, outcome) in zip(replays, turn):
             for finding in outcome.findings if outcome else ():

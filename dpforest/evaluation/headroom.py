@@ -1,4 +1,4 @@
-"""What there is to lose to privacy: a forest that learns nothing without noise pays no price, and is worth none."""
+"""How much a forest can lose to privacy: one that learns nothing without noise pays no price, and is worth none."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
 POINT: Final = 0.01  # of a share: what counts as no price
-PART: Final = 0.25  # of what there is to lose, and at most so much of it
+PART: Final = 0.25  # of the headroom, and at most so much of it
 OVERWIDE: Final = 0.1  # of a public range: if nine in ten rows need less, a random threshold mostly misses them
 
 
@@ -23,19 +23,19 @@ class Headroom:
     ----------
     floor : float
         What guessing gets: always the most frequent class.
-    own : float
+    nonprivate : float
         The forest itself without privacy, mean over repeats.
     private : float
-        The best mean over ε with privacy. It may be above `own`: noise makes trees differ.
+        The best mean over ε with privacy. It may be above `nonprivate`: noise makes trees differ.
     best : float or None
         The best model without privacy that is known; None while nobody has fitted one.
     noise : float
-        Differences up to this mean nothing: at least one point, the spread of `own` over repeats, and how far the rows
-        held out may be off by luck (`choosing.held_out_margin`).
+        Differences up to this mean nothing: at least one point, the spread of `nonprivate` over repeats, how far the
+        rows held out may be off by luck (`smallest_epsilon.held_out_margin`).
     """
 
     floor: float
-    own: float
+    nonprivate: float
     private: float
     best: float | None
     noise: float
@@ -43,12 +43,12 @@ class Headroom:
     @property
     def has_none(self) -> bool:
         """Whether the forest is no better than guessing, with noise at any ε and without."""
-        return max(self.own, self.private) <= self.floor + self.noise
+        return max(self.nonprivate, self.private) <= self.floor + self.noise
 
     @property
     def is_undecided(self) -> bool:
         """Whether it may be better than guessing after all, and too few rows are held out to tell."""
-        return self.has_none and max(self.own, self.private) > self.floor + POINT
+        return self.has_none and max(self.nonprivate, self.private) > self.floor + POINT
 
     @property
     def learnable(self) -> bool | None:
@@ -59,19 +59,19 @@ class Headroom:
 
     @property
     def bearable(self) -> float:
-        """The largest loss that counts as none: a point, or a quarter of what there is to lose where that is less."""
-        return min(POINT, PART * max(self.own - self.floor, 0.0))
+        """The largest loss that counts as none: a point, or a quarter of the headroom where that is less."""
+        return min(POINT, PART * max(self.nonprivate - self.floor, 0.0))
 
 
 def headroom(
-    private: np.ndarray, own: np.ndarray, floor: float, n_test: float, *, best: float | None = None
+    private: np.ndarray, nonprivate: np.ndarray, floor: float, n_test: float, *, best: float | None = None
 ) -> Headroom:
     """From simulated releases of one forest.
 
     Parameters
     ----------
     private : float array of shape (repeats, epsilons)
-    own : float array of shape (repeats,)
+    nonprivate : float array of shape (repeats,)
         The same forest without privacy.
     floor : float
     n_test : float
@@ -86,8 +86,8 @@ def headroom(
     >>> headroom(np.full((3, 4), 0.76), np.full(3, 0.80), 0.76, 10_000).has_none
     False
     """
-    mean = float(np.mean(own))
-    spread = float(np.std(own, ddof=1)) if len(own) > 1 else 0.0
+    mean = float(np.mean(nonprivate))
+    spread = float(np.std(nonprivate, ddof=1)) if len(nonprivate) > 1 else 0.0
     luck = float(held_out_margin([max(mean, floor)], [n_test])[0])
     return Headroom(float(floor), mean, float(np.mean(private, axis=0).max()), best, max(POINT, spread, luck))
 
@@ -112,14 +112,14 @@ def effective_n(measure: str, labels: np.ndarray) -> float:
         return float(n)
     if measure == "balanced_accuracy":
         return float(len(rows) ** 2 / (1 / rows).sum())
-    own = 3 * rows * (n - rows) / (n + 1)
-    return float(own[0] if len(rows) == 2 else len(rows) ** 2 / (1 / own).sum())
+    of_class = 3 * rows * (n - rows) / (n + 1)
+    return float(of_class[0] if len(rows) == 2 else len(rows) ** 2 / (1 / of_class).sum())
 
 
 def cheap_from(
     epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | np.ndarray, at: Headroom
 ) -> float | None:
-    """The smallest ε from which on privacy costs next to nothing; None where there is none, or nothing to lose.
+    """The smallest ε from which on privacy costs next to nothing; None where there is none, or no headroom.
 
     Parameters
     ----------
@@ -130,13 +130,13 @@ def cheap_from(
 
     Examples
     --------
-    >>> at = Headroom(floor=0.5, own=0.8, private=0.8, best=None, noise=0.01)
+    >>> at = Headroom(floor=0.5, nonprivate=0.8, private=0.8, best=None, noise=0.01)
     >>> cheap_from([0.1, 1, 10], [0.6, 0.795, 0.8], at)
     1.0
     """
-    if at.has_none or at.own <= at.floor + at.noise:
+    if at.has_none or at.nonprivate <= at.floor + at.noise:
         return None
-    near = np.asarray(means) >= at.own - at.bearable
+    near = np.asarray(means) >= at.nonprivate - at.bearable
     on = np.flatnonzero(np.minimum.accumulate(near[::-1])[::-1])
     return float(epsilons[on[0]]) if len(on) else None
 
@@ -154,7 +154,7 @@ def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, floa
     list of (name, share)
         Of the range that nine in ten rows lie in, where it is less than `OVERWIDE` of the codes; the narrowest first.
     """
-    found = []
+    overwide = []
     for j, feature in enumerate(domain.features):
         if feature.kind != "numeric":
             continue
@@ -163,5 +163,5 @@ def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, floa
             low, high = np.quantile(known, [0.05, 0.95])
             if high - low < OVERWIDE * (N_CODES - 1 - feature.first_code):
                 rows = feature.least_value(int(high)) - feature.least_value(int(low))
-                found.append((feature.name, rows / (feature.scale_numbers.high - feature.scale_numbers.low)))
-    return sorted(found, key=lambda own: own[1])
+                overwide.append((feature.name, rows / (feature.scale_numbers.high - feature.scale_numbers.low)))
+    return sorted(overwide, key=lambda pair: pair[1])

@@ -23,7 +23,7 @@ from dpforest.simulation.sweep import one_repeat
 from dpforest.tables.domain import Domain
 
 SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-MOST_TIMES: Final = 8.0  # the table's rows: further nothing is said
+MOST_TIMES: Final = 8.0  # the table's rows: further nothing is claimed
 FEWEST_ROWS: Final = 30  # of a part
 TOO_FAR_OFF: Final = 0.04  # an extrapolation that may be off by more than these points is not given
 _SWEEPS: Final = 5  # of smoothing in either direction by turns, which settles fast
@@ -92,7 +92,7 @@ class Learning:
 
     def _at(self, values: np.ndarray, epsilon: float) -> np.ndarray:
         grid = np.log(self.epsilons)
-        return np.array([np.interp(np.log(epsilon), grid, own) for own in values])
+        return np.array([np.interp(np.log(epsilon), grid, of_size) for of_size in values])
 
 
 def part_sizes(split: Split) -> np.ndarray:
@@ -188,8 +188,8 @@ def off_by(learning: Learning, epsilon: float) -> float:
     inside &= learning.epsilons <= epsilon * MOST_TIMES
     if not inside.any():
         return np.inf
-    told = np.interp(grid[inside] + np.log(times), grid, learning.mean[half])
-    return float(np.sqrt(np.mean((learning.mean[-1][inside] - told) ** 2)) / np.log2(times))
+    expected = np.interp(grid[inside] + np.log(times), grid, learning.mean[half])
+    return float(np.sqrt(np.mean((learning.mean[-1][inside] - expected) ** 2)) / np.log2(times))
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,11 @@ class Needed:
     how : {"observed", "extrapolated", "beyond", "above", "unclear"}
         Observed: between the numbers of rows measured. Extrapolated: by larger ε, up to `MOST_TIMES` the table.
         Beyond: more than that. Above: the forest does not get there without noise either, so that only what more rows
-        teach it could help, which nobody can tell. Unclear: what can be told is too uncertain.
+        teach it could help, which nobody can tell. Unclear: the estimate is too uncertain.
     rows : float or None
         None where no number can be given.
     low, high : float or None
-        Interval of 80 %, for "extrapolated"; high is None where it is beyond what can be told.
+        Interval of 80 %, for "extrapolated"; high is None where it is beyond `MOST_TIMES`.
     times : float or None
         `rows` as a multiple of the table's.
     at_most : bool
@@ -221,7 +221,7 @@ class Needed:
 
 
 def rows_needed(learning: Learning, epsilon: float, accuracy: float) -> Needed:
-    """How many rows reach an accuracy at an ε, as far as that can be told.
+    """How many rows reach an accuracy at an ε, as far as that can be estimated.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Trees and forests without privacy from scikit-learn, on the same rows: what accuracy is to be had at all."""
+"""Trees and forests without privacy from scikit-learn, on the same rows: the accuracy that a model can reach."""
 
 import numpy as np
 from sklearn.base import clone

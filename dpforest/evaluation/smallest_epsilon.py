@@ -90,7 +90,7 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
     reached = (accuracy >= needed).groupby([private["forest"], private["epsilon"]]).agg(["sum", "size"])
     mean = private.groupby(["forest", "epsilon"])["accuracy"].mean()
     answers = [
-        _answer(str(name), own.droplevel(0), mean[name], share, n_tried) for name, own in reached.groupby(level=0)
+        _answer(str(name), counts.droplevel(0), mean[name], share, n_tried) for name, counts in reached.groupby(level=0)
     ]
     return sorted(answers, key=lambda a: (math.inf if a.epsilon is None else a.epsilon, -(a.accuracy or 0), -a.reached))
 

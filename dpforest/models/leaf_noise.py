@@ -22,7 +22,7 @@ class LeafNoise(Protocol):
         """Probability that a leaf says another class than it would without noise; NaN where it has no data."""
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
-        """Classes that these leaves say in another simulated release, uint8 of the shape of `leaves`."""
+        """Classes of these leaves in another simulated release, uint8 of the shape of `leaves`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +202,8 @@ class GradientNoise:
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
         """See `LeafNoise`."""
-        rng, own = np.random.default_rng(seed), self.evidence[leaves]
+        rng, evidence = np.random.default_rng(seed), self.evidence[leaves]
         draw = rng.normal if self.is_gaussian else rng.laplace
-        if own.shape[1] == 2:
-            return (own[:, 1] + self.scale * draw(size=len(own)) > 0).astype(np.uint8)
-        return (own + self.scale * draw(size=own.shape)).argmax(axis=1).astype(np.uint8)
+        if evidence.shape[1] == 2:
+            return (evidence[:, 1] + self.scale * draw(size=len(evidence)) > 0).astype(np.uint8)
+        return (evidence + self.scale * draw(size=evidence.shape)).argmax(axis=1).astype(np.uint8)

@@ -1,6 +1,6 @@
 """A warning where a search fits certified forests again and again on the same rows.
 
-Each fit of a cross-validation or a grid search is a release of its own, and the certificate of the best one speaks of
+Each fit of a cross-validation or a grid search is a separate release, and the certificate of the best one speaks of
 one release only. A fit knows that it is one of many by who called it: scikit-learn's searches run their fits by a
 `joblib.Parallel`, one for each search. A fit in another process or thread does not see who called it and stays silent.
 """

@@ -1,8 +1,8 @@
 """How many trees, and how deep: public rules from the signal that is left for leaves and splits.
 
 The signal s is rows times the ε that is left. Noise on the share of a class in a leaf, averaged over shared trees, is
-√T L / s with L leaves a tree, so L may grow about as s does; labels want leaves so small that rare classes have some of
-their own. Constants were fitted on twelve development tables, which docs/ACCURACY.md names.
+√T L / s with L leaves a tree, so L may grow about as s does; labels want leaves so small that rare classes have their
+own leaves. Constants were fitted on twelve development tables, which docs/ACCURACY.md names.
 """
 
 import math
@@ -97,11 +97,11 @@ def multinomial_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Of boosted trees; of more than two classes each has a booster of its own and its part of the signal."""
-    own = signal / n_classes if n_classes > 2 else signal
-    if own < 5_000:
-        return Shape(3, 2 if own < 500 else 3)
-    return Shape(10, 3 if own < 15_000 else 4)
+    """Of boosted trees; of more than two classes each has its own booster and its part of the signal."""
+    of_class = signal / n_classes if n_classes > 2 else signal
+    if of_class < 5_000:
+        return Shape(3, 2 if of_class < 500 else 3)
+    return Shape(10, 3 if of_class < 15_000 else 4)
 
 
 def _by_features(signal: float, n_features: int) -> int:

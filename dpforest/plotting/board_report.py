@@ -60,7 +60,7 @@ class BoardReport:
     declared_public : bool
         Whether somebody said that the table may be seen by all.
     versions : tuple of (name, version)
-    stakes : Headroom or None
+    headroom : Headroom or None
         What the forest has to lose to privacy; None where nobody has looked.
     ceiling_name : str
         What the ceiling is.
@@ -88,7 +88,7 @@ class BoardReport:
     margin: bool = True
     declared_public: bool = False
     versions: tuple[tuple[str, str], ...] = ()
-    stakes: Headroom | None = None
+    headroom: Headroom | None = None
     ceiling_name: str = "without privacy"
 
 

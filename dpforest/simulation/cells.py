@@ -12,7 +12,7 @@ from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.rationals import float_up
 from dpforest.tables.domain import Domain
 
-Own = TypeVar("Own", bound=ForestClassifier)
+Classifier = TypeVar("Classifier", bound=ForestClassifier)
 
 
 def cells_of(
@@ -33,12 +33,12 @@ def cells_of(
     list of (int or None, int or None)
     """
     has = forest.get_params()
-    own_depths = sorted(set(depths)) if depths is not None and "max_depth" in has else [None]
-    own_trees = sorted(set(trees)) if trees is not None and "n_estimators" in has else [None]
-    return [(d, t) for d in own_depths for t in own_trees]
+    grid_depths = sorted(set(depths)) if depths is not None and "max_depth" in has else [None]
+    grid_trees = sorted(set(trees)) if trees is not None and "n_estimators" in has else [None]
+    return [(d, t) for d in grid_depths for t in grid_trees]
 
 
-def at_cell(forest: Own, depth: int | None, trees: int | None) -> Own:
+def at_cell(forest: Classifier, depth: int | None, trees: int | None) -> Classifier:
     """A clone of a forest with the depth and the number of trees of a cell."""
     settings = {"max_depth": depth, "n_estimators": trees}
     return clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})

@@ -74,8 +74,8 @@ class FittedSimulation(Simulation):
             return [self._row(*place, cells[place[1]], seed, rows)]
 
         places = [(epsilon, cell) for epsilon in epsilons for cell in range(len(cells))]
-        for found in in_threads(fit, places, self.n_jobs):
-            yield found or []
+        for fitted in in_threads(fit, places, self.n_jobs):
+            yield fitted or []
 
     def view(self, epsilon: float, seed: int = 0) -> ForestView:
         """One simulated release, leaf by leaf."""

@@ -144,14 +144,14 @@ def _add_rows(counts, place, weight):
 
 
 @njit(nogil=True, cache=True)
-def _count_votes(test, n_trees, said, y, votes):
+def _count_votes(test, n_trees, labels, y, votes):
     """Rows of each class by the number of trees that vote for the second class, for all releases at once.
 
-    `said` (n_asked, n_releases) is what the asked leaves say.
+    `labels` (n_asked, n_releases) are the classes of the asked leaves.
     """
-    n_releases = said.shape[1]
+    n_releases = labels.shape[1]
     if n_releases == 1:
-        only = said[:, 0]
+        only = labels[:, 0]
         for i in range(len(test)):
             one = 0
             for t in range(n_trees):
@@ -162,8 +162,8 @@ def _count_votes(test, n_trees, said, y, votes):
     for i in range(len(test)):
         ones[:] = 0
         for t in range(n_trees):
-            own = said[test[i, t]]
+            of_leaf = labels[test[i, t]]
             for e in range(n_releases):
-                ones[e] += own[e]
+                ones[e] += of_leaf[e]
         for e in range(n_releases):
             votes[e, ones[e], y[i]] += 1

@@ -63,8 +63,8 @@ def _vote_calibration(votes: np.ndarray, share: np.ndarray, says_second: np.ndar
     which = np.minimum((sure * _BINS).astype(int), _BINS - 1)
     gap = np.zeros(rows.shape[:-1])
     for b in np.unique(which):
-        own = which == b
-        gap += np.abs(right[..., own].sum(axis=-1) - (rows[..., own] * sure[own]).sum(axis=-1))
+        in_bin = which == b
+        gap += np.abs(right[..., in_bin].sum(axis=-1) - (rows[..., in_bin] * sure[in_bin]).sum(axis=-1))
     return gap / rows.sum(axis=-1)
 
 
@@ -112,11 +112,11 @@ def from_shares(
 
 def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
     """Probability that a row of the class has a higher score than another, ties counting half; NaN without either."""
-    own, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
-    if not len(own) or not len(others):
+    of_class, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
+    if not len(of_class) or not len(others):
         return float("nan")
-    twice = np.searchsorted(others, own, "left").sum() + np.searchsorted(others, own, "right").sum()
-    return float(twice / 2 / (len(own) * len(others)))
+    twice = np.searchsorted(others, of_class, "left").sum() + np.searchsorted(others, of_class, "right").sum()
+    return float(twice / 2 / (len(of_class) * len(others)))
 
 
 def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:

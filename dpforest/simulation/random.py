@@ -123,17 +123,17 @@ class RandomSimulation(Simulation):
                 counted = self._counted(*plans[alike[0]], seed, 1)
                 return self._released([plans[epsilon][0] for epsilon in alike], counted, alike, seed)
 
-            for found in in_threads(work, list(groups.values()), self.n_jobs):
-                yield found or []
+            for rows in in_threads(work, list(groups.values()), self.n_jobs):
+                yield rows or []
             return
         counted = self._counted(*plans[epsilons[0]], seed, self.n_jobs)
         yield []
         size = -(-len(epsilons) // self.n_jobs)
         parts = [epsilons[i : i + size] for i in range(0, len(epsilons), size)]
-        for found in in_threads(
+        for rows in in_threads(
             lambda part: self._released([plans[e][0] for e in part], counted, part, seed), parts, self.n_jobs
         ):
-            yield found or []
+            yield rows or []
 
     def _counted(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int) -> LeafCounts:
         trees, counts = self._grow_and_count(spec, scale, seed, n_jobs)
@@ -174,8 +174,8 @@ class RandomSimulation(Simulation):
             for (depth, *_), places in alike.items():
                 plans = [planned[place] for place in places]
                 counted = levels[depth].count(plans[0], seed)
-                found = self._released(plans, counted, [epsilon for _, epsilon in places], seed)
-                yield [{**row, "cell": cell} for row, (cell, _) in zip(found, places, strict=True)]
+                released = self._released(plans, counted, [epsilon for _, epsilon in places], seed)
+                yield [{**row, "cell": cell} for row, (cell, _) in zip(released, places, strict=True)]
 
     def _plans(
         self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int
@@ -205,14 +205,14 @@ class RandomSimulation(Simulation):
         spec, private = specs[0], np.isfinite(epsilons)
         exact = [as_typed(e) if math.isfinite(e) else None for e in epsilons]
         votes = []
-        for own, epsilon in zip(specs, exact, strict=True):
+        for one_spec, epsilon in zip(specs, exact, strict=True):
             if epsilon is not None:
-                values = simulate_values(own, counted.counts, epsilon, seed + NOISE_SEED, leaves=counted.leaves)
-            elif own.releases_counts:
+                values = simulate_values(one_spec, counted.counts, epsilon, seed + NOISE_SEED, leaves=counted.leaves)
+            elif one_spec.releases_counts:
                 values = counted.counts
             else:
                 values = true_labels(counted.counts, seed, leaves=counted.leaves)
-            votes.append(Votes(own, values, epsilon, seed, counted.leaves))
+            votes.append(Votes(one_spec, values, epsilon, seed, counted.leaves))
         labels = np.stack([one.labels for one in votes], axis=1)
         held = np.flatnonzero(counted.counts.any(axis=1))
         flips = np.where(private, flipped_share(counted.counts[held], labels[held]), 0.0)
@@ -228,8 +228,8 @@ class RandomSimulation(Simulation):
         """For each of several releases, whose labels are the columns of `labels`."""
         k, y = self.domain.n_classes, self.split.y_test
         if spec.voting == "majority" and k == 2:
-            found = from_votes(counted.tally(spec.n_trees, labels, y), self.positive)
-            return [{name: float(v[e]) for name, v in found.items()} for e in range(len(votes))]
+            figures = from_votes(counted.tally(spec.n_trees, labels, y), self.positive)
+            return [{name: float(v[e]) for name, v in figures.items()} for e in range(len(votes))]
         at = counted.at(spec.n_trees)
         coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
         out, step = [], 0.5 / spec.n_trees if spec.voting == "majority" else 1e-6
@@ -244,7 +244,7 @@ class Structures:
     """What a fit of one forest would plan on one split, at each ε and seed."""
 
     def __init__(self, forest: RandomStructureClassifier, domain: Domain, split: Split, n_rows: int):
-        self._own, self._domain, self._split, self._n_rows = (
+        self._forest, self._domain, self._split, self._n_rows = (
             clone(forest).set_params(domain=None),
             domain,
             split,
@@ -253,27 +253,27 @@ class Structures:
 
     def at(self, epsilon: float) -> RandomStructureClassifier:
         """The forest at this ε."""
-        return clone(self._own).set_params(epsilon=epsilon)
+        return clone(self._forest).set_params(epsilon=epsilon)
 
     @cached_property
     def _cells(self) -> np.ndarray:
         return scale_histograms(self._domain, self._split.X_train)
 
     def prepare(self, epsilon: float, seed: int, like: Plan | None = None) -> Plan:
-        """What a fit with these seeds would find out before it grows trees; at ε = infinity, what there is to find out.
+        """What a fit with these seeds would find out before it grows trees; at ε = infinity, the exact answers.
 
         `like` is what one of another shape finds out with the same ε and seeds: the same, where it is asked the same.
         """
-        own = copy(self._own)  # one for each call: threads ask at the same time
-        own.epsilon = None if math.isinf(epsilon) else epsilon  # as `at` does, without a clone for each of many
+        forest = copy(self._forest)  # one for each call: threads ask at the same time
+        forest.epsilon = None if math.isinf(epsilon) else epsilon  # as `at` does, without a clone for each of many
         if like is not None and like[0].preparation.size:
-            spec = own.spec(self._domain, like[0].preparation.n_rows)
+            spec = forest.spec(self._domain, like[0].preparation.n_rows)
             if spec.preparation == like[0].preparation:
                 return spec, like[1]
-        ledger = Ledger(None if own.epsilon is None else as_typed(epsilon), own.neighbors)
+        ledger = Ledger(None if forest.epsilon is None else as_typed(epsilon), forest.neighbors)
         n, source = self._n_rows, DemoSource(seed + NOISE_SEED)
-        spec, scale = own.prepare(self._domain, n, n, lambda: self._cells, ledger, source)
-        return spec, exact_scale(own, self._cells) if own.epsilon is None else scale
+        spec, scale = forest.prepare(self._domain, n, n, lambda: self._cells, ledger, source)
+        return spec, exact_scale(forest, self._cells) if forest.epsilon is None else scale
 
 
 def _counted_by(spec: ForestSpec, scale: ReleasedScale | None) -> tuple:

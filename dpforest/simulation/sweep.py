@@ -220,9 +220,9 @@ def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
     table = table.copy()
     for axis in ("depth", "trees"):
         of_fit = table.groupby(["forest", "epsilon", "repeat", "fold"])[axis].nunique()
-        own = table["forest"].isin([name for name, n in of_fit.groupby("forest").max().items() if n == 1])
+        has_one_shape = table["forest"].isin([name for name, n in of_fit.groupby("forest").max().items() if n == 1])
         median = table.groupby(["forest", "epsilon"])[axis].transform("median")
-        table[axis] = table[axis].where(~own, median.round()).astype(table[axis].dtype)
+        table[axis] = table[axis].where(~has_one_shape, median.round()).astype(table[axis].dtype)
     return table
 
 
@@ -344,8 +344,8 @@ def run_task(
     DataFrame
         One row a cell, as `surface` describes.
     """
-    found = one_repeat(forest, domain, split, [*epsilons, math.inf], cells, seed, n_rows)
-    frame = pd.DataFrame(sorted(found, key=lambda row: (row["cell"], row["epsilon"])))
+    rows = one_repeat(forest, domain, split, [*epsilons, math.inf], cells, seed, n_rows)
+    frame = pd.DataFrame(sorted(rows, key=lambda row: (row["cell"], row["epsilon"])))
     promised = [
         promises.get((epsilon, *cells[cell]), (False, math.inf))
         for epsilon, cell in zip(frame["epsilon"], frame.pop("cell"), strict=True)

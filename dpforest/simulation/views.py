@@ -88,8 +88,8 @@ class ForestView:
         """The domain as one tree sees it: where there is a booster for each class, its class against the rest."""
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.domain
-        own = self.domain.classes[int(self.class_of_tree[tree])]
-        return replace(self.domain, classes=(f"not {own}", str(own)))
+        label = self.domain.classes[int(self.class_of_tree[tree])]
+        return replace(self.domain, classes=(f"not {label}", str(label)))
 
     @property
     def boosters(self) -> tuple[np.ndarray, np.ndarray]:
@@ -135,21 +135,21 @@ class ForestView:
     def nodes(self, tree: int, labels: np.ndarray | None = None) -> NodeTable:
         """Figures of one tree's nodes, summed from its leaves upwards.
 
-        `labels` are what its leaves say (`redraw`), if not what they say in this release.
+        `labels` are the classes of its leaves (`redraw`), by default those of this release.
         """
         trees = self.trees.select(tree)
-        own = slice(int(self.trees.leaf_start[tree]), int(self.trees.leaf_start[tree + 1]))
-        of_leaves = self._counts_of(tree)[own]
+        leaves = slice(int(self.trees.leaf_start[tree]), int(self.trees.leaf_start[tree + 1]))
+        of_leaves = self._counts_of(tree)[leaves]
         counts = np.zeros((trees.n_nodes, of_leaves.shape[1]), np.int64)
         flips, worst = np.zeros(trees.n_nodes), np.full(trees.n_nodes, -np.inf)
         label = np.full(trees.n_nodes, -1, np.int16)
         at = trees.leaf_nodes
-        counts[at], label[at] = of_leaves, self.labels[own] if labels is None else labels
+        counts[at], label[at] = of_leaves, self.labels[leaves] if labels is None else labels
         turned = np.zeros(trees.n_nodes, bool)
-        evidence, says = self.noise.evidence[own], label[at].astype(np.intp)
-        turned[at] = (self.n_rows[own] > 0) & (evidence[np.arange(len(says)), says] < evidence.max(axis=1))
-        flips[at] = np.nan_to_num(self.flip[own]) * self.n_rows[own]
-        worst[at] = np.where(self.n_rows[own] > 0, np.nan_to_num(self.flip[own]), -np.inf)
+        evidence, says = self.noise.evidence[leaves], label[at].astype(np.intp)
+        turned[at] = (self.n_rows[leaves] > 0) & (evidence[np.arange(len(says)), says] < evidence.max(axis=1))
+        flips[at] = np.nan_to_num(self.flip[leaves]) * self.n_rows[leaves]
+        worst[at] = np.where(self.n_rows[leaves] > 0, np.nan_to_num(self.flip[leaves]), -np.inf)
         for level in range(int(trees.level.max()), 0, -1):
             nodes = np.flatnonzero(trees.level == level)
             above = trees.parent[nodes]
@@ -171,8 +171,8 @@ class ForestView:
         """Rows in all leaves by class, as one tree sees classes (`domain_of`)."""
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.counts
-        own = self.counts[:, int(self.class_of_tree[tree])]
-        return np.stack([self.n_rows - own, own], axis=1)
+        of_class = self.counts[:, int(self.class_of_tree[tree])]
+        return np.stack([self.n_rows - of_class, of_class], axis=1)
 
     @staticmethod
     def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:

@@ -85,7 +85,7 @@ def test_epsilon_keeps_the_node_and_recolors_it(tree: Explore) -> None:
     nodes, colors = tree.focus.nodes(), tree.focus.traces()[2]["color"]
     with tree.refigured():
         tree.slider("Privacy budget ε").press("Home")
-    assert tree.focus.nodes() == nodes, "the structure does not depend on ε"
+    assert tree.focus.nodes() == nodes, "the attributes that are asked about do not depend on ε"
     assert tree.focus.traces()[2]["color"] != colors
     with tree.focus.redrawn():
         tree.slider("Depth").press("ArrowLeft")

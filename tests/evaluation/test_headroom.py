@@ -1,4 +1,4 @@
-"""Whether there is anything to lose to privacy: on curves made by hand, and on labels that are guessed."""
+"""Whether a forest can lose anything to privacy: on curves made by hand, and on labels that are guessed."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ MANY = 10**6  # held-out rows, so that luck is less than a point
 EPSILONS = [0.01, 0.1, 1.0, 10.0]
 
 
-def at(private, own: float, floor: float, n_test: float = MANY, best: float | None = None):
-    return headroom(np.atleast_2d(private), np.array([own]), floor, n_test, best=best)
+def at(private, nonprivate: float, floor: float, n_test: float = MANY, best: float | None = None):
+    return headroom(np.atleast_2d(private), np.array([nonprivate]), floor, n_test, best=best)
 
 
 @pytest.mark.parametrize(
-    "private, own, floor, nothing",
+    "private, nonprivate, floor, nothing",
     [
         ([0.70, 0.76, 0.76, 0.76], 0.76, 0.76, True),  # at the floor at every ε
         ([0.50, 0.60, 0.70, 0.75], 0.76, 0.76, True),  # below it, and at it without noise
@@ -27,8 +27,8 @@ def at(private, own: float, floor: float, n_test: float = MANY, best: float | No
         ([0.76, 0.80, 0.82, 0.78], 0.76, 0.76, False),  # the noise itself helps
     ],
 )
-def test_curves_by_hand(private, own, floor, nothing):
-    assert at(private, own, floor).has_none is nothing
+def test_curves_by_hand(private, nonprivate, floor, nothing):
+    assert at(private, nonprivate, floor).has_none is nothing
 
 
 def test_few_rows_or_much_spread_hide_what_is_gained():
@@ -59,17 +59,17 @@ SHARES = st.floats(0.0, 1.0)
 
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.lists(SHARES, min_size=4, max_size=4), SHARES, SHARES, st.integers(10, 10**6), st.none() | SHARES)
-def test_no_price_is_named_where_there_is_nothing_to_lose(private, own, floor, n_test, best):
-    """The class of faults: "privacy costs less than a point", said of a forest that is no better than guessing."""
-    found = at(private, own, floor, n_test, best)
-    cheap = cheap_from(EPSILONS, private, found)
+def test_no_price_is_named_where_there_is_no_headroom(private, nonprivate, floor, n_test, best):
+    """The class of faults: "privacy costs less than a point", about a forest that is no better than guessing."""
+    room = at(private, nonprivate, floor, n_test, best)
+    cheap = cheap_from(EPSILONS, private, room)
     if cheap is not None:
-        assert not found.has_none
+        assert not room.has_none
         i = EPSILONS.index(cheap)
-        assert all(mean >= own - POINT and mean > floor for mean in private[i:])
-    if found.has_none:
-        assert max(own, *private) <= floor + found.noise
-    assert found.noise >= POINT
+        assert all(mean >= nonprivate - POINT and mean > floor for mean in private[i:])
+    if room.has_none:
+        assert max(nonprivate, *private) <= floor + room.noise
+    assert room.noise >= POINT
 
 
 @pytest.mark.parametrize("counts", [(500, 500), (950, 50)])
@@ -78,24 +78,24 @@ def test_rows_behind_a_measure_give_its_spread_for_guesses(measure, counts):
     """Guesses at random have the spread that so many rows would give an accuracy of a half."""
     y, rng, n_draws = np.repeat([0, 1], counts), np.random.default_rng(0), 4_000
     scores = rng.random((n_draws, len(y)))
-    said = (scores > 0.5).astype(int) == y
+    is_right = (scores > 0.5).astype(int) == y
     ranks = scores.argsort(axis=1).argsort(axis=1)[:, counts[0] :].mean(axis=1)
-    found = {
-        "accuracy": said.mean(axis=1),
-        "balanced_accuracy": (said[:, : counts[0]].mean(axis=1) + said[:, counts[0] :].mean(axis=1)) / 2,
+    measured = {
+        "accuracy": is_right.mean(axis=1),
+        "balanced_accuracy": (is_right[:, : counts[0]].mean(axis=1) + is_right[:, counts[0] :].mean(axis=1)) / 2,
         "auc": (ranks - (counts[1] - 1) / 2) / counts[0],
     }[measure]
     # A standard deviation of 4,000 draws is off by 1.1 %, so by more than 6 % once in 10⁷ runs.
-    assert found.std() == pytest.approx(0.5 / np.sqrt(effective_n(measure, y)), rel=0.06)
+    assert measured.std() == pytest.approx(0.5 / np.sqrt(effective_n(measure, y)), rel=0.06)
 
 
-def test_roomy_ranges_are_named():
+def test_overwide_ranges_are_named():
     domain = public_domain(None, 3, None, None)
     rng = np.random.default_rng(0)
     codes = np.stack(
         [rng.integers(0, 60, 1_000), rng.integers(0, 3, 1_000), rng.integers(0, 65_536, 1_000), np.full(1_000, 7)],
         axis=1,
     ).astype(np.uint16)
-    found = overwide_features(domain, codes)
-    assert [name for name, _ in found] == ["f3", "f0"]
-    assert [share for _, share in found] == [0, pytest.approx(0.9 * 60 / 65_536, rel=0.1)]
+    overwide = overwide_features(domain, codes)
+    assert [name for name, _ in overwide] == ["f3", "f0"]
+    assert [share for _, share in overwide] == [0, pytest.approx(0.9 * 60 / 65_536, rel=0.1)]

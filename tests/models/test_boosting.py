@@ -203,12 +203,12 @@ def test_accuracy_on_adult():
     """Adult at ε = 1, δ = 1e-6 and 0, against the share of the larger class, .76; and without privacy."""
     data = load_dataset("adult")
     accuracy = {}
-    for name, settings in {
+    for name, options in {
         "gaussian": {},
         "pure": {"delta": 0},
         "exact": {"epsilon": None, "n_estimators": 300},
     }.items():
-        model = RandomTreeBoosterClassifier(domain=data.domain, random_state=1, **settings)
+        model = RandomTreeBoosterClassifier(domain=data.domain, random_state=1, **options)
         accuracy[name] = model.fit(data.X[:22_000], data.y[:22_000]).score(data.X[22_000:], data.y[22_000:])
     assert accuracy["exact"] > accuracy["gaussian"] > accuracy["pure"] > 0.81
     assert accuracy["exact"] > 0.845

@@ -213,7 +213,7 @@ def test_the_report_prints_on_one_page_and_loads_nothing(reasons, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "needed, stakes, first, smallest",
+    "needed, headroom, first, smallest",
     [
         (0.82, Headroom(0.751, 0.84, 0.83, 0.849, 0.01), "8.9 points more than guessing", True),
         (0.82, Headroom(0.751, 0.752, 0.75, 0.849, 0.01), "predicts no better than guessing", True),
@@ -221,11 +221,11 @@ def test_the_report_prints_on_one_page_and_loads_nothing(reasons, tmp_path):
         (0.82, Headroom(0.751, 0.751, 0.83, 0.849, 0.01), "Needed: an accuracy of", True),  # it is noise that helps
     ],
 )
-def test_the_cost_section_begins_with_the_headroom(needed, stakes, first, smallest):
-    text = Read(render(report(needed_accuracy=needed, stakes=stakes))).text
+def test_the_cost_section_begins_with_the_headroom(needed, headroom, first, smallest):
+    text = Read(render(report(needed_accuracy=needed, headroom=headroom))).text
     cost = text[text.index("What it costs") : text.index("accuracy on held-out rows")]
     assert first in cost and ("smallest ε" in cost) is smallest
-    assert ("no better than guessing" in cost) is stakes.has_none
+    assert ("no better than guessing" in cost) is headroom.has_none
     if not smallest:
         assert "95 % confidence" not in cost and "0.7" not in cost.split("Needed", 1)[1].split("No ε")[1]
 

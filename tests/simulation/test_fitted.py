@@ -65,7 +65,7 @@ def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
     ids=lambda f: type(f).__name__,
 )
 def test_on_a_released_scale_nothing_is_shared_that_is_of_another_one(forest):
-    """Fits of a sweep share what they compute on the rows; each budget has bins of its own."""
+    """Fits of a sweep share what they compute on the rows; each budget has its own bins."""
     data = load_dataset("adult")
     split = split_table(data.domain, data.X[:4_000], data.y[:4_000])
     curve = figures(forest, data.domain, split, [0.5, 3.0, 30.0])
@@ -210,7 +210,7 @@ def parts(forest, trace):
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
 @pytest.mark.parametrize("order", [1, -1, 0], ids=["upwards", "downwards", "shuffled"])
 def test_what_fits_share_changes_none_of_them(votes, forest, order):
-    """Bit for bit what each fit gives on rows of its own, in whatever order they come; and shared data is not kept."""
+    """Bit for bit what each fit gives on its own rows, in whatever order they come; and shared data is not kept."""
     domain, split = votes
     rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
     sweep = replace(rows, memo={})

@@ -27,7 +27,7 @@ from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import Line, Releases, sweep_job
 from ui.shared import release, tables
 from ui.shared.attribute_effects import chance_of_a_turn
-from ui.shared.forests import FORESTS, TREES, Settings, as_code, as_it_comes
+from ui.shared.forests import FORESTS, TREES, ForestSettings, as_code, as_it_comes
 from ui.shared.loss_sums import success_share
 from ui.shared.sidebar import Choice
 
@@ -43,8 +43,8 @@ def page(app) -> AppTest:
     return app
 
 
-def settings(delta: float, epsilon: float = 1.0, trees: int | str = 8) -> Settings:
-    return Settings(KIND, "certified", epsilon, AUTO, trees, "add-remove", (("delta", delta),))
+def settings(delta: float, epsilon: float = 1.0, trees: int | str = 8) -> ForestSettings:
+    return ForestSettings(KIND, "certified", epsilon, AUTO, trees, "add-remove", (("delta", delta),))
 
 
 def table():

@@ -25,7 +25,7 @@ from ui.explore import data_tab, rows_fit
 from ui.explore.questionnaire import EACH, STAND
 from ui.explore.questions import EVERYTHING
 from ui.shared import release, tables
-from ui.shared.forests import EPSILONS, FORESTS, Settings, as_code
+from ui.shared.forests import EPSILONS, FORESTS, ForestSettings, as_code
 from ui.shared.release import LOOKED
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
@@ -482,7 +482,7 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
     csv = read_csv(GAPS, name="gaps.csv")
     domain = asserted(suggest_domain(csv, "outcome"), "the code book of the study")
     table = replace(Table("digest", csv.name, csv.table, "outcome", domain, csv=csv), frame=csv.read_with(domain))
-    settings = Settings("noisy counts", "certified", EPSILONS[-1], 1, 1, "add-remove")
+    settings = ForestSettings("noisy counts", "certified", EPSILONS[-1], 1, 1, "add-remove")
     with pytest.warns(OutOfDomainWarning, match="72 rows have no label that is listed"):
         released = ReleasedForest.from_bytes(release.make(Choice(table, settings), 1, 1).file)
     read = tables._split.__wrapped__((), table)
@@ -525,7 +525,7 @@ def choice() -> Choice:
     csv = read_csv(CSV.encode(), name="people.csv")
     domain = asserted(suggest_domain(csv, "ill"), "the study protocol")
     table = Table("digest", "people.csv", csv.table, "ill", domain, csv=csv)
-    return Choice(table, Settings("majority labels", "certified", 0.5, 3, 5, "add-remove"))
+    return Choice(table, ForestSettings("majority labels", "certified", 0.5, 3, 5, "add-remove"))
 
 
 def test_a_release_is_exact_fresh_and_cautioned(choice):
@@ -632,7 +632,7 @@ def test_edited_values_and_classes():
 
 
 def test_code_runs():
-    settings = Settings(
+    settings = ForestSettings(
         "majority labels", "certified", 1.0, 3, 5, "add-remove", (("leaf_mechanism", "permute-and-flip"),)
     )
     names: dict = {}

@@ -42,11 +42,11 @@ def budget_page(neighbors: str) -> None:
     from tests.ui.test_gaussian_ledger import booster
     from ui.explore import budget_tab
     from ui.shared import tables
-    from ui.shared.forests import Settings
+    from ui.shared.forests import ForestSettings
     from ui.shared.sidebar import Choice
 
     data = tables.bundled("zoo")
-    settings = Settings("noisy counts", "certified", 1.0, 3, 5, neighbors)
+    settings = ForestSettings("noisy counts", "certified", 1.0, 3, 5, neighbors)
     choice = Choice(tables.bundled_table(data, data.label), settings)
     budget_tab.show(choice, *booster(neighbors=neighbors))
 
@@ -124,12 +124,12 @@ def release_page() -> None:
     """The button and what it opens, with releases from before; streamlit runs its source."""
     from tests.ui.test_gaussian_ledger import booster
     from ui.shared import release, tables
-    from ui.shared.forests import Settings
+    from ui.shared.forests import ForestSettings
     from ui.shared.sidebar import Choice
 
     data = tables.bundled("zoo")
     certificate, ledger = booster()
-    settings = Settings("noisy counts", "certified", 1.0, 3, 5, "add-remove")
+    settings = ForestSettings("noisy counts", "certified", 1.0, 3, 5, "add-remove")
     release.button(Choice(tables.bundled_table(data, data.label), settings), certificate, ledger)
 
 

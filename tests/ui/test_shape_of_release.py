@@ -26,7 +26,7 @@ from ui.jobs import first_release
 from ui.jobs.lines import settings_of
 from ui.jobs.sweep_job import Line, SweepJob, sweep_job
 from ui.shared import tables
-from ui.shared.forests import Settings
+from ui.shared.forests import ForestSettings
 from ui.shared.tables import Table
 
 KIND, EPSILON, N_TREES, DEPTH = "boosted", 10.0, 10, 3
@@ -60,11 +60,11 @@ def breast_wisconsin() -> Table:
     return tables.bundled_table(data, data.label)
 
 
-def at_ten(table: Table, neighbors: str = "replace-one") -> Settings:
+def at_ten(table: Table, neighbors: str = "replace-one") -> ForestSettings:
     return replace(settings_of(table, KIND, "certified", neighbors), epsilon=EPSILON)
 
 
-def worked(table: Table, settings: Settings) -> SweepJob:
+def worked(table: Table, settings: ForestSettings) -> SweepJob:
     job = sweep_job(table, Line(settings, (EPSILON,)))
     for _ in job.work():
         pass

@@ -23,7 +23,7 @@ from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
-from ui.shared.forests import FORESTS, Settings
+from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.headroom_words import learns_nothing, what_helps, what_privacy_costs
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import badge, chart, titled
@@ -222,7 +222,7 @@ def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
     return PrivacyLoss.pure(positive_fraction(epsilon)) if kind == PURE else mu_for(positive_fraction(epsilon), delta)
 
 
-def table(result: SweepResult, level: Baselines, settings: Settings) -> pd.DataFrame:
+def table(result: SweepResult, level: Baselines, settings: ForestSettings) -> pd.DataFrame:
     """One row for each ε. Curator only."""
     accuracy, balanced = result.private("accuracy"), result.private("balanced_accuracy")
     return pd.DataFrame(

@@ -228,7 +228,7 @@ def _clicked(key: str, structure: tuple) -> None:
 
 
 def _look_at(structure: tuple, node: int) -> None:
-    """Start the drawing at a node, for as long as the tree has these questions."""
+    """Start the drawing at a node, for as long as the tree asks about the same attributes."""
     state.FOCUS.value = (structure, node)
 
 
@@ -241,10 +241,12 @@ def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
 
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
-    """What a node number belongs to: a tree with these questions."""
-    own = nodes.trees
-    questions = b"".join(np.ascontiguousarray(part).tobytes() for part in (own.kind, own.feature, own.threshold))
-    return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(questions)
+    """What a node number belongs to: a tree that asks about these attributes, wherever it cuts numbers.
+
+    Cuts that follow the noisy scale move with ε; whoever reads at a node stays there.
+    """
+    attributes = b"".join(np.ascontiguousarray(part).tobytes() for part in (nodes.trees.kind, nodes.trees.feature))
+    return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(attributes)
 
 
 def _root(structure: tuple, nodes: NodeTable) -> int:

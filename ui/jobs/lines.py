@@ -12,7 +12,7 @@ from ui.jobs.sweep_job import Line
 from ui.shared import boost_controls
 from ui.shared.controls import LINKED
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
-from ui.shared.forests import FORESTS, Settings, as_it_comes
+from ui.shared.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared.tables import Table
 
 
@@ -29,7 +29,7 @@ def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, d
     return [Line(settings) for settings in found]
 
 
-def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: float = 0.0) -> Settings:
+def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: float = 0.0) -> ForestSettings:
     """A forest as the app starts from it, on this table."""
     settings = as_it_comes(kind, mode, 1.0, neighbors, delta=delta)
     if mode == "certified" and neighbors == "add-remove" and kind == "boosted":

@@ -29,7 +29,7 @@ from ui.jobs.job import Job
 from ui.jobs.priority import Scheduler, held
 from ui.jobs.workers import N_CORES
 from ui.shared import cache, tables
-from ui.shared.forests import EPSILONS, Settings
+from ui.shared.forests import EPSILONS, ForestSettings
 from ui.shared.tables import Table, fingerprint
 
 N_JOBS: Final = min(N_CORES, 4)
@@ -48,7 +48,7 @@ class Line:
         By default the name of the settings.
     """
 
-    settings: Settings
+    settings: ForestSettings
     epsilons: tuple[float, ...] = EPSILONS
     depths: tuple[int, ...] = ()
     trees: tuple[int, ...] = ()
@@ -303,6 +303,6 @@ def splits_of(table: Table, folds: int) -> list[Split]:
 
 
 @cache.for_session(max_entries=64)
-def promise(fingerprint: str, settings: Settings, n_rows: int, _domain: Domain) -> tuple[Certificate, Ledger]:
+def promise(fingerprint: str, settings: ForestSettings, n_rows: int, _domain: Domain) -> tuple[Certificate, Ledger]:
     """Certificate and ledger that a release would carry, from public knowledge."""
     return settings.estimator(_domain).preview(_domain, n_rows)

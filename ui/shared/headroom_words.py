@@ -42,15 +42,15 @@ def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certifi
     if at.is_undecided:
         return (
             f"**Whether this forest learns anything here is unknown.** Without noise it is right in "
-            f"{percent(at.own)}, {guess} in {percent(at.floor)}, and up to {points(at.noise)} of that may be luck: "
-            f"only {rows:,} rows are held out. What privacy costs is unknown, too; more rows would show it."
+            f"{percent(at.nonprivate)}, {guess} in {percent(at.floor)}, and up to {points(at.noise)} of that may be "
+            f"luck: only {rows:,} rows are held out. What privacy costs is unknown, too; more rows would show it."
         )
     end = "A release would pay ε for predictions that guessing has for free."
     better = "makes it more often right" if measure == "accuracy" else f"raises its {measure}"
     return (
         f"**This forest learns nothing here that {better}.** At no ε is it better than {guess} "
         f"({percent(at.floor)}), and without noise it is not either "
-        f"({percent(at.own)}; up to {points(at.noise)} may be luck on {rows:,} held-out rows). "
+        f"({percent(at.nonprivate)}; up to {points(at.noise)} may be luck on {rows:,} held-out rows). "
         f"{end if certified else ''}"
     )
 
@@ -109,27 +109,28 @@ def what_privacy_costs(
         What costs: privacy, or the noise of something that has none.
     """
     last = f"ε = {epsilons[-1]:g}"
-    if means.max() > at.own + POINT and np.isclose(means[-1], means.max(), atol=POINT):
+    if means.max() > at.nonprivate + POINT and np.isclose(means[-1], means.max(), atol=POINT):
         text = (
-            f"From ε = {epsilons[np.flatnonzero(means > at.own)[0]]:g} on this forest does better with noise "
+            f"From ε = {epsilons[np.flatnonzero(means > at.nonprivate)[0]]:g} on this forest does better with noise "
             "than without. Without noise its trees are the deepest that the rule knows; fewer or shallower ones may do "
             "better."
         )
-    elif at.own <= at.floor + at.noise:
+    elif at.nonprivate <= at.floor + at.noise:
         text = f"With noise or without it is hardly better than guessing, so what {what} costs is unknown."
     elif (cheap := cheap_from(epsilons, means, at)) is not None:
         text = f"From ε = {cheap:g} on, {what} " + (
-            f"costs this forest less than one point compared with the same forest without noise ({percent(at.own)})."
+            f"costs this forest less than one point compared with the same forest without noise "
+            f"({percent(at.nonprivate)})."
             if at.bearable >= POINT
             else "takes less than a quarter of what the same forest learns without noise "
-            f"({points(at.own - at.floor)} above guessing)."
+            f"({points(at.nonprivate - at.floor)} above guessing)."
         )
     elif at.floor + POINT < means[-1] <= at.floor + at.noise:
         text = f"Even at {last} it is not clearly better than guessing: {points(at.noise)} may be luck on so few rows."
     elif means[-1] <= at.floor + at.noise:
         text = f"Even at {last} {what} takes away all that the same forest learns without noise: guessing does as well."
     else:
-        text = f"Even at {last} it stays {points(at.own - means[-1])} below the same forest without noise."
-    if at.best is not None and best_name is not None and at.best > at.own:
+        text = f"Even at {last} it stays {points(at.nonprivate - means[-1])} below the same forest without noise."
+    if at.best is not None and best_name is not None and at.best > at.nonprivate:
         text += f" The best model without privacy ({best_name}) reaches {percent(at.best)}."
     return text

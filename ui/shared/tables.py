@@ -18,7 +18,7 @@ from dpforest.tables.features import text
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from ui import state
 from ui.shared import cache
-from ui.shared.forests import Settings
+from ui.shared.forests import ForestSettings
 
 UPLOAD = "upload a CSV"
 DEFAULT = "breast_wisconsin"
@@ -202,12 +202,12 @@ def n_labeled(table: Table) -> int:
     return int((table.domain.listed_labels(table.frame[table.label]) >= 0).sum())
 
 
-def planned_rows(table: Table, settings: Settings) -> int:
+def planned_rows(table: Table, settings: ForestSettings) -> int:
     """Number of rows from which a release plans depth and number of trees."""
     return rows_of_plan(settings.estimator(), n_labeled(table), len(table.frame))
 
 
-def read_by(table: Table, settings: Settings) -> Table:
+def read_by(table: Table, settings: ForestSettings) -> Table:
     """The table as forests with these settings read it (`ForestClassifier.reading_domain`)."""
     domain = settings.estimator().reading_domain(table.domain)
     return table if domain is table.domain else replace(table, domain=domain)

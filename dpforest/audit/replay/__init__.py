@@ -1,1 +1,1 @@
-"""Attacks from inside: record a fit, replay it on a neighboring table with the same draws."""
+"""Attacks by replay: record a fit, and replay it on a neighboring table with the same draws."""

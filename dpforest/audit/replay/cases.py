@@ -43,7 +43,7 @@ class Case:
 def _pair(
     rng: np.random.Generator, rows: Table, one: Table, other: Table, neighbors: str, *, last: bool = True
 ) -> tuple[Table, Table]:
-    """The rows with and without one more row, or with another row in its place, in random order."""
+    """Return in random order: the rows with `one`, and the rows alone or, under replace-one, with `other`."""
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))
     pair = together(rows, one, place, n), rows
@@ -53,7 +53,10 @@ def _pair(
 
 
 def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, int]:
-    """Classes of the rows, of the row that differs, and of its replacement. These two may be alone in their class."""
+    """Return the classes of the rows, of the row that differs, and of its replacement.
+
+    Each of these two rows may be the only one of its class.
+    """
     order = rng.permutation(n_classes)
     kept = max(1, int(rng.choice([1, n_classes - 1, n_classes])))
     return order[:kept], int(order[-1]), int(order[0])
@@ -73,22 +76,22 @@ def random_case(
     listed: bool = False,
     **fixed: Any,
 ) -> Case:
-    """A case with random values for settings that a theme does not fix.
+    """Return a case with random values for settings that a theme does not fix.
 
     Parameters
     ----------
     n : int
         Number of rows of the larger table.
     rare : str, optional
-        A key of `RARE`, or empty for drawn answers; by default at random.
+        A key of `RARE`, or empty for drawn answers; by default random.
     n_bad : int, optional
-        Number of cells in each column that are no numbers; by default all cells are readable.
+        Number of cells in each column that are not numbers; by default all cells are readable.
     neighbors : str
-        Empty: at random.
+        How the two tables differ; by default random.
     alike : bool
-        All rows are the same.
+        True: all rows are the same.
     listed : bool
-        The row that differs has a listed class.
+        True: the row that differs has a class of the domain.
     **fixed
         Parameters of the forest.
     """

@@ -28,7 +28,7 @@ def as_list(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestCl
 
 
 def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """As a CSV file, whose format is detected, and whose cells are read by the domain of the forest alone."""
+    """Fit a CSV file whose format is detected. The forest's domain alone decides how its cells are read."""
     assert model.domain is not None
     text = X.assign(**{model.domain.label: y}).to_csv(index=False)
     table = read_csv(text.encode()).read_with(model.domain)
@@ -36,7 +36,7 @@ def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestCla
 
 
 def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """As a CSV file that is read in the one fixed format, so that it may have no rows."""
+    """Fit a CSV file of fixed format, which may have no rows."""
     domain = model.domain
     assert domain is not None
     table = read_table(X.assign(**{domain.label: y}).to_csv(index=False).encode(), domain)
@@ -44,20 +44,20 @@ def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> For
 
 
 def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """In three parts, one after another."""
+    """Fit three parts, one after another."""
     assert isinstance(model, RandomStructureClassifier)
     return model.fit_chunks(list(_parts(X, y)))
 
 
 def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """As counts of three parts: first for the scale of the attributes, then for the leaves."""
+    """Fit the counts of three parts: first for the scale of the attributes, then for the leaves."""
     assert isinstance(model, RandomStructureClassifier)
     model.fit_scale(sum(model.partial_scale(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
     return model.fit_counts(sum(model.partial_counts(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
 
 
 def in_two_parts(cut: int) -> InputFormat:
-    """The first `cut` rows as one part, the others as a second part."""
+    """Return the format that fits the first `cut` rows as one part and the others as a second part."""
 
     def as_parts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
         return model.fit_chunks([(X[:cut], y[:cut]), (X[cut:], y[cut:])])
@@ -66,7 +66,7 @@ def in_two_parts(cut: int) -> InputFormat:
 
 
 def counts_of_two_parts(cut: int) -> InputFormat:
-    """Counts of the first `cut` rows, and counts of the others."""
+    """Return the format that fits the counts of the first `cut` rows and those of the others."""
 
     def as_part_counts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
         both = (X[:cut], y[:cut]), (X[cut:], y[cut:])
@@ -77,7 +77,7 @@ def counts_of_two_parts(cut: int) -> InputFormat:
 
 
 def _parts(X: pd.DataFrame, y: np.ndarray) -> Iterator[Table]:
-    """Three parts, cut where a row more or less at the end moves no border."""
+    """Yield three parts. One row more or less at the end of the table does not move the borders between parts."""
     most = 2 ** ((len(y) - 2).bit_length() - 1)
     cuts = (0, most // 2, most, len(y))
     return ((X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:]))
@@ -88,5 +88,5 @@ IN_PARTS: Final[tuple[InputFormat, ...]] = (as_parts, as_part_counts)
 
 
 def formats_of(kind: type[ForestClassifier]) -> tuple[InputFormat, ...]:
-    """The input formats that a forest accepts."""
+    """Return the input formats that a forest accepts."""
     return (*_WHOLE, *IN_PARTS) if hasattr(kind, "fit_chunks") else _WHOLE

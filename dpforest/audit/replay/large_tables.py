@@ -1,6 +1,6 @@
-"""Replays certified forests in all input formats, and on more rows than one block of the encoder holds.
+"""Replay certified forests in all input formats, and on more rows than one block of the encoder holds.
 
-Large tables are balanced: one row more tips every majority and every median, and lies on the border between two blocks.
+Large tables are balanced: one more row tips every majority and every median, and lies on the border between two blocks.
 """
 
 from collections.abc import Iterator
@@ -56,24 +56,24 @@ def replay_formats(kind: type[ForestClassifier], neighbors: str, *, n: int = 12)
 def replay_large(
     kind: type[ForestClassifier], neighbors: str, *, formats: tuple[InputFormat, ...] | None = None, rare: str = ""
 ) -> Iterator[tuple[str, Replay]]:
-    """Replay one certified forest on tables that fill one block of rows, and on tables with one row more.
+    """Replay one certified forest on tables that fill one block of rows, and on tables with one more row.
 
     Parameters
     ----------
     formats : tuple of functions, optional
-        By default all that the forest accepts.
+        Input formats; by default all that the forest accepts.
     rare : str
-        A key of `rare.RARE`: answers that are given in place of the drawn ones.
+        Key of `rare.RARE` for the answers that replace the drawn ones; empty for drawn answers.
     """
     for n in _LARGE:
         for input_format in formats_of(kind) if formats is None else formats:
-            # Under replace-one both tables are as large; under add-remove the last row is in one of them only.
+            # Under replace-one both tables have the same size. Under add-remove only one of them has the last row.
             table = balanced_rows(n + rows_changed(neighbors) - 1)
             yield f"{input_format.__name__}, {n:,} rows", _replayed(kind, neighbors, table, input_format, rare)
 
 
 def balanced_rows(n: int) -> Table:
-    """Half of the rows, but for the last one, low and of the first class, the other half high and of the second."""
+    """Return rows that alternate between low values with the first class and high values with the second."""
     high = np.arange(n) % 2
     gaps = np.arange(n) % 32 == 30
     X = pd.DataFrame(
@@ -90,7 +90,10 @@ def balanced_rows(n: int) -> Table:
 def _replayed(
     kind: type[ForestClassifier], neighbors: str, table: Table, input_format: InputFormat, rare: str = ""
 ) -> Replay:
-    """Replay without the last row, or with the row before it in its place, as rows without ids are known by place."""
+    """Replay a fit without the last row or, under replace-one, with the row before it in its place.
+
+    Rows without ids are identified by their places.
+    """
     X, y = table
     n = len(y) - 1
     before, after = (X, y), (X[:n], y[:n])

@@ -1,6 +1,6 @@
-"""Replays certified forests on random cases: up to 50 classes, 1 to a million rows, all settings and input formats.
+"""Replay certified forests on random cases: up to 50 classes, 1 to a million rows, all settings and input formats.
 
-A seed and a theme give a case, whose two tables differ in one row. `replay` compares the two fits.
+A seed and a theme determine a case, whose two tables differ in one row. `replay` compares the two fits.
 """
 
 import warnings
@@ -21,7 +21,7 @@ from dpforest.audit.replay.variants import shares_out
 from dpforest.models.base import ForestClassifier
 
 SAMPLE: Final = 4  # cases of each theme and forest in the ordinary run
-_ATTEMPTS: Final = 20  # with other random settings, where a fit refuses them
+_ATTEMPTS: Final = 20  # random settings to try, until a fit accepts them
 
 
 def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]) -> Iterator[tuple[str, Replay]]:
@@ -39,9 +39,9 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
     Yields
     ------
     where : str
-        The case, in words.
+        Description of the case.
     replay : Replay
-        What the two fits of the case differ in.
+        Comparison of the two fits of the case.
     """
     for seed in seeds:
         for attempt in range(_ATTEMPTS):
@@ -56,7 +56,7 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
 
 
 def replay_case(case: Case) -> Replay | None:
-    """Replay one case. None if its settings contradict each other for any rows."""
+    """Replay one case. Return None if its settings contradict each other, so that both tables are refused alike."""
     model: Any = case.model
 
     def fit(table: Table) -> Any:
@@ -93,7 +93,7 @@ def random_replays(
     seeds: Iterable[int] = range(SAMPLE),
     themes: Collection[str] = tuple(THEMES),
 ) -> dict[str, Iterator[tuple[str, Replay]]]:
-    """Cases by theme and forest. By default all themes and forests."""
+    """Return iterators over replayed cases, by forest and theme. The default is all forests and themes."""
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
     seeds = list(seeds)
     return {f"{kind.__name__}, {theme}": replay_random(theme, kind, seeds) for theme in themes for kind in kinds}

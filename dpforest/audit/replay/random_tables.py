@@ -12,7 +12,7 @@ from dpforest.trees.released_scale import CELLS
 
 _BOUNDS: Final = ((0.0, 1.0), (-5.0, 5.0), (0.0, 1e6), (1e-3, 1e3), (-1e9, 3.0), (10.0, 11.0))
 _WIDTHS: Final = (1, 2, 3, 5, 12, 70, 1_000)
-# Some of these cells are numbers to some readers only.
+# Some readers read some of these cells as numbers, and others do not.
 ODD: Final[tuple[Any, ...]] = (
     "1,5",
     "TRUE",
@@ -54,12 +54,12 @@ ODD: Final[tuple[Any, ...]] = (
     pd.NA,
     pd.Timestamp("2026-01-31"),
 )
-BAD: Final[tuple[Any, ...]] = ("1,5", "x", "1/2", "1 000", "3%", "2026-01-31")  # numbers to nobody
-DOUBTFUL: Final[tuple[Any, ...]] = ("TRUE", "1e0", " 0.5 ", "false", "01", "+.5", "inf")  # numbers to some
+BAD: Final[tuple[Any, ...]] = ("1,5", "x", "1/2", "1 000", "3%", "2026-01-31")  # not numbers to any reader
+DOUBTFUL: Final[tuple[Any, ...]] = ("TRUE", "1e0", " 0.5 ", "false", "01", "+.5", "inf")  # numbers to some readers
 
 
 def random_feature(rng: np.random.Generator, name: str) -> Feature:
-    """An attribute of any kind, with any bounds, number of categories and rule for missing cells."""
+    """Draw an attribute of any kind, with random bounds, number of categories and rule for missing cells."""
     note: dict[str, Any] = {"source": "documented", "source_note": "random_tables.py"}
     missing = str(rng.choice(["category", "value", "refuse"]))
     if rng.random() < 0.6:
@@ -76,7 +76,10 @@ def random_feature(rng: np.random.Generator, name: str) -> Feature:
 def random_domain(
     rng: np.random.Generator, n_classes: int, most_features: int = 12, classes: tuple[Any, ...] = ()
 ) -> Domain:
-    """1 to `most_features` attributes, more often few than many. Classes are numbers or texts, unless given."""
+    """Draw a domain of 1 to `most_features` attributes, more often few than many.
+
+    Classes are numbers or texts, unless given.
+    """
     m = 1 + int((most_features - 1) * rng.random() ** 2 + 0.5)
     features = tuple(random_feature(rng, f"x{j}") for j in range(m))
     if not classes:
@@ -85,7 +88,7 @@ def random_domain(
 
 
 def edges(feature: Feature) -> np.ndarray:
-    """Numbers on the borders of the counted cells, just below these borders, and beyond both bounds."""
+    """Return numbers on the borders of the counted cells, just below these borders, and beyond both bounds."""
     assert feature.low is not None and feature.high is not None
     first, span = feature.first_code, 65_536 - feature.first_code
     codes = first + -(-np.arange(1, CELLS) * span // CELLS)
@@ -96,9 +99,9 @@ def edges(feature: Feature) -> np.ndarray:
 
 
 def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.ndarray) -> Table:
-    """Rows of these classes (indices) with few values, so that rows share leaves. Many values lie on the edges.
+    """Draw rows of these classes (indices) with few different values, so that rows share leaves.
 
-    Columns are drawn as a whole, so that a million rows take no longer than they must.
+    Many values lie on the edges of cells. Whole columns are drawn at once, so that a million rows are fast.
     """
     columns: dict[str, Any] = {}
     for feature in domain.features:
@@ -114,12 +117,12 @@ def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.n
 
 
 def labels_of(domain: Domain, index: np.ndarray) -> np.ndarray:
-    """Classes by their indices, as an array of the type of these labels."""
+    """Return the classes of these indices, as an array of the type of the labels."""
     return domain.class_array[index]
 
 
 def edge_row(rng: np.random.Generator, domain: Domain, label: int) -> Table:
-    """A row whose numbers all lie on borders or at bounds, and whose categories are the first or the last."""
+    """Draw a row whose numbers all lie on borders or at bounds, and whose categories are the first or the last."""
     cells: dict[str, list[Any]] = {}
     for feature in domain.features:
         pool = list(edges(feature)) if feature.kind == "numeric" else [feature.categories[0], feature.categories[-1]]
@@ -128,7 +131,7 @@ def edge_row(rng: np.random.Generator, domain: Domain, label: int) -> Table:
 
 
 def with_odd_cells(rng: np.random.Generator, table: Table, n_bad: int, pool: tuple[Any, ...] = ODD) -> Table:
-    """The same rows as objects. Each column gets this many cells that are not numbers, and some doubtful ones."""
+    """Return the rows as objects, with `n_bad` cells in each column that are not numbers, and some cells of `pool`."""
     X, y = table
     out = X.astype(object)
     for j in range(X.shape[1]):
@@ -141,7 +144,7 @@ def with_odd_cells(rng: np.random.Generator, table: Table, n_bad: int, pool: tup
 
 
 def together(rows: Table, row: Table, place: int, number: int) -> Table:
-    """Rows with one more row at a place. Its index number is unique, and it keeps that number at any place."""
+    """Return the rows with one more row at a place. `number` is its unique id in the index, at any place."""
     (X, y), (more, label) = rows, row
     more = more.set_axis([number], axis=0)
     cells = pd.concat([X.iloc[:place], more, X.iloc[place:]]) if len(X) else more

@@ -1,7 +1,7 @@
-"""Answers that are hardly ever drawn, for fits that are made to get them: no noise, noise far out, all alike, unlikely.
+"""Rare answers that a fit gets instead of drawn ones: no noise, extreme noise, equal answers, unlikely answers.
 
-A mistake may wait for one of them: a released zero, a leaf whose counts are all negative, a split that nobody would
-draw. Each is given to a fit and to its replay on a neighbor; see `replay`.
+A mistake may show only with such an answer: a released zero, a leaf whose counts are all negative, a very unlikely
+split. A fit and its replay on a neighbor get the same answers; see `replay`.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import numpy as np
 
 from dpforest.audit.replay.tape import Forced, Question
 
-_FAR: Final = 1_000  # scales of the noise
+_FAR: Final = 1_000  # size of extreme noise, in scales
 
 
 def _answers(
@@ -19,7 +19,11 @@ def _answers(
     noise: Callable[[Question], np.ndarray],
     pick: Callable[[np.ndarray], np.ndarray],
 ) -> Forced:
-    """From trees of rows (their ids, how many trees), tables with noise, and one of a law's columns for each row."""
+    """Return a function that answers any question.
+
+    `rows` maps ids of rows and the number of trees to the tree of each row, `noise` maps a question to its noisy table,
+    and `pick` maps log-probabilities (n_draws, n_answers) to the answer of each draw.
+    """
 
     def forced(question: Question, drawn: Any) -> Any:
         if question.what == "assignment":
@@ -37,7 +41,7 @@ def _far(question: Question, sign: Any) -> np.ndarray:
 
 
 def _least(pmf: np.ndarray) -> np.ndarray:
-    """The least likely answer that is possible."""
+    """Return the least likely of the possible answers."""
     return np.where(np.isfinite(pmf), pmf, np.inf).argmin(axis=1)
 
 

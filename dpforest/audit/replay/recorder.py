@@ -1,11 +1,10 @@
-"""Record a fit: every question it asks of private rows, every step from line to line, and what it releases.
+"""Record a fit: every question to private rows, every step from line to line, and what the fit releases.
 
-Only the samplers are replaced, one level below `release` and `selection`, so that the rates and inputs recorded here
-are those that are really used. On a second run the recorded answers are given again: the draws of a row belong to its
-id.
+The recorder replaces only the samplers, one level below `release` and `selection`, so that it records the rates and
+inputs that the samplers use. On a second run it gives the recorded answers again. The draws of a row belong to its id.
 
-The recorder replaces functions of `dpforest/privacy/` from outside, for the threads of the fit, one fit at a time; so
-nothing in `dpforest/privacy/` itself could ever replace noise. No module outside of `dpforest/audit/` imports this one,
+The recorder replaces functions of `dpforest/privacy/` from outside, for the threads of the fit, one fit at a time. So
+`dpforest/privacy/` itself contains no way to replace noise. No module outside of `dpforest/audit/` imports this one,
 and a test enforces that.
 """
 
@@ -33,7 +32,7 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 
 
 class _Stop(Exception):
-    """The neighbor cannot be given the same answers any more."""
+    """Raised if the fit on the neighbor cannot get the recorded answers any more."""
 
 
 def record(
@@ -45,10 +44,10 @@ def record(
     ----------
     fit : function
         Takes the table and returns the fitted estimator, or any other result.
-    table : (DataFrame, array), or whatever else the fit takes
+    table : (DataFrame, array), or any other argument of the fit
         Its index gives the ids of rows.
     recorded : Tape, optional
-        Of another run, whose answers are given again. Without it, answers are drawn.
+        Tape of an earlier run whose answers the fit gets; by default answers are drawn.
     forced : function, optional
         From a question and the drawn answer to the answer that the fit gets instead.
     """
@@ -73,7 +72,7 @@ def record(
 
 
 class _StandIns:
-    """Replacements of the samplers: they write down every question, and on a replay give the recorded answer."""
+    """Replacements of the samplers, which record every question and on a replay give the recorded answer."""
 
     def __init__(self, tape: Tape, recorded: Tape | None, forced: Forced | None) -> None:
         self._tape, self._recorded, self._forced = tape, recorded, forced
@@ -86,7 +85,7 @@ class _StandIns:
         self._older_threads = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
 
     def patches(self, fit: Callable) -> Iterator[Any]:
-        """Everything that is replaced while a fit runs, in each module that imported it."""
+        """Yield the patches of all functions to replace while a fit runs, in each module that imported them."""
         replacements: dict[Any, Any] = {
             release.assign_rows: self._assign_rows(release.assign_rows),
             release.noisy_table: self._declares(release.noisy_table, lambda a, k: a[1]),
@@ -114,7 +113,7 @@ class _StandIns:
             yield patch.object(kind, name, self._in_threads_of_fit(real, stand_in(real)))
 
     def _in_threads_of_fit(self, real: Callable, stand_in: Callable) -> Callable:
-        """A function that calls the stand-in from threads of the fit, and the real one from older threads."""
+        """Return a function that calls the stand-in from threads of the fit, and the real one from older threads."""
 
         def either(*arguments, **more):
             is_older = threading.get_ident() in self._older_threads
@@ -155,7 +154,7 @@ class _StandIns:
             ids = range(rows) if isinstance(rows, int | np.integer) else np.asarray(rows).tolist()
             drawn = dict(zip(ids, real(rows, n_trees, source, key=key).tolist(), strict=True))
             known = self._answer(Question("assignment", caller(), (n_trees, key), np.empty((0, 1))), lambda: drawn)
-            return np.array([known.get(i, drawn[i]) for i in ids], np.int32)  # a draw belongs to its row
+            return np.array([known.get(i, drawn[i]) for i in ids], np.int32)  # each row keeps its draw
 
         return assign_rows
 
@@ -165,7 +164,7 @@ class _StandIns:
                 self._check_source(next(a for a in (*arguments, *more.values()) if hasattr(a, "reasons")))
             self._charged = None
             self._declared = (float(sensitivity((private, *arguments), more)), np.array(private))
-            if "epsilon" in more:  # the price of labels and counts is for all rows and trees together
+            if "epsilon" in more:  # labels and counts have one price for all changed rows and all trees
                 self._paid = float(more["epsilon"]) / rows_changed(more["neighbors"])
             try:
                 return real(private, *arguments, **more)

@@ -1,12 +1,12 @@
-"""Record and replay: fit on a table, then on its neighbor with the very same draws, and compare all that happened.
+"""Record and replay: fit a table, then its neighbor with the same draws, and compare the two fits.
 
-Where the draws are the same, everything that is public must be the same: which questions are asked of the rows, what
-is allowed as an answer, which lines run, and all that the fit leaves behind. What may differ is the private input of a
-question, by no more than the declared sensitivity, and of so many trees as a row may be in. From the inputs follows how
-much more likely any answer is on one table than on the other: the privacy loss along this path.
+With the same draws, everything public must be the same: the questions to the rows, the allowed answers, the lines that
+run, and all that the fit leaves behind. Only the private inputs of questions may differ, by at most the declared
+sensitivity, and in at most as many trees as a row may be in. The inputs determine how much more likely any answer is on
+one table than on the other: the privacy loss along this path.
 
-This runs on the shipped code. Compiled kernels are not looked into: what they compute of the rows reaches a question or
-the release, and is compared there.
+The replay runs the shipped code. It does not trace compiled kernels: their results reach a question or the release,
+where they are compared.
 """
 
 from collections import Counter
@@ -29,15 +29,15 @@ ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True)
 class Replay:
-    """What came out of comparing two fits.
+    """Comparison of two fits.
 
     Parameters
     ----------
     findings : tuple of Finding
-        Mistakes, empty for a sound fit.
+        Mistakes; empty for a correct fit.
     loss : float
-        Sum over all questions of the largest log-ratio of an answer, in the worse of both directions: what the pair
-        of tables shows of the privacy loss along this path.
+        Privacy loss of the pair of tables along this path: sum over all questions of the largest log-ratio of an
+        answer, in the worse direction; μ of Gaussian noise.
     n_questions : int
         Number of accesses to private rows in the first fit.
     """
@@ -58,30 +58,30 @@ def replay(
     threads: bool = False,
     forced: Forced | None = None,
 ) -> Replay:
-    """Record a fit on one table, replay it on a neighbor.
+    """Record a fit on one table, and replay it on a neighbor.
 
     Parameters
     ----------
     fit : function
-        Takes a table and returns what is left behind: a fitted estimator, a Forest, or a dict of arrays and plain
-        values. It asks its questions through `dpforest.privacy`.
-    before, after : (DataFrame, array), or whatever else the fit takes
-        Rows are the same where the index says so, or else their place.
+        Takes a table and returns what the fit leaves behind: a fitted estimator, a Forest, or a dict of arrays and
+        plain values. It asks its questions through `dpforest.privacy`.
+    before, after : (DataFrame, array), or any other argument of the fit
+        Neighboring tables. Rows are identified by the index, or by their places if there is no index.
     epsilon : float
-        What the pair may cost; μ where noise is Gaussian.
+        Largest allowed loss: ε, or μ for Gaussian noise.
     neighbors : {"add-remove", "replace-one"}
-        How the two tables differ: under replace-one, two rows are changed.
+        How the two tables differ: under replace-one, two rows change.
     one_tree : bool
-        Each row should be in one tree only.
+        True: check that each row is in one tree only.
     threads : bool
-        The fit takes several threads: lines of code come in any order, and only which ones run is compared.
+        True: the fit uses several threads, so lines run in any order, and only the set of steps is compared.
     forced : function, optional
-        From a question and its answer to the answer that is given instead, on both tables: what is rare happens.
+        From a question and its drawn answer to the answer on both tables, for rare answers.
 
     Returns
     -------
     Replay
-        With the findings in the order of the checks.
+        Its findings are in the order of the checks.
     """
     first = record(fit, before, forced=forced)
     second = record(fit, after, first)
@@ -100,7 +100,7 @@ def replay(
     if not any(f.kind in ("question", "public") for f in findings):
         findings += _released(first, second)
         findings += _not_in_the_ledger(first)
-    is_gaussian = any(a.is_gaussian for a, _ in asked)  # then all are, as a ledger has one kind
+    is_gaussian = any(a.is_gaussian for a, _ in asked)  # then all are: a ledger has one kind of loss
     loss = max(_total((_loss(*pair) for pair in way), is_gaussian) for way in (asked, [(b, a) for a, b in asked]))
     if loss > epsilon * (1 + ROUNDING):
         worst = max(asked, key=lambda pair: _loss(*pair) + _loss(*pair[::-1]))[0]
@@ -123,7 +123,7 @@ def _branches(before: Tape, after: Tape, threads: bool) -> list[Finding]:
 
 
 def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
-    """Inputs of one question, against the sensitivity that was declared for one row."""
+    """Check how far the inputs of one question differ, against the sensitivity declared for one row."""
     if a.what == "assignment":
         return []
     if a.declared is None or b.declared is None:
@@ -146,13 +146,13 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
 
 
 def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: int) -> list[Finding]:
-    """Which trees read a row that only one of the tables has."""
+    """Check the number of trees that read a row that only one of the tables has."""
     touched: dict[int, str] = {}
     for a, b in asked:
         rows = np.flatnonzero((a.private != b.private).any(axis=1))
         trees = _trees_of_leaves(tape.result, len(a.private))
         if trees is None and a.tree < 0:
-            continue  # asked of the whole table, before there are trees; it costs what it loses
+            continue  # a question to the whole table before trees grow, whose loss is counted anyway
         for tree in np.unique(trees[rows]) if trees is not None and a.what != "choice" else [a.tree] * (len(rows) > 0):
             touched.setdefault(int(tree), a.line)
     if len(touched) <= changed:
@@ -162,7 +162,7 @@ def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: 
 
 
 def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[Finding]:
-    """Where rows that choose splits and rows that decide leaves are disjoint parts, a row is in one of them."""
+    """Check that a row is in only one part, if the rows of splits and the rows of leaves are disjoint parts."""
     forest = getattr(tape.result, "forest_", tape.result)
     if not isinstance(forest, Forest):
         return []
@@ -176,16 +176,16 @@ def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[F
 
 
 def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
-    """The tree of each leaf of the forest, where the question was about all of them."""
+    """Return the tree of each leaf, or None if the question is not about all leaves of the forest."""
     forest = getattr(result, "forest_", result)
     if isinstance(forest, Forest):
         start = forest.trees.leaf_start
         return np.repeat(np.arange(len(start) - 1), np.diff(start)) if start[-1] == n_leaves else None
-    return np.arange(n_leaves)  # of a plain function: each leaf for a tree
+    return np.arange(n_leaves)  # a plain function has no forest: each leaf counts as a tree
 
 
 def _released(before: Tape, after: Tape) -> list[Finding]:
-    """What the fits left behind: all of it, not only what goes into a file."""
+    """Compare everything that the two fits left behind, not only the contents of the file."""
     if before.result is None or after.result is None:
         return []
     path = difference(before.state, after.state)
@@ -197,7 +197,7 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
 
 
 def _not_in_the_ledger(tape: Tape) -> list[Finding]:
-    """Charges that pay for too many questions, or have no line in the released ledger."""
+    """Check for charges that pay for too many questions, or have no line in the released ledger."""
     ledger = getattr(tape.result, "ledger_", getattr(tape.result, "ledger", None))
     left = list(ledger.entries) if isinstance(ledger, Ledger) else None
     asked = Counter[int]()
@@ -218,7 +218,7 @@ def _not_in_the_ledger(tape: Tape) -> list[Finding]:
 
 
 def _loss(a: Question, b: Question) -> float:
-    """Largest ln P(answer | a) - ln P(answer | b), over the independent draws of a question; μ of Gaussian noise."""
+    """Return the largest ln P(answer | a) - ln P(answer | b), summed over independent draws; μ of Gaussian noise."""
     if a.what == "assignment" or a.private.shape != b.private.shape:
         return 0.0
     moved = (a.private != b.private).any(axis=1)
@@ -230,10 +230,10 @@ def _loss(a: Question, b: Question) -> float:
 
 
 def _size(moved: np.ndarray, is_gaussian: bool) -> float:
-    """How far an input moved: by length where noise is Gaussian, else in all."""
+    """Return the distance that an input moved: its L2 norm for Gaussian noise, otherwise its L1 norm."""
     return float(np.sqrt((moved**2).sum()) if is_gaussian else np.abs(moved).sum())
 
 
 def _total(losses: Iterable[float], is_gaussian: bool) -> float:
-    """Losses of one path together: ε add up, μ as the sides of a right angle."""
+    """Return the total loss of one path: the sum of ε, or the root of the sum of μ²."""
     return sum(loss**2 for loss in losses) ** 0.5 if is_gaussian else sum(losses)

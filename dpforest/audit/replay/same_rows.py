@@ -1,8 +1,8 @@
-"""Fits the same rows with more threads, in another format, in parts, and with labels of another type.
+"""Fit the same rows with more threads, in another format, in parts, and with labels of another type.
 
 The questions of a fit, and its file after the same answers, must follow from the rows alone. So this module records a
 fit, and records it again with one such change. Inputs of all questions and the released file must be equal to the bit.
-Answers are functions of the questions (`rare`: no noise, the likeliest), so nothing is left to chance.
+Answers are functions of the questions (`rare`: no noise, the likeliest), so the fits are deterministic.
 """
 
 import warnings
@@ -42,14 +42,14 @@ Seen = tuple[list[bytes], str]
 
 
 def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[int] = range(SAMPLE)) -> Iterator[str]:
-    """Sentences on fits that depend on more than the rows. None if there are no such fits.
+    """Yield a message for each fit that depends on more than the rows.
 
     Parameters
     ----------
     estimators : collection of str, optional
         Names of classes; by default all forests.
     seeds : iterable of int
-        One small table each, and one large table for each forest.
+        One small table for each seed and forest; each forest also fits one large table.
     """
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
     for kind in kinds:
@@ -63,7 +63,7 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
     for _ in range(20):
         n, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
         settings = settings_of(rng, kind, n + 1, len(classes)) | {"n_jobs": None}
-        if hasattr(kind, "fit_chunks") and rng.random() < 0.5:  # no question before trees grow
+        if hasattr(kind, "fit_chunks") and rng.random() < 0.5:  # public scale: no question before trees grow
             settings |= {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
         domain = random_domain(rng, len(classes), 3, classes=classes)
         X, y = random_table(rng, domain, n, np.arange(len(classes)))
@@ -84,7 +84,7 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
 def _others(
     model: Any, X: pd.DataFrame, y: np.ndarray, cut: int
 ) -> Iterator[tuple[str, InputFormat, Table, int | None]]:
-    """Input formats, types of labels, and numbers of threads."""
+    """Yield name, input format, table and number of threads of each changed fit."""
     for input_format in (as_array, as_list, as_fixed_csv):
         yield input_format.__name__, input_format, (X, y), None
     for dtype in _TYPES:
@@ -98,7 +98,7 @@ def _others(
 
 
 def _large(kind: type[ForestClassifier]) -> Iterator[str]:
-    """Large tables, which threads share. Almost all rows are equal, so rows at the cuts between threads are common."""
+    """Fit large tables with several threads. Equal rows are frequent, also at the cuts between threads."""
     n = MANY_OF_BOOSTER if kind is RandomTreeBoosterClassifier else MANY
     rng = np.random.default_rng(0)
     domain = random_domain(rng, 2, 1, classes=(0, 1))
@@ -126,7 +126,7 @@ def _compared(
 
 
 def _seen(model: Any, input_format: InputFormat, table: Table, jobs: int | None = None) -> Seen:
-    """Sorted inputs of all questions, because trees may grow in any order; and the file."""
+    """Return the inputs of all questions, sorted because trees may grow in any order, and the released file."""
 
     def fit(table: Table) -> Any:
         return input_format(clone(model).set_params(n_jobs=jobs), *table)

@@ -1,8 +1,8 @@
-"""All that an object holds, however deep and however hidden: what somebody finds who is given it.
+"""The complete state of an object: everything that somebody who has the object can read from it.
 
-Not only what a release writes to its file: every attribute of the estimator, its forest, trees, domain, certificate and
-ledger, those of their classes, what arrays are views of, what functions have closed over, what a pickle adds to it.
-Two fits that had the same draws must leave the same behind.
+This is more than the file of a release: every attribute of the estimator, its forest, trees, domain, certificate and
+ledger, attributes of their classes, the base arrays of views, the closures of functions, and the contents of a pickle.
+Two fits with the same draws must leave the same state behind.
 """
 
 import array
@@ -24,9 +24,9 @@ State = dict[str, Any]
 
 
 def state_of(thing: Any) -> State:
-    """Every part of an object by its path, as a value that can be compared, and the bytes of its pickle.
+    """Return every part of an object by its path, as a comparable value, and the bytes of its pickle.
 
-    It is a copy: what becomes of the object later does not change it.
+    The state is a copy: later changes of the object do not change it.
     """
     state: State = {}
     _walk(thing, "", state, {})
@@ -35,7 +35,7 @@ def state_of(thing: Any) -> State:
 
 
 def difference(a: State, b: State) -> str:
-    """The path of a part that is in one state only, or differs; empty where there is none."""
+    """Return the path of the first part that differs or is in one state only; empty if there is none."""
     for path in [*a, *[path for path in b if path not in a]]:
         if path not in a or path not in b or a[path] != b[path]:
             return path
@@ -43,12 +43,12 @@ def difference(a: State, b: State) -> str:
 
 
 def _walk(thing: Any, path: str, state: State, seen: dict[int, tuple[str, Any]]) -> None:
-    """Write down a thing and all that hangs on it; a thing met before only by the path that led to it."""
+    """Add an object and all its parts to the state. A repeated object is stored as the path of its first occurrence."""
     kind = type(thing)
     if id(thing) in seen and not isinstance(thing, _PLAIN):
         state[path] = ("as", seen[id(thing)][0])
         return
-    seen[id(thing)] = path, thing  # kept, so that no other thing gets its id
+    seen[id(thing)] = path, thing  # `seen` keeps the object, so that no other object gets its id
     if kind.__name__ in _LOCKS:
         return
     state[path] = (f"{kind.__module__}.{kind.__qualname__}", _value(thing))
@@ -57,7 +57,7 @@ def _walk(thing: Any, path: str, state: State, seen: dict[int, tuple[str, Any]])
 
 
 def _value(thing: Any) -> Any:
-    """What a thing is by itself; numbers and arrays by their bits."""
+    """Return the value of an object without its parts; numbers and arrays as their bits."""
     if isinstance(thing, float | complex):
         return struct.pack("dd", thing.real, thing.imag)
     if isinstance(thing, bytearray | memoryview | array.array):
@@ -75,7 +75,7 @@ def _value(thing: Any) -> Any:
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
-    """What hangs on a thing, by what leads to it."""
+    """Yield the parts of an object with the last step of their paths."""
     if isinstance(thing, type | types.ModuleType):
         return
     if isinstance(thing, Mapping):
@@ -102,8 +102,8 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _ask(thing: Any) -> None:
-    """Have everything computed that is computed when somebody asks for it, and kept."""
-    for kind in type(thing).__mro__ if hasattr(thing, "__dict__") else ():  # else there is nowhere to keep it
+    """Compute all cached properties of an object."""
+    for kind in type(thing).__mro__ if hasattr(thing, "__dict__") else ():  # no cache without `__dict__`
         for name, part in vars(kind).items():
             if isinstance(part, cached_property):
                 getattr(thing, name)
@@ -118,7 +118,7 @@ def _in_slots(thing: Any, kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _kept_on(kind: type) -> Iterator[tuple[str, Any]]:
-    """Data on a class: what is neither its code nor there for the language."""
+    """Yield the data of a class: attributes that are neither code nor special names of Python."""
     for name, part in list(vars(kind).items()):
         closed_over = isinstance(part, types.FunctionType) and part.__closure__
         if not name.startswith("__") and name != "_abc_impl" and (closed_over or not _is_code(part)):

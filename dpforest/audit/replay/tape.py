@@ -1,4 +1,4 @@
-"""What a recorded fit consists of: its questions to private rows, its charges, its steps, and what it left behind."""
+"""Types of a recorded fit: its questions to private rows, its charges, its steps, and its final state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ Table = tuple[pd.DataFrame, np.ndarray]
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that differs between the two fits and must not, or a question that is not paid for.
+    """A forbidden difference between the two fits, or a question that is not paid for.
 
     Parameters
     ----------
     kind : {"branch", "question", "public", "undeclared", "unpaid", "rate", "sensitivity", "trees", "parts", "source",
         "release", "loss"}
     line : str
-        Where, as "file:line", and after an arrow the line that called it.
+        Location as "file:line", and after an arrow the line that called it.
     message : str
-        The mistake, in a sentence.
+        Description of the mistake.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Charge:
-    """One charge of a ledger: its number in the fit, its line, and how many answers it pays for."""
+    """One charge of a ledger: its number in the fit, its ledger entry, and the number of answers that it pays for."""
 
     number: int
     entry: LedgerEntry
@@ -56,15 +56,15 @@ class Question:
     line : str
         The line that asked, as in `Finding`.
     public : tuple
-        Shapes, rates, and candidates that may be chosen: they must not depend on the rows.
+        Shapes, rates, and allowed candidates, which must not depend on the rows.
     private : array
-        Counts or scores as the sampler sees them, one row for each independent draw. Empty for an assignment.
+        Counts or scores that the sampler gets, one row for each independent draw. Empty for an assignment.
     log_pmf : function or None
         From such an array to the logarithms of the probabilities of all answers; None for noise on counts.
     rate : float
-        1/scale of noise on counts; 1/standard deviation where noise is Gaussian.
+        1/scale of noise on counts; 1/standard deviation of Gaussian noise.
     is_gaussian : bool
-        Noise on counts: then inputs are compared by length, and losses add up in μ².
+        True: the noise is Gaussian, so inputs are compared by their L2 distance, and μ² of losses add up.
     """
 
     what: str
@@ -74,14 +74,14 @@ class Question:
     log_pmf: Callable[[np.ndarray], np.ndarray] | None = None
     rate: float = 0.0
     answer: Any = None
-    declared: tuple[float, np.ndarray] | None = None  # by how much one row may move which input
-    paid: float | None = None  # for one row: ε, or μ
-    tree: int = -1  # number of the tree that is being grown
+    declared: tuple[float, np.ndarray] | None = None  # sensitivity, and the input that it is declared for
+    paid: float | None = None  # paid for one row: ε, or μ
+    tree: int = -1  # number of the tree that is being grown; -1 before the first tree
     is_gaussian: bool = False
     charge: "Charge | None" = None  # the charge that paid for it
 
 
-Forced = Callable[[Question, Any], Any]  # from a question and the drawn answer to the answer that is given
+Forced = Callable[[Question, Any], Any]  # from a question and the drawn answer to the answer to give
 
 
 @dataclass
@@ -91,6 +91,6 @@ class Tape:
     questions: list[Question] = field(default_factory=list)
     steps: list[tuple[str, int, int]] = field(default_factory=list)  # file, line, next line
     result: Any = None
-    state: State = field(default_factory=dict)  # of the result, as it was when the fit was over
+    state: State = field(default_factory=dict)  # of the result at the end of the fit
     returned: dict[int, tuple[Any, str]] = field(default_factory=dict)  # id of an object -> object, where
     findings: list[Finding] = field(default_factory=list)

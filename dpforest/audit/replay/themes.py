@@ -1,7 +1,7 @@
-"""Themes of random cases: each covers a place where a mistake can hide.
+"""Themes of random cases, each for one kind of mistake.
 
-These are a number of rows on a threshold, a `size` far from the number of rows, many classes, many rounds, cells that
-cannot be read, borders of cells, and rows in parts. The row that differs is chosen to matter.
+The themes are: a number of rows on a threshold, a `size` far from the number of rows, many classes, many rounds,
+unreadable cells, borders of cells, and rows in parts. The row that differs is one that is likely to show a mistake.
 """
 
 import math
@@ -25,7 +25,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.privacy.ledger import ADD_REMOVE
 
 BOOSTER: Final = "RandomTreeBoosterClassifier"
-_ROUND: Final = (1, 2, 3, 5, 6, 10)  # times a power of ten, a power of two, or a full block: where thresholds lie
+_ROUND: Final = (1, 2, 3, 5, 6, 10)  # factors of a power of ten, a power of two, or a block: typical thresholds
 _FAR_DOWN: Final = "far down, the least likely"
 _FAR_UP: Final = "far up, the least likely"
 _WHOLE_TABLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_fixed_csv)
@@ -34,10 +34,10 @@ Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 
 
 def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Round numbers of rows, where code that uses the true number shows.
+    """Return a case with a round number of rows, which exposes code that uses the true number.
 
-    In turn: a multiple of 1,000 with noise far down, a full block of rows in one leaf, and any round number with noise
-    far up or far down.
+    The cases alternate: a multiple of 1,000 with noise far down, a full block of rows in one leaf, and any round number
+    with noise far up or far down.
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
     depth = 1 if kind.__name__ == BOOSTER else "auto"  # so that the booster asks the number of rows
@@ -55,7 +55,7 @@ def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
 
 
 def wrong_sizes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """A `size` far below or far above the number of rows, which is a round number."""
+    """Return a case with a `size` far below or far above the number of rows, which is a round number."""
     domain = random_domain(rng, 2, 2)
     n = _on_a_threshold(rng, 100_000)
     size = max(1, int(rng.choice([1, 2, n // 1_000, n // 10, 10 * n, 2_000_000])))
@@ -64,7 +64,7 @@ def wrong_sizes(rng: np.random.Generator, kind: type[ForestClassifier], seed: in
 
 
 def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Up to 50 classes. In about half of the cases the row that differs is the only one of its class."""
+    """Return a case with up to 50 classes. In half of the cases the row that differs is the only one of its class."""
     n_classes = int(rng.choice([50, 49, int(rng.integers(4, 49))]))
     domain = random_domain(rng, n_classes, 3)
     n, depth, trees = 1 + int(rng.integers(1, 30)), int(rng.integers(1, 4)), int(rng.choice([1, 2, 9]))
@@ -73,7 +73,7 @@ def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: i
 
 
 def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Hundreds of trees on a handful of rows: most leaves are empty on one table or on both."""
+    """Return a case with hundreds of trees and few rows: most leaves are empty on one table or on both."""
     domain = random_domain(rng, _classes(rng) if kind.__name__ == BOOSTER else 2, 3)
     trees = int(rng.choice([401, 450, 513, 601, 1_000], p=[0.3, 0.3, 0.2, 0.1, 0.1]))
     if kind.__name__ in ("BoostedForestClassifier", "MultinomialForestClassifier"):
@@ -83,7 +83,7 @@ def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: in
 
 
 def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """0, 1, 2, 3, ... cells that are not numbers, and one more in the row that differs."""
+    """Return a case with 0, 1, 2, 3, ... cells that are not numbers, and one more in the row that differs."""
     domain = random_domain(rng, _classes(rng), 4)
     n_bad = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 9, 10, 15, 19, 20, 31, 49, 99]))
     n = 3 + n_bad + int(rng.integers(1, 25))
@@ -91,7 +91,7 @@ def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], 
 
 
 def cell_borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """The fit asks the scale, and the row that differs lies on the borders of its cells."""
+    """Return a case whose fit queries the scale; the row that differs lies on the borders of its cells."""
     domain = random_domain(rng, _classes(rng), 8)
     share = float(rng.choice([0.05, 0.3, 0.9]))
     n = _log_uniform(rng, 300)
@@ -99,7 +99,10 @@ def cell_borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: i
 
 
 def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Rows in parts, released from counts, with the scale asked first. Frames for forests that take no parts."""
+    """Return a case with rows in parts or counts of parts, often after a query of the scale.
+
+    Forests that accept no parts get a frame.
+    """
     domain = random_domain(rng, _classes(rng), 6)
     n = 3 + _log_uniform(rng, 200)
     cut = int(rng.integers(1, n - 1))
@@ -114,7 +117,7 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
 
 
 def any_settings(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """No setting is fixed. Few tables have more than 3,000 rows."""
+    """Return a case with all settings random. Few tables have more than 3,000 rows."""
     n = _log_uniform(rng, 1_000_000 if rng.random() < 0.05 else 3_000)
     domain = random_domain(rng, _classes(rng), 12 if n < 3_000 else 3)
     formats = _WHOLE_TABLE if n < 3_000 else (as_frame, as_array)
@@ -122,17 +125,17 @@ def any_settings(rng: np.random.Generator, kind: type[ForestClassifier], seed: i
 
 
 def _classes(rng: np.random.Generator) -> int:
-    """2 to 50 classes: 2, 3 and 50 more often than the others."""
+    """Draw a number of classes from 2 to 50; 2, 3 and 50 are more frequent than the others."""
     return int(rng.choice([2, 3, 50, int(rng.integers(2, 51))], p=[0.3, 0.1, 0.2, 0.4]))
 
 
 def _log_uniform(rng: np.random.Generator, most: int) -> int:
-    """A whole number from 1 to `most`, whose logarithm is uniform."""
+    """Draw a whole number from 1 to `most` whose logarithm is uniform."""
     return round(math.exp(rng.uniform(0, math.log(most))))
 
 
 def _on_a_threshold(rng: np.random.Generator, most: int) -> int:
-    """A round number of rows: divided by some d and rounded down, it gives another number than one row less."""
+    """Draw a round number n of rows: for some divisor d, ⌊n/d⌋ differs from ⌊(n - 1)/d⌋."""
     steps = (10 ** int(rng.integers(1, 7)), 10 ** int(rng.integers(2, 5)), 2 ** int(rng.integers(4, 20)), 65_536)
     n = int(rng.choice(steps)) * int(rng.choice(_ROUND))
     return min(n, most)
@@ -151,5 +154,5 @@ THEMES: Final[dict[str, Theme]] = {
         any_settings,
     )
 }
-# Seeds of the cases, besides forest and number of the case.
+# The part of a case's random seed that depends on its theme.
 KEYS: Final = dict(zip(THEMES, (1_088, 1_007, 1_219, 1_136, 1_963, 753, 554, 866), strict=True))

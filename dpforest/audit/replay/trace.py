@@ -1,4 +1,4 @@
-"""Traces a fit from line to line, in the engine and in the file of the fit."""
+"""Trace a fit from line to line, in the engine and in the file of the fit."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ _UNNAMED: Final = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcom
 
 
 def caller() -> str:
-    """The line outside of `dpforest/privacy` and `dpforest/audit` that is being run, and the one that called it."""
+    """Return the running line outside of `dpforest/privacy` and `dpforest/audit`, and the line that called it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_NOT_CALLERS):
         frame = frame.f_back
@@ -31,17 +31,17 @@ def caller() -> str:
 
 
 def place_of(file: str, line: int) -> str:
-    """A line of code as "path:line", with the path relative to the project."""
+    """Return a line of code as "path:line", with the path relative to the project."""
     return f"{os.path.relpath(file, os.path.dirname(_HOME))}:{line}"
 
 
 @contextmanager
 def traced(tape: Tape, fit: Callable) -> Iterator[None]:
-    """Write down every step from a line to another, in the engine and in the file of `fit`, once per call.
+    """Record every step from one line to another, in the engine and in the file of `fit`.
 
-    Each step is listed once per call, because a loop over rows has one round more or less on the other table. Lambdas
-    and comprehensions are not followed. Left out are `dpforest/privacy`, whose samplers take a random number of steps,
-    and routing, which reads rows in blocks and each by itself.
+    Each step is listed once per call, because a loop over rows has one round more or less on the other table. The trace
+    omits lambdas, comprehensions, `dpforest/privacy`, whose samplers take a random number of steps, and routing, which
+    reads rows in blocks and each row by itself.
     """
     watched = (os.path.join(_HOME, "models", ""), os.path.join(_HOME, "trees", ""), fit.__code__.co_filename)
 
@@ -62,7 +62,7 @@ def traced(tape: Tape, fit: Callable) -> Iterator[None]:
 
     def tracer(frame: FrameType, event: str, argument: object) -> Callable | None:
         file = frame.f_code.co_filename
-        compiled = frame.f_code.co_firstlineno <= 1  # numba runs it in a kernel's name while it compiles
+        compiled = frame.f_code.co_firstlineno <= 1  # code that numba runs under a kernel's name while it compiles
         if not file.startswith(watched) or file == _ROUTING or compiled or frame.f_code.co_name in _UNNAMED:
             return None
         return local(frame, set(), [frame.f_lineno])

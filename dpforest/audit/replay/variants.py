@@ -1,4 +1,4 @@
-"""Every certified forest, in all settings that change what it asks, replayed on tables of every size and kind."""
+"""Replays of every certified forest, with all settings that change its questions, on tables of all sizes and kinds."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -28,14 +28,14 @@ from dpforest.privacy.loss import mu_for
 from dpforest.tables.domain import Domain, Feature
 
 EPSILON: Final = 0.8
-SIZES: Final = (12, 3, 40, 1, 5, 2)  # those that show most come first
+SIZES: Final = (12, 3, 40, 1, 5, 2)  # numbers of rows, those most likely to show a mistake first
 _SMALL: Final[dict[str, Any]] = {"max_depth": 2, "n_bins": 4, "scale_share": "public"}
 _BOOST: Final = {"n_estimators": 3, "n_bound": 41, **_SMALL}
 _ENTROPY: Final = {"criterion": "entropy", "n_bound": 41, **_SMALL}
 _SHARED: Final = {"partition": "shared"}
 _SCALE: Final = {"scale_share": 0.3, "size": 20}
 _THREE: Final[dict[str, Any]] = {"n_estimators": 3}
-# Nothing is asked before trees grow, unless a variant is about that.
+# With a public scale, a fit asks no question before trees grow.
 _PUBLIC: Final[dict[str, Any]] = {"scale_share": "public"}
 _MAJORITY: Final[dict[str, Any]] = {**_THREE, "max_depth": "published", "categorical": "multiway", **_PUBLIC}
 _DECISION: Final[dict[str, Any]] = {**_THREE, "max_depth": 8, **_PUBLIC}
@@ -111,7 +111,7 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
 
 
 def domain_of(n_classes: int) -> Domain:
-    """Attributes of every kind, missing cells treated in every way."""
+    """Return a domain with attributes of every kind and every rule for missing cells that accepts them."""
     note = {"source": "documented", "source_note": "variants.py"}
     features = (
         Feature("a", "numeric", 0.0, 1.0, missing="category", **note),  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def domain_of(n_classes: int) -> Domain:
 
 
 def random_rows(n: int, n_classes: int, seed: int) -> Table:
-    """Rows with few values, so that they meet in leaves, and cells missing; of every third seed, of one class."""
+    """Draw rows with missing cells and few values, so that rows share leaves. Every third seed has one class only."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -137,7 +137,7 @@ def random_rows(n: int, n_classes: int, seed: int) -> Table:
 
 
 def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[Table, Table]:
-    """A table and its neighbor: without a row, or with a row of `other`, which gets a new id."""
+    """Return a table and its neighbor: without a row, or with a row of `other` in its place, which gets a new id."""
     X, y = table
     if rows_changed(neighbors) == 1:
         return table, (X.drop(index=row), np.delete(y, row))
@@ -147,7 +147,7 @@ def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[
 
 
 def shares_out(model: ForestClassifier) -> bool:
-    """Whether each row is in one tree only."""
+    """Return whether each row is in one tree only."""
     return getattr(model, "partition", "shared") in (None, "independent")
 
 
@@ -158,7 +158,7 @@ def replay_variant(name: str, neighbors: str, *, sizes: tuple[int, ...] = SIZES)
 
 
 def replay_rare(name: str, neighbors: str, *, sizes: tuple[int, ...] = (1, 12)) -> Iterator[Replay]:
-    """Replay one certified forest whose every answer is one that is hardly ever drawn; see `rare`."""
+    """Replay one certified forest with rare answers to all questions; see `rare`."""
     for seed, n in enumerate(sizes):
         for forced in RARE.values():
             yield _replayed(name, neighbors, n, seed, forced)
@@ -181,7 +181,7 @@ def _replayed(name: str, neighbors: str, n: int, seed: int, forced: Forced | Non
 
 
 def most_of(model: ForestClassifier) -> float:
-    """What a fit may cost: ε, or μ where noise is Gaussian."""
+    """Return the largest allowed loss of a fit: ε, or μ for Gaussian noise."""
     if not getattr(model, "delta", 0):
         return EPSILON
     return float(mu_for(EPSILON, model.delta).mu)

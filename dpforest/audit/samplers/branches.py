@@ -1,11 +1,10 @@
-"""Every way that a random function can go, each with its exact probability.
+"""Enumeration of all paths of a random function, each with its exact probability.
 
-A function is run again and again. Whenever it asks for a draw it gets one of the answers that are possible there, until
-every row of answers was given once. What it asks is its own source; nothing of it is rewritten, only the names of what
-it calls stand for something else (`rebound`).
+The function runs once for each sequence of possible answers to its draws. The code that runs is the unchanged source of
+the function; only names of functions that it calls are bound to stand-ins (`rebound`).
 
 Probabilities are sums of c exp(-x) with rational c and x (`Sum`). Such powers of e are linearly independent over the
-rationals (Lindemann and Weierstrass), so two sums are the same number only where they are the same term by term.
+rationals (Lindemann and Weierstrass), so two sums are the same number only if they are the same term by term.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +13,8 @@ from types import FunctionType
 from typing import Any, Final
 
 Rational = int | Fraction
-_MOST: Final = 2_000_000  # answers, of all ways together
-OPEN: Final = "open"  # the result of a way that was not followed to its end
+_MOST: Final = 2_000_000  # answers of all paths together
+OPEN: Final = "open"  # the result of a path that was not followed to its end
 
 
 class Sum:
@@ -66,7 +65,7 @@ class Sum:
 
 
 def power(a: int, b: int) -> Sum:
-    """exp(-a/b)."""
+    """Return exp(-a/b)."""
     return Sum({a // b if a % b == 0 else Fraction(a, b): 1})
 
 
@@ -82,11 +81,11 @@ def _word(x: Rational, c: Rational) -> str:
 
 
 class Unfinished(Exception):
-    """This way is not followed any further."""
+    """Raised to end a path before the function returns."""
 
 
 class Draws:
-    """Gives the answers of one way after another; see `ways`."""
+    """Source of answers that takes one path after another; see `ways`."""
 
     def __init__(self, rounds: int, most: int) -> None:
         self._rounds, self._most = rounds, most
@@ -98,7 +97,7 @@ class Draws:
         self._round = 1
 
     def pick(self, question: object, options: Callable[[], Iterable[tuple[Any, Sum]]]) -> Any:
-        """One of the (answer, probability) pairs. Where `question` is the first one again, a round begins."""
+        """Return the answer of one (answer, probability) pair. A new round begins when the first question returns."""
         place = self._place
         self._given += 1
         if self._given > _MOST:
@@ -118,11 +117,11 @@ class Draws:
 
     @property
     def weight(self) -> Sum:
-        """Probability of the way that was gone last."""
+        """Return the probability of the last path."""
         return self._weights[self._place]
 
     def turn(self) -> bool:
-        """Make ready for the next way; False after the last one."""
+        """Prepare the next path, and return False after the last one."""
         if self._place != len(self._picked):
             raise ValueError("it goes another way with the same draws, so something else decides as well")
         while self._picked:
@@ -139,21 +138,21 @@ class Draws:
 
 
 def ways(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> Iterator[tuple[Any, Sum]]:
-    """Result and probability of every way that a function can go.
+    """Yield result and probability of every path of a function.
 
     Parameters
     ----------
     run : function
-        Takes a `Draws` and asks it. Depends on nothing else.
+        Takes a `Draws` and asks it for all draws. Its result depends on nothing else.
     rounds : int
-        A loop that begins anew, with the question that came first, is followed so often; then the way is `OPEN`.
+        Largest number of rounds of a loop; a round begins with the first question. A longer path is `OPEN`.
     most : int
-        Questions after which a way is `OPEN`.
+        Largest number of questions. A longer path is `OPEN`.
 
     Raises
     ------
     ValueError
-        If there are too many ways, or something else than the answers decides.
+        If there are too many paths, or the path depends on more than the answers.
     """
     draws = Draws(rounds, most)
     while True:
@@ -167,7 +166,7 @@ def ways(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> It
 
 
 def law_of(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> dict[Any, Sum]:
-    """Probability of every result, that of `OPEN` included; see `ways`."""
+    """Return the probability of every result, including `OPEN`; see `ways`."""
     pmf: dict[Any, Sum] = {}
     for result, weight in ways(run, rounds=rounds, most=most):
         pmf[result] = pmf.get(result, Sum()) + weight
@@ -175,7 +174,7 @@ def law_of(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> 
 
 
 def rebound(function: Any, **others: Any) -> Callable:
-    """The source of a function, compiled or not, as plain Python, with some of its names standing for others."""
+    """Return a function, compiled or not, as plain Python, with some of its global names bound to other objects."""
     source = getattr(function, "py_func", function)
     names = {**source.__globals__, **others}
     return FunctionType(source.__code__, names, source.__name__, source.__defaults__, source.__closure__)

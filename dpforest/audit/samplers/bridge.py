@@ -1,8 +1,8 @@
-"""From the samplers' source to what is compiled of it, and from one tape to many.
+"""Check that compiled samplers equal their Python source, and that a cut tape gives the results of an endless one.
 
-`identities` speaks of the source, run as Python. Here the compiled kernels walk random tapes, and short ones that end
-anywhere, beside that source: they must stop at the same row and place with the same results. And a tape that is cut
-anywhere gives what an endless one gives, so that nothing is drawn afresh because its first draw took long.
+`identities` checks the source, run as Python. This module runs the compiled kernels and the source on the same random
+tapes, some of them short: both must stop at the same row and place with the same results. A tape that is cut anywhere
+must give the results of an endless one, so that no long draw is replaced by a fresh one.
 """
 
 import functools
@@ -16,20 +16,20 @@ from dpforest.audit.samplers.branches import rebound
 from dpforest.privacy import gaussian, samplers, selection
 from dpforest.privacy.randomness import SecretSource
 
-Case = tuple[Any, int, tuple]  # kernel, rows, what it takes between the row and `out`
+Case = tuple[Any, int, tuple]  # kernel, number of rows, arguments between the row and `out`
 _ROWS: Final = 4
 _RATIOS: Final = ((1, 1), (1, 8), (3, 7), (40, 1), (2**32 - 5, 2**32 - 17), (1, 2**32 - 1), (2**32 - 1, 3), (0, 1))
 
 
 def check_bridge(*, n_tapes: int = 2_000, cuts: int = 64) -> Iterator[str]:
-    """What is wrong, in sentences; none if nothing was found.
+    """Yield a message for each difference between compiled kernels and source, or between cut and endless tapes.
 
     Parameters
     ----------
     n_tapes : int
-        Random tapes for each kernel.
+        Number of random tapes for each kernel.
     cuts : int
-        An endless tape is cut at each place up to this.
+        Largest place at which an endless tape is cut, in lanes; all smaller places are cut too.
     """
     rng = np.random.default_rng(20_004)
     for number in range(n_tapes):
@@ -49,18 +49,18 @@ def check_bridge(*, n_tapes: int = 2_000, cuts: int = 64) -> Iterator[str]:
 
 
 def random_tape(rng: np.random.Generator) -> np.ndarray:
-    """Up to 300 lanes, some of them as low or as high as lanes can be, which takes rare ways."""
+    """Draw up to 300 lanes, some of them as low or as high as possible, so that rare paths run."""
     tape = rng.integers(0, 2**16, rng.integers(0, 300))
     extreme = rng.choice([0, 1, 2**15, 2**16 - 2, 2**16 - 1], tape.size)
     return np.where(rng.random(tape.size) < rng.choice([0.0, 0.3, 0.9]), extreme, tape).astype(np.uint16)
 
 
 def _cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A random input for each kernel."""
+    """Yield a random input for each kernel."""
     k = int(rng.integers(1, 6))
     counts = rng.integers(0, rng.choice([2, 30, 2**31]), (_ROWS, k))
     num, den = _RATIOS[rng.integers(len(_RATIOS))]
-    few, scale = np.minimum(counts, 40), max(num, 1)  # splits are refused where products would overflow
+    few, scale = np.minimum(counts, 40), max(num, 1)  # small gaps, because splits refuse products that overflow
     allowed = rng.random(counts.shape) < 0.6
     allowed[:, 0] |= ~allowed.any(axis=1)
     yield samplers._assign_kernel, _ROWS, (int(rng.choice([1, 2, 3, 77, 65_535])),)
@@ -76,7 +76,7 @@ def _name(case: Case) -> str:
 
 
 def _walked(kernel: Callable, case: Case, tape: np.ndarray) -> tuple[int, int, list[int]]:
-    """Row and place where it stops, and the rows that are done."""
+    """Return the row and place where the kernel stops, and the results of the finished rows."""
     out = np.full(case[1], -1, np.int64)
     row, at = kernel(tape, 0, *case[2], out)
     return int(row), int(at), out[:row].tolist()
@@ -91,7 +91,7 @@ def _in_pieces(case: Case, tape: np.ndarray, cut: int) -> list[int]:
 
 
 def as_python(kernel: Any) -> Callable:
-    """The source of a kernel and of all that it calls, as plain Python."""
+    """Return the source of a kernel and of all kernels that it calls, as plain Python."""
     return _python(kernel) if isinstance(kernel, Dispatcher) else kernel
 
 
@@ -101,11 +101,11 @@ def _python(kernel: Dispatcher) -> Callable:
     return rebound(kernel, **{name: _python(value) for name, value in calls.items() if isinstance(value, Dispatcher)})
 
 
-# ---------------------------------------------------------------- how tapes are made and fed
+# ---------------------------------------------------------------- supply of tapes
 
 
 class _OneStream(SecretSource):
-    """The same words, however they are asked for."""
+    """Source of the same words, whatever the sizes of the requests."""
 
     __slots__ = ("_place", "_words")
 
@@ -118,7 +118,7 @@ class _OneStream(SecretSource):
 
 
 def _feeding(rng: np.random.Generator, cuts: int) -> Iterator[str]:
-    """`run_tape` gives what one call on an endless tape gives, however few lanes it fetches at a time."""
+    """Check that `run_tape` gives the results of one call on an endless tape, for any number of lanes at a time."""
     words = rng.integers(0, 2**64, 8_192, np.uint64)
     for case in _cases(rng):
         endless = _walked(case[0], case, words.view(np.uint16))[2]
@@ -136,7 +136,7 @@ def _feeding(rng: np.random.Generator, cuts: int) -> Iterator[str]:
 
 
 def _words() -> Iterator[str]:
-    """Each byte of a word comes from the system, and comes once; every word is asked for anew."""
+    """Check that each byte of a word comes from the system exactly once, and that each call gets new bytes."""
     given = np.random.default_rng(1).bytes(2**17)
     place = 0
 

@@ -1,4 +1,4 @@
-"""Labels and splits: the source of the samplers against their laws, as identities; see `identities`."""
+"""Identities between the source of the samplers for labels and splits and their laws; see `identities`."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from dpforest.audit.samplers.branches import Sum, power
 from dpforest.audit.samplers.oracles import Case, Law, after_rounds, law_of_rows
 from dpforest.privacy import samplers, selection
 
-ROUNDS: Final = 3  # of a loop: the law of these rounds is that of all later ones
+ROUNDS: Final = 3  # rounds of a loop to follow; all later rounds have the same law
 _RATES: Final = ((1, 1), (3, 7), (2**32 - 5, 2**32 - 17), (1, 2**32 - 1), (2**32 - 1, 1))
 _FAR: Final = ((40, 0), (0, 1_000, 1_000), (65_535, 65_536), (2**31 - 1, 0, 2**31 - 2), (70_000, 70_000, 69_999))
 
@@ -27,9 +27,9 @@ def labels(whole: bool) -> Iterator[Case]:
 
 
 def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Iterator[Case]:
-    """Of several leaves each by itself, whatever was drawn for those before."""
+    """Yield identities for the labels of these leaves. Labels of several leaves are independent."""
     table, so_many = np.array(leaves, np.int64), len(leaves[0])
-    order = np.full(so_many, -9, np.int64)  # scratch: nothing may depend on what was left in it
+    order = np.full(so_many, -9, np.int64)  # scratch array, whose old contents must have no effect
     where = f"{' and '.join(map(str, leaves))} at rate {num}/{den}"
     laws = [permute_and_flip_law(leaf, num, den) for leaf in leaves]
     kernel, arguments = samplers._permute_and_flip_kernel, (table, num, den, order)
@@ -45,7 +45,7 @@ def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Itera
 
 
 def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
-    """q^gap ∫₀¹ Π (1 - q^gap t) dt over the other classes, q = exp(-num/den), as an identity in q.
+    """Return q^gap ∫₀¹ Π (1 - q^gap t) dt for each class, the product over the other classes, with q = exp(-num/den).
 
     Examples
     --------
@@ -55,7 +55,7 @@ def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
     gaps = [power((max(leaf) - n) * num, den) for n in leaf]
     pmf: Law = {}
     for c, weight in enumerate(gaps):
-        coefficients = [Sum({0: 1})]  # of powers of t
+        coefficients = [Sum({0: 1})]  # coefficients of powers of t
         for other in gaps[:c] + gaps[c + 1 :]:
             longer = [*coefficients, Sum()]
             coefficients = [a - b * other for a, b in zip(longer, [Sum(), *coefficients])]
@@ -64,7 +64,7 @@ def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
 
 
 def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int, cap: int = 2**62) -> dict[int, Sum]:
-    """What a round takes: a candidate uniformly, kept with q^gap."""
+    """Return the probability that a round accepts each candidate: it is drawn uniformly, and kept with q^gap."""
     best = max(scores[c] for c in allowed)
     return {c: power(min(best - scores[c], cap) * num, den) * Fraction(1, len(allowed)) for c in allowed}
 
@@ -77,7 +77,7 @@ def _joint(laws: Sequence[Law]) -> Law:
 
 
 def _leaves(whole: bool) -> Iterator[tuple[int, ...]]:
-    """Counts of two to five classes."""
+    """Yield counts of one to five classes."""
     most = {2: 20, 3: 6, 4: 2, 5: 1} if whole else {2: 3, 3: 1}
     yield from ((7,), *_FAR)
     for n_classes, top in most.items():
@@ -88,7 +88,7 @@ def _leaves(whole: bool) -> Iterator[tuple[int, ...]]:
 
 
 def splits(whole: bool) -> Iterator[Case]:
-    """Of every small node, with every set of candidates that may be asked, and of nodes far apart."""
+    """Yield identities for all small nodes with every set of allowed candidates, and for nodes with large gaps."""
     sizes = {1: (-4,), 2: (0, -1, -7), 3: (0, -2, -60), 4: (0, -3)} if whole else {2: (0, -1), 3: (0, -2)}
     nodes = [scores for k, values in sizes.items() for scores in itertools.product(values, repeat=k)]
     for scores in (*nodes, *_FAR, (0, -(10**6)), (-(2**26), 2**26, 0)):
@@ -109,7 +109,7 @@ def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) 
 
 
 def _two_nodes() -> Case:
-    """The second node has candidates that the first has not; all tie, so that no round is void."""
+    """Return the case of two nodes with different candidates. All candidates tie, so that no round is void."""
     scores, mask = np.array([[5, 9, 5], [2, 2, 2]]), np.array([[True, False, True], [False, True, True]])
     pmf: Law = {(a, b): Sum({0: Fraction(1, 4)}) for a in (0, 2) for b in (1, 2)}
     return "choices of two nodes", partial(_law_of_choices, scores, mask, 1, 8, 2), pmf

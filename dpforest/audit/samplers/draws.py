@@ -1,7 +1,6 @@
-"""The samplers of a release against their laws: single draws, rare draws, joint draws, and the words behind them.
+"""Chi-square tests of the samplers against their laws: single draws, rare draws, joint draws, and random words.
 
-A chi-square test of each, on entropy of the operating system. Together they raise a false alarm with a probability
-below 1e-6.
+The draws use entropy of the operating system. All tests together raise a false alarm with a probability below 1e-6.
 """
 
 import itertools
@@ -17,7 +16,7 @@ from dpforest.privacy.laws import log_pmf
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
 from dpforest.privacy.randomness import SecretSource
 
-FALSE_ALARM: Final = 1e-9  # of one test; there are about sixty, and the words
+FALSE_ALARM: Final = 1e-9  # probability for one test; there are about sixty tests, and those of the words
 DRAWS: Final = 100_000
 _LEAVES: Final = (
     ([5, 3], "1/2"),
@@ -28,19 +27,19 @@ _LEAVES: Final = (
     ([90_000, 0], "123457/10000000"),
     ([2_000_003, 2_000_000, 7], "999983/2000003"),
 )
-_LEADS: Final = (5, 10, 14)  # of a leaf with 50 classes, divided by the rate: exp(-14) is still seen
+_LEADS: Final = (5, 10, 14)  # lead times rate, in a leaf of 50 classes; labels of weight exp(-14) still occur
 _SCALES: Final = ("1/2", "4/3", "7", "60", "65537/65536", "51200", "204800/3")
 _LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)
 
 
 def check_draws() -> Iterator[str]:
-    """What is wrong with the samplers, in sentences; none if nothing was found."""
+    """Yield a message for each sampler whose draws do not follow its law."""
     yield from _words()
     yield from _unlike(_assignments, _noise, _choices, _labels, _neighboring_cells)
 
 
 def check_rare_draws() -> Iterator[str]:
-    """The same for labels that are far behind, which takes longer."""
+    """Do the same for labels far behind the top label, which takes longer."""
     yield from _unlike(_rare_labels)
 
 
@@ -51,21 +50,21 @@ def _unlike(*tests: Callable[[], Iterator[tuple[str, float]]]) -> Iterator[str]:
 
 
 def chi_square(observed: np.ndarray, expected: np.ndarray) -> float:
-    """p-value of a chi-square test, outcomes that are expected fewer than 50 times put together; exact for two.
+    """Return the p-value of a chi-square test, with outcomes expected below 50 times pooled; exact for two outcomes.
 
     Parameters
     ----------
     observed, expected : array (n_outcomes,)
-        Counts of the same total.
+        Counts with the same total.
 
     Returns
     -------
     float
-        0 where an impossible outcome occurred.
+        p-value from 0 to 1; 0 if an impossible outcome occurred.
     """
     if observed[expected == 0].any():
         return 0.0
-    rare = expected < 50  # below, chi-square is too quick to doubt this far out
+    rare = expected < 50  # with smaller counts, chi-square rejects too often at such small p-values
     observed = np.append(observed[~rare], observed[rare].sum())
     expected = np.append(expected[~rare], expected[rare].sum())
     used = expected > 0
@@ -87,7 +86,7 @@ def _labels() -> Iterator[tuple[str, float]]:
 
 
 def _rare_labels() -> Iterator[tuple[str, float]]:
-    """Labels far behind: rare, but as possible as the law says."""
+    """Test labels far behind the top label, which are rare."""
     for name, draw in release.DRAW.items():
         for lead in _LEADS if name != "global-01" else (1,):
             leaf, rate = [6 * lead] + [0] * 49, Fraction(1, 6) if name != "global-01" else Fraction(12)
@@ -99,7 +98,7 @@ def _one_leaf(name: str, draw, leaf: list[int], rate: Fraction, n: int, *, top_o
     drawn = draw(np.tile(leaf, (n, 1)), rate, SecretSource())
     observed = np.bincount(drawn, minlength=len(leaf)).astype(float)
     expected = n * np.exp(log_pmf(name, np.array([leaf]), float(rate)))[0]
-    if top_only:  # the losing labels are alike
+    if top_only:  # all losing labels have the same probability
         observed = np.array([observed[0], observed[1:].sum()])
         expected = np.array([expected[0], expected[1:].sum()])
     return chi_square(observed, expected)
@@ -130,7 +129,7 @@ def _choices() -> Iterator[tuple[str, float]]:
 
 
 def _assignments() -> Iterator[tuple[str, float]]:
-    """All ways of sharing out a few rows are equally likely: each row by itself, whatever their number."""
+    """Test that all assignments of a few rows to trees are equally likely."""
     for n_rows, n_trees in ((2, 2), (3, 2), (2, 3), (4, 3)):
         drawn = [release.assign_rows(np.arange(n_rows), n_trees, SecretSource()) for _ in range(8_000)]
         number = np.array(drawn) @ n_trees ** np.arange(n_rows)
@@ -140,7 +139,7 @@ def _assignments() -> Iterator[tuple[str, float]]:
 
 
 def _neighboring_cells() -> Iterator[tuple[str, float]]:
-    """Draws of one release do not depend on each other, near or far."""
+    """Test that draws of one release are independent at several distances."""
     zeros = np.zeros((DRAWS, 2), int)
     labels = samplers.draw_permute_and_flip(zeros, Fraction(1), SecretSource())
     noise = np.sign(samplers.draw_noisy_counts(zeros, Fraction(2), SecretSource())[:, 0]) + 1
@@ -154,7 +153,7 @@ def _neighboring_cells() -> Iterator[tuple[str, float]]:
 
 
 def _words() -> list[str]:
-    """Of 100,000 words of 64 bits, two are alike with a probability of 3e-10."""
+    """Test the random words: of 100,000 words of 64 bits, two are equal with a probability of 3e-10."""
     source = SecretSource()
     words = np.concatenate([source.words(DRAWS // 4) for _ in range(4)])
     if len(np.unique(words)) < len(words):

@@ -1,9 +1,10 @@
-"""The sampler of round(sigma Z), piece by piece and as a whole, without a draw.
+"""Exact checks of the sampler of round(sigma Z), of its parts and as a whole, without random draws.
 
-Its own source is run as Python, and what a piece calls answers in every possible way (`branches`). Shown are: a
-comparison of two uniform numbers reads their digits in turn and stops when it is certain; the series is exp(-x p) for a
-fixed x; a pair (k, x) is proposed and kept with the density of exp(-(k+x)**2/2), as an identity in powers of 1/e; and a
-pair is rounded as fractions are, from the fewest digits. Last, all of it together (`gaussian_bits`).
+The checks run the sampler's source as Python, and the functions that a part calls return every possible answer
+(`branches`). They show: a comparison of two uniform numbers reads their digits in turn and stops when it is certain;
+the series has probability exp(-x p) for a fixed x; a pair (k, x) is proposed and kept with the density
+exp(-(k+x)**2/2), as an identity in powers of 1/e; a pair is rounded like the exact fraction, from the fewest digits;
+and the whole sampler is correct (`gaussian_bits`).
 """
 
 import itertools
@@ -27,12 +28,12 @@ _XS: Final = (0, Fraction(1, 3), Fraction(1, 2), Fraction(7, 8), Fraction(_BASE 
 
 
 def check_gaussian(*, whole: bool = True) -> Iterator[str]:
-    """What is wrong with the sampler's source, in sentences; none if nothing was found.
+    """Yield a message for each mistake in the sampler's source.
 
     Parameters
     ----------
     whole : bool
-        All inputs, in half a minute; without it a few of each kind, in two seconds.
+        True: all inputs, in half a minute. False: a few inputs of each kind, in two seconds.
     """
     for check in (_comparisons, _series, _proposals, _roundings, together):
         for what, computed_law, pmf in check(whole):
@@ -50,7 +51,7 @@ def check_gaussian(*, whole: bool = True) -> Iterator[str]:
 
 
 def _comparisons(whole: bool) -> Iterator[Case]:
-    """On every tape of a few high, low and equal digits, from every number of known digits."""
+    """Yield comparisons on all short tapes of high, low and equal digits, for each number of known digits."""
     digits, most = (0, 1, _BASE - 1), 6 if whole else 5
     for n in range(4):
         for known in itertools.product(digits, repeat=n):
@@ -87,14 +88,14 @@ def _compared(known: tuple[int, ...], digits: tuple[int, ...], most: int) -> Law
 
 
 def _series(whole: bool) -> Iterator[Case]:
-    """exp(-x (2k + x)/(2k + 2)) for a fixed x, as close as so many steps of the run go."""
+    """Yield checks that the series has probability exp(-x (2k + x)/(2k + 2)) for a fixed x, up to a number of steps."""
     for k, steps in ((0, 16), (1, 9), (2, 9), (9, 9)) if whole else ((0, 10), (1, 5), (5, 6)):
         for x in _XS:
             yield f"the series of k = {k} and x = {x}", partial(_by_runs, k, Fraction(x), steps), {}
 
 
 def _by_runs(k: int, x: Fraction, steps: int) -> Law:
-    """Refuses what is certain after so many steps, unless the right number lies in it and it is narrow."""
+    """Raise ValueError unless the bounds on the probability after this many steps are narrow and enclose its value."""
     pmf = law_of(partial(_run, k, x, steps), most=10_000)
     sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
     low, high = sure.get(True, Fraction(0)), 1 - sure.get(False, Fraction(0))
@@ -108,18 +109,18 @@ def _by_runs(k: int, x: Fraction, steps: int) -> Law:
 
 def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
     place: dict[str, int | None] = {"x": 0}  # y1 > y2 > ... in the run; x stands before them
-    length = {"x": 3}  # digits known
+    length = {"x": 3}  # number of known digits
     turns = 0
 
     def below(tape: Any, at: int, fresh: str, known: str, n: int) -> tuple[bool, int, int, int]:
         j = place.get(known)
         if j is None or fresh in ("x", known) or n != length[known]:
             raise ValueError(f"a number is compared with {known}, of {n} digits, where that is not the last of the run")
-        chance = Sum({0: x / (j + 1)})  # of j + 1 uniform numbers below x the last is the least
+        chance = Sum({0: x / (j + 1)})  # probability that the last of j + 1 uniform numbers below x is the smallest
         hit = draws.pick(("below", known, len(place)), lambda: [(True, chance), (False, 1 - chance)])
         length[fresh], length[known] = 1 + turns % 2, n + 1
         if known != "x":
-            place[known] = None  # more is known of it than its place
+            place[known] = None  # its value is no longer uniform given its place
         place[fresh] = j + 1 if hit else None
         return hit, length[fresh], length[known], at + 1
 
@@ -131,7 +132,7 @@ def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
         faces = [(face, Sum({0: Fraction(1, n)})) for face in range(min(2, n))]
         if n == 4:
             faces += [(face, Sum({0: Fraction(1, n)})) for face in (2, 3)]
-        elif n > 4:  # the others by one of them, not always the same
+        elif n > 4:  # one face, which varies, stands for all others
             faces += [(2 + 7 * turns % (n - 2), Sum({0: Fraction(n - 2, n)}))]
         if turns >= steps:
             return draws.pick("too long", lambda: [(0, Sum({0: 1}))]), Unread.size
@@ -150,7 +151,7 @@ def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
 
 
 def _proposals(whole: bool) -> Iterator[Case]:
-    """For a fixed x, (k, sign) has the weight exp(-(k+x)**2/2), as an identity; in the second round it is the same."""
+    """Yield identities: for a fixed x, (k, sign) has the weight exp(-(k+x)**2/2) in the first and the second round."""
     for x in [Fraction(x) for x in (_XS if whole else _XS[:3])]:
         for most, rounds in ((7, 1), (2, 2)):
             start = 1 - power(1, 2)
@@ -205,7 +206,7 @@ def _law_of_pairs(x: Fraction, most: int, rounds: int) -> Law:
 
 
 def _roundings(whole: bool) -> Iterator[Case]:
-    """Of x at random, and at borders and next to them, however many of its digits were drawn before."""
+    """Yield checks of the rounding of random x and of x at and next to borders, for any number of known digits."""
     for num, den in _SIGMAS:
         yield f"rounding at sigma = {num}/{den}", partial(_rounded_rightly, num, den, 60 if whole else 12), {}
 
@@ -216,7 +217,7 @@ def _rounded_rightly(num: int, den: int, so_many: int) -> Law:
         least = math.floor(sigma * k + Fraction(1, 2))
         spread = math.floor(sigma) + 1
         for border in {least + int(spread * u) for u in rng.random(so_many)} | {least, least + 1, least + spread}:
-            x = (border - Fraction(1, 2)) / sigma - k  # where |z| goes from border - 1 to border
+            x = (border - Fraction(1, 2)) / sigma - k  # |z| changes from border - 1 to border at this x
             near = math.floor(x * _BASE**5) if 0 <= x < 1 else int.from_bytes(rng.bytes(10), "little")
             for number in (near - 1, near, near + 1, near // _BASE**4 * _BASE**4, near | (_BASE**4 - 1)):
                 if 0 <= number < _BASE**5:
@@ -227,12 +228,12 @@ def _rounded_rightly(num: int, den: int, so_many: int) -> Law:
 
 
 def _one_rounding(source: Callable, k: int, num: int, den: int, digits: list[int], n: int) -> None:
-    """From n digits and as many more as are needed, against the fractions at both ends of what they leave open."""
+    """Check the rounding from n known digits, and more as needed, against both ends of the interval left open."""
     sigma, half = Fraction(num, den), Fraction(1, 2)
     for used in range(n, 6):
         low = Fraction(sum(d * _BASE ** (used - 1 - i) for i, d in enumerate(digits[:used])), _BASE**used)
         first = math.floor(sigma * (k + low) + half)
-        last = math.ceil(sigma * (k + low + Fraction(1, _BASE**used)) + half) - 1  # the upper end itself is left out
+        last = math.ceil(sigma * (k + low + Fraction(1, _BASE**used)) + half) - 1  # the interval excludes its upper end
         if first == last:
             break
     else:

@@ -1,7 +1,7 @@
-"""The sampler of round(sigma Z) as a whole, with digits of one bit: what `gaussian` shows of its pieces, put together.
+"""Check of the whole sampler of round(sigma Z) with digits of one bit; `gaussian` checks its parts.
 
-Of every result, the ways that end give it with no more than its probability; with those that were left open, with no
-less. Only coins of exp(-a/b) and faces come from elsewhere; each bit is read from a tape, and once.
+The completed paths give each result at most its probability; together with the open paths, they give at least its
+probability. Stand-ins answer only the coins of exp(-a/b) and the faces. The sampler reads each bit from a tape, once.
 """
 
 import math
@@ -16,21 +16,22 @@ from dpforest.audit.samplers.bridge import as_python
 from dpforest.audit.samplers.oracles import Case, Law
 from dpforest.privacy import gaussian
 
-_REACH: Final = range(-20, 21)  # ten sigmas and more
-_ERROR: Final = 1e-10  # of the floats
+_REACH: Final = range(-20, 21)  # at least ten sigmas
+_ERROR: Final = 1e-10  # allowed rounding error of floats
 
 
 def together(whole: bool) -> Iterator[Case]:
-    """One round of the sampler with digits of one bit; only coins and faces come from elsewhere."""
+    """Yield checks of one round of the sampler with digits of one bit; stand-ins answer only coins and faces."""
     for num, den in ((1, 3), (3, 2), (2, 1)) if whole else ((3, 2),):
         yield f"all of sigma = {num}/{den}", partial(_bracketed, num, den, 5e-6 if whole else 2e-5), {}
 
 
 def _bracketed(num: int, den: int, least: float) -> Law:
-    """Refuses a result whose probability does not lie between the ways that give it and those that may.
+    """Raise ValueError unless each result's probability is between that of completed paths and that plus open paths.
 
-    A round keeps (k, x) with the weight (1 - exp(-1/2)) exp(-(k+x)**2/2), half of it for each sign: so its results have
-    the probabilities of the law times sqrt(pi/2) (1 - exp(-1/2)), and with the rest it keeps nothing (None).
+    A round keeps (k, x) with the weight (1 - exp(-1/2)) exp(-(k+x)**2/2), half of it for each sign. So its results have
+    the probabilities of the law times sqrt(pi/2) (1 - exp(-1/2)). With the remaining probability it keeps nothing
+    (None).
     """
     least_chances = {result: _number(weight) for result, weight in law_of(partial(_with_bits, num, den, least)).items()}
     kept, step = math.sqrt(math.pi / 2) * (1 - math.exp(-0.5)), den / num
@@ -52,7 +53,7 @@ def _normal(x: float) -> float:
 
 
 def _chance(p: float) -> Sum:
-    """In floats, which is faster, and far more exact than ways that are left open."""
+    """Return a probability as a float, which is faster; its error is far smaller than the probability of open paths."""
     return Sum({0: p})  # type: ignore[dict-item]
 
 
@@ -61,7 +62,7 @@ def _number(weight: Sum) -> float:
 
 
 class _Bits:
-    """A tape of one bit a lane."""
+    """Tape with one bit in each lane."""
 
     size = 2**62
 
@@ -78,7 +79,7 @@ class _Bits:
 
 
 def _with_bits(num: int, den: int, least: float, draws: Draws) -> Any:
-    """Result of one round, None where nothing is kept; ways of a probability below `least` are left open."""
+    """Return the result of one round, or None if it keeps nothing. Paths of a probability below `least` stay open."""
     hits, first = 0, True
 
     def coin(tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
@@ -108,4 +109,4 @@ def _with_bits(num: int, den: int, least: float, draws: Draws) -> Any:
 
 
 class _Again(Exception):
-    """A second round begins."""
+    """Raised when a second round begins."""

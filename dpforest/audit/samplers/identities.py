@@ -1,13 +1,13 @@
-"""The samplers' own source against their laws, as identities: no draw, no tolerance.
+"""Identities between the samplers' source and their laws, without random draws and without tolerance.
 
-What a sampler calls answers in every possible way, with the probability that it is meant to have; from these follows
-the probability of every result of the sampler itself, as a sum of powers of 1/e (`branches`). It must be the law's.
-That what is called has these probabilities is shown the same way, down to the two functions that read the tape, which
-`lanes` goes through lane by lane. The compiled kernels are tied to this source by `bridge`.
+The functions that a sampler calls return every possible answer with its intended probability. From these follows the
+probability of every result of the sampler, as a sum of powers of 1/e (`branches`), which must equal that of the law.
+The same method shows that the called functions have the intended probabilities, down to the two functions that read
+the tape, which `lanes` checks lane by lane. `bridge` ties the compiled kernels to this source.
 
-The inputs are small tables, and some that are large or far apart. Nothing in the source asks how large they are, so
-what holds for these holds for all that `samplers` admits; a branch that does ask is met if one of these inputs gets
-there.
+The inputs are small tables, and some with large counts or large gaps. The source does not depend on their size, so the
+identities hold for all inputs that `samplers` admits. If a branch depends on the size, the check detects it only if one
+of these inputs reaches it.
 """
 
 from collections.abc import Iterator
@@ -29,12 +29,12 @@ _NOISE: Final = (0, 1, -1, 2, -2, -50, 13, -13, 1_000, -65_536, 2**40, -(2**40))
 
 
 def check_identities(*, whole: bool = True) -> Iterator[str]:
-    """What is wrong with the samplers' source, in sentences; none if nothing was found.
+    """Yield a message for each mistake in the samplers' source.
 
     Parameters
     ----------
     whole : bool
-        All inputs, in half a minute; without it a few of each kind, in two seconds.
+        True: all inputs, in half a minute. False: a few inputs of each kind, in two seconds.
     """
     for check in (_series, _coins, _noise, _cells, labels, splits):
         for what, computed_law, pmf in check(whole):
@@ -52,13 +52,13 @@ def check_identities(*, whole: bool = True) -> Iterator[str]:
 
 
 def _series(whole: bool) -> Iterator[Case]:
-    """exp(-a/b) for a <= b, by a series of trials: as close as 40 of them go, which is 38 digits and more."""
+    """Yield checks of exp(-a/b) for a <= b by a series of 40 trials, which bound it to at least 38 digits."""
     for a, b in ((0, 1), (1, 1), (1, 2), (2, 3), (999, 1_000), (12_345, 65_536), (2**32 - 18, 2**32 - 17), (1, 2**31)):
         yield f"a coin of exp(-{a}/{b})", partial(_by_series, a, b), {}
 
 
 def _by_series(a: int, b: int) -> Law:
-    """Refuses what is certain after 40 trials, unless exp(-a/b) lies in it and it is narrow."""
+    """Raise ValueError unless the bounds after 40 trials are narrow and enclose exp(-a/b)."""
 
     def run(draws: Draws) -> bool:
         oracles = Oracles(draws)
@@ -68,7 +68,7 @@ def _by_series(a: int, b: int) -> Law:
     sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
     low, high = sure.get(True, Fraction(0)), 1 - sure.get(False, Fraction(0))
     x = Fraction(a, b)
-    below = sum(((-x) ** j / factorial(j) for j in range(60)), Fraction(0))  # the last term is taken away
+    below = sum(((-x) ** j / factorial(j) for j in range(60)), Fraction(0))  # the last term is negative
     above = below + x**60 / factorial(60)
     if low > above or high < below or high - low > Fraction(1, factorial(38)):
         raise ValueError(f"it has a probability from {float(low):.9g} to {float(high):.9g}, not {float(below):.9g}")
@@ -76,7 +76,7 @@ def _by_series(a: int, b: int) -> Law:
 
 
 def _coins(whole: bool) -> Iterator[Case]:
-    """exp(-a/b) by its whole and its broken part, exactly."""
+    """Yield identities of exp(-a/b) by the whole part and the fraction of a/b."""
     some = ((0, 7), (3, 7), (7, 7), (8, 7), (13, 1), (90, 7), (300, 1), (2**32 - 17, 2**32 - 5), (2**38 + 1, 2**31))
     for a, b in some:
         yield f"a coin of exp(-{a}/{b})", partial(_coin_by_parts, a, b), {True: power(a, b), False: 1 - power(a, b)}
@@ -94,7 +94,7 @@ def _coin_by_parts(a: int, b: int) -> Law:
 
 
 def _noise(whole: bool) -> Iterator[Case]:
-    """Out to 50 scales in the first round of the loop, and near 0 in three."""
+    """Yield identities of noise: up to 50 scales in the first round of the loop, and near 0 in two rounds."""
     for num, den in (*_SCALES, (12, 1), (19, 13)) if whole else _SCALES[:4]:
         for most, rounds in ((50, 1), (3, 2)) if whole else ((20, 1), (2, 2)):
             what = f"noise of scale {num}/{den}, {rounds} rounds"
@@ -102,7 +102,7 @@ def _noise(whole: bool) -> Iterator[Case]:
 
 
 def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
-    """Of all noise that no longer geometric part than `most` could lead to."""
+    """Return the law of all noise values that need no geometric part above `most`."""
 
     def run(draws: Draws) -> Any:
         oracles, hits = Oracles(draws), 0
@@ -124,13 +124,13 @@ def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
 
 
 def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
-    """A round ends with z with a probability of (1 - 1/e)/(2 num) exp(-n/num), summed over den numbers n."""
+    """Return the law of noise: a round ends with z with probability (1 - 1/e)/(2 num) Σ exp(-n/num), of den terms."""
     one = (1 - power(1, 1)) * Fraction(1, 2 * num)
 
     def of_round(z: int) -> Sum:
         return sum((power(abs(z) * den + j, num) for j in range(den)), Sum()) * one
 
-    # A round is void where u is not kept, or a zero is negative.
+    # A round is void if u is not kept, or if a zero is negative.
     void = sum((1 - power(u, num) for u in range(num)), Sum()) * Fraction(1, num) + of_round(0)
     times, so_often = Sum(), Sum({0: 1})
     for _ in range(rounds):
@@ -140,7 +140,7 @@ def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
 
 
 def _cells(whole: bool) -> Iterator[Case]:
-    """Noise is added, to every count alike; a row goes to each tree alike."""
+    """Yield identities: every count gets noise of the same law, and every tree gets a row with the same probability."""
     some, chance = np.array(_COUNTS), Sum({0: Fraction(1, len(_NOISE))})
     for count in _COUNTS:
         cells = np.array([count], np.int64)

@@ -1,11 +1,11 @@
-"""The two functions that read the tape, compiled as they are, on every lane that there is (on two lanes: on a sample).
+"""Checks of the two compiled functions that read the tape, on every value of a lane (for two lanes: on a sample).
 
-`bernoulli` compares a uniform number with p/q, 16 binary digits at a time: of all lanes as many say yes as the digit is
-worth, one leaves it open, and what follows an open lane is the same question for the rest of p/q. So it is exact if it
-is exact for a lane and the lanes behind it. `uniform` gives each number below n equally many lanes, and lets the rest
-of them go by.
+`bernoulli` compares a uniform number with p/q, 16 binary digits at a time. Of all values of a lane, those below the
+digit of p/q mean yes, one leaves the answer open, and the next lane then decides the same question for the rest of p/q.
+So the function is exact if it is exact for each lane in turn. `uniform` gives each number below n equally many values
+of a lane, and skips the other values.
 
-A lane has decided where nothing behind it was read. (What is drawn when a tape ends is void, and looks like a 0.)
+A lane decides if the function reads no further lane. (A draw at the end of a tape is void, and looks like a 0.)
 """
 
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ from numba import njit
 from dpforest.privacy.samplers import bernoulli, uniform
 
 LANES: Final = 65_536
-_DEPTH: Final = 4  # lanes, one behind the other
-_NEXT_LANE: Final = 7  # a lane that stands for all that may come next
+_DEPTH: Final = 4  # number of consecutive lanes
+_NEXT_LANE: Final = 7  # value of all later lanes
 _PAIRS: Final = (
     *((p, q) for q in range(1, 9) for p in range(q + 1)),
     *((p, q) for q in (65_535, 65_536, 65_537, 2**32 - 5, 2**47 - 1) for p in (0, 1, 2, q // 3, q - 2, q - 1, q)),
@@ -28,13 +28,14 @@ _LARGE: Final = (65_537, 100_003, 2**24, 2**31 - 1, 2**31, 2**31 + 1, 3 * 2**30,
 
 
 def check_lanes(*, whole: bool = True) -> Iterator[str]:
-    """What is wrong, in sentences; none if nothing was found.
+    """Yield a message for each mistake in `bernoulli` and `uniform`.
 
     Parameters
     ----------
     whole : bool
-        Whole numbers below every n to 65,536, in twenty seconds; without it below those to 300 and some others. Above
-        65,536 two lanes make a number, and there n are sampled, 100,000 or 5,000 of them, at the ends of what counts.
+        True: uniform numbers below every n up to 65,536, in twenty seconds. False: n below 300 and some others. For n
+        above 65,536, a number takes two lanes; the check samples 100,000 or 5,000 such n, and tries numbers around the
+        last one that `uniform` accepts.
     """
     for p, q in _PAIRS:
         for start in (0, 3):
@@ -51,7 +52,7 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
 
 
 def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
-    """P(yes) and P(no) after one lane, two, ...; the tape is entered at `start`."""
+    """Check P(yes) and P(no) after one lane, two lanes, and so on; the function starts at place `start` of the tape."""
     tape = np.full(start + _DEPTH + 1, _NEXT_LANE, np.uint16)
     yes = no = Fraction(0)
     for depth in range(1, _DEPTH + 1):
@@ -70,7 +71,7 @@ def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
 
 @njit(nogil=True, cache=True)
 def _lanes_of_bernoulli(tape, start, place, p, q):
-    """How many values of the lane at `own` say yes and no, and the last one that leaves it open."""
+    """Count the values of the lane at `place` that give yes and no, and return the last one that gives neither."""
     yes, no, left = 0, 0, 0
     for lane in range(LANES):
         tape[place] = lane
@@ -86,7 +87,7 @@ def _lanes_of_bernoulli(tape, start, place, p, q):
 
 @njit(nogil=True, cache=True)
 def _is_uniform(n, hits, tape):
-    """Whether each number has 65,536 // n lanes, and a lane that is let go by leaves the next one as it is."""
+    """Return whether each number has 65,536 // n lane values, and a skipped lane has no effect on the next one."""
     hits[:] = 0
     gone = -1
     for lane in range(LANES):
@@ -115,7 +116,10 @@ def _is_uniform(n, hits, tape):
 
 @njit(nogil=True, cache=True)
 def _ends_rightly(n, tape):
-    """Whether exactly the two-lane numbers below the largest multiple of n count, at that multiple and at the ends."""
+    """Return whether `uniform` accepts exactly the two-lane numbers below the largest multiple of n.
+
+    The check tries numbers around that multiple and at both ends of the range.
+    """
     fair = (1 << 32) - (1 << 32) % n
     for number in (0, n - 1, n, fair - n, fair - 1, fair, fair + 1, (1 << 32) - 1):
         if number >= 1 << 32:
@@ -128,7 +132,7 @@ def _ends_rightly(n, tape):
 
 
 def _large(n: int) -> Iterator[str]:
-    """From two lanes: each of the numbers below the largest multiple of n counts, modulo n, and none above it."""
+    """Check that of two-lane numbers, all below the largest multiple of n count, modulo n, and no others."""
     fair = 2**32 // n * n
     some = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
     tape = np.full(5, _NEXT_LANE, np.uint16)

@@ -1,4 +1,4 @@
-"""Stand-ins for what a sampler calls, which answer in every way with their exact chances; see `branches`."""
+"""Stand-ins for the functions that a sampler calls, which return every answer with its probability; see `branches`."""
 
 import itertools
 import sys
@@ -11,11 +11,11 @@ import numpy as np
 from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
 
 Law = dict[Any, Sum]
-Case = tuple[str, Callable[[], Law], Law]  # what is looked at, how its probabilities are found, what they must be
+Case = tuple[str, Callable[[], Law], Law]  # name, function that computes the law, law that it must equal
 
 
 class Unread:
-    """A tape without an end that nobody may read: draws come from what is called."""
+    """Endless tape that a sampler must not read, because stand-ins give all draws."""
 
     size = 2**62
 
@@ -30,22 +30,22 @@ class Oracles:
         self._draws = draws
 
     def uniform(self, tape: Any, at: int, n: int) -> tuple[int, int]:
-        """Each number below n, 1/n."""
+        """Return each number below n with probability 1/n."""
         n = _whole(n, 1, 2**32 - 1)
         return self._pick(n, lambda: zip(range(n), itertools.repeat(Sum({0: Fraction(1, n)})))), at + 1
 
     def bernoulli(self, tape: Any, at: int, p: int, q: int) -> tuple[bool, int]:
-        """p/q."""
+        """Return True with probability p/q."""
         p, q = _whole(p, 0, q), _whole(q, 1, 2**47 - 1)
         return self._coin((p, q), lambda: Sum({0: Fraction(p, q)})), at + 1
 
     def unit(self, tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
-        """exp(-a/b), at most one."""
+        """Return True with probability exp(-a/b), for a/b of at most 1."""
         a, b = _whole(a, 0, b), _whole(b, 1, 2**32 - 1)
         return self._coin((a, b), lambda: power(a, b)), at + 1
 
     def bernoulli_exp(self, tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
-        """exp(-a/b)."""
+        """Return True with probability exp(-a/b)."""
         a, b = _whole(a, 0, 2**63 - 1), _whole(b, 1, 2**32 - 1)
         return self._coin((a, b), lambda: power(a, b)), at + 1
 
@@ -53,7 +53,7 @@ class Oracles:
         return self._pick(arguments, lambda: [(True, chance()), (False, 1 - chance())], up=3)
 
     def _pick(self, arguments: object, options: Callable[[], Iterable[tuple[Any, Sum]]], up: int = 2) -> Any:
-        """Asked from the same place with the same arguments is the same question."""
+        """Pick an answer. Calls from the same place with the same arguments are the same question."""
         return self._draws.pick((sys._getframe(up).f_lasti, arguments), options)
 
 
@@ -64,19 +64,19 @@ def _whole(value: Any, least: int, most: int) -> int:
 
 
 def filled(kernel: Callable, n: int, *arguments: Any) -> tuple[int, ...]:
-    """What a kernel makes of n rows, all of them done and its inputs left alone."""
+    """Return the results of a kernel for n rows. Check that it finishes all rows and leaves its inputs unchanged."""
     given = [np.array(a) for a in arguments]
     out = np.full(n, -(2**62), np.int64)
     with np.errstate(over="raise"):
         row, _ = kernel(Unread(), 0, *arguments, out)
-    # Besides `out` only the scratch array may be written to, and that comes last.
+    # Besides `out`, a kernel may write only to the scratch array, which is the last argument.
     if row != n or any(not np.array_equal(a, b) for a, b in zip(given[:-1], arguments[:-1])):
         raise ValueError(f"{row} of {n} rows are done, or it writes into its input")
     return tuple(out.tolist())
 
 
 def law_of_rows(kernel: Any, arguments: tuple, rounds: int) -> Law:
-    """What a kernel makes of a table, its first argument, with the probability of each result."""
+    """Return the law of a kernel's results for a table, its first argument."""
 
     def run(draws: Draws) -> tuple[int, ...]:
         oracles = Oracles(draws)
@@ -87,7 +87,7 @@ def law_of_rows(kernel: Any, arguments: tuple, rounds: int) -> Law:
 
 
 def after_rounds(once: Law, rounds: int) -> Law:
-    """The same chances in every round that is reached, and what is open after the last one."""
+    """Return the law after several rounds with the same probabilities, including that of `OPEN` after the last one."""
     again, times, so_often = 1 - sum(once.values(), Sum()), Sum(), Sum({0: 1})
     for _ in range(rounds):
         times, so_often = times + so_often, so_often * again
@@ -96,7 +96,7 @@ def after_rounds(once: Law, rounds: int) -> Law:
 
 
 def unlike(computed: Law, pmf: Law) -> str:
-    """The first result whose probability is not the law's; empty where there is none."""
+    """Return a message on the first result whose probability differs from the law; empty if there is none."""
     for result in [*pmf, *[r for r in computed if r not in pmf]]:
         have, want = computed.get(result, Sum()), pmf.get(result, Sum())
         if have != want:

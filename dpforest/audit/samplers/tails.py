@@ -1,11 +1,11 @@
-"""Draws that nobody would live to see, forced out of the compiled samplers by tapes that are written for them.
+"""Extremely rare draws, forced from the compiled samplers by prepared tapes.
 
-What has a probability of e^-1000 must still be what is released where the lanes say so, and through the whole door,
-not only in the kernels: release and selection, the wrappers of the samplers, and tables of more than 65,536 rows. Each
-tape says which answer it forces; an answer that is drawn again, left out, clipped or exchanged shows.
+If the lanes determine an answer, it must be released even if its probability is e^-1000. The checks run the whole path,
+not only the kernels: release and selection, the wrappers of the samplers, and tables of more than 65,536 rows. Each
+tape forces a known answer, so a check detects an answer that is drawn again, omitted, clipped or exchanged.
 
-Lanes are written from the definitions in `samplers`: a number below n from the high half of lane·n, a coin of exp(-1)
-as "1/2 yes, 1/3 no", one of exp(-a/b) by a first trial that fails.
+The lanes follow the definitions in `samplers`: a number below n is the high half of lane·n, a coin of exp(-1) is
+"1/2 yes, 1/3 no", and a coin of exp(-a/b) succeeds if its first trial fails.
 """
 
 import itertools
@@ -21,13 +21,13 @@ from dpforest.privacy.randomness import SecretSource
 
 Lanes = list[int]
 HIGH: Final = 65_535
-_MANY: Final = 65_600  # rows: more than are encoded at a time
+_MANY: Final = 65_600  # rows; more than one block of the encoder
 _FAR: Final = (0, 1, -1, 2, 12, 13, -13, 50, -50, 1_000, -1_000)  # noise, in scales
 _COUNTS: Final = (0, 1, 5, 70_000)
 
 
 class Scripted(SecretSource):
-    """Lanes that were written beforehand, and random ones behind them."""
+    """Source of prepared lanes, followed by random ones."""
 
     __slots__ = ("_place", "_tape")
 
@@ -37,7 +37,7 @@ class Scripted(SecretSource):
         self._place = 0
 
     def words(self, n: int) -> np.ndarray:
-        """The next n words; the random ones come round."""
+        """Return the next n words. The random words repeat."""
         first, self._place = self._place, self._place + n
         places = np.arange(first, self._place)
         over = places >= self._tape.size
@@ -49,25 +49,25 @@ class Scripted(SecretSource):
 
 
 def number(i: int, n: int) -> Lanes:
-    """Makes i of the numbers below n."""
+    """Return lanes that force the number i among the numbers below n."""
     if n > 65_536:
         return [i >> 16, i & HIGH]
     return [-(-(i * 65_536 + 65_536 % n) // n)]
 
 
 def hit(a: int, b: int) -> Lanes:
-    """Makes exp(-a/b) happen."""
+    """Return lanes that force success of a coin of exp(-a/b)."""
     if a == 0:
         return []
     whole, rest = divmod(a, b)
     lanes = [0, HIGH] * whole + [HIGH]
-    while rest * 65_536 // b == HIGH:  # as long as the digit is as high as the lane
+    while rest * 65_536 // b == HIGH:  # while the digit equals the highest lane
         lanes, rest = [*lanes, HIGH], rest * 65_536 % b
     return lanes
 
 
 def miss(a: int, b: int) -> Lanes:
-    """Makes exp(-a/b) fail, a > 0."""
+    """Return lanes that force failure of a coin of exp(-a/b), for a > 0."""
     if a >= b:
         return [HIGH]
     lanes = [0]
@@ -77,7 +77,7 @@ def miss(a: int, b: int) -> Lanes:
 
 
 def noise(z: int, scale: Fraction, *, low: int = 0) -> Lanes:
-    """Makes z; `low` of the numbers below the denominator is what the division drops."""
+    """Return lanes that force noise z. The division by the denominator drops the remainder `low`."""
     num, den = scale.numerator, scale.denominator
     v, u = divmod(abs(z) * den + low, num)
     return [*number(u, num), *hit(u, num), *[0, HIGH] * v, HIGH, *number(int(z < 0), 2)]
@@ -87,7 +87,7 @@ def noise(z: int, scale: Fraction, *, low: int = 0) -> Lanes:
 
 
 def check_tails() -> Iterator[str]:
-    """What is wrong, in sentences; none if nothing was found."""
+    """Yield a message for each release that differs from the answer that its tape forces."""
     for check in (_counts, _tables, _labels, _splits, _trees, _large):
         try:
             yield from check()
@@ -96,7 +96,7 @@ def check_tails() -> Iterator[str]:
 
 
 def _unlike(what: str, released: np.ndarray, wanted: np.ndarray) -> Iterator[str]:
-    """The first place where a table is not the one that was forced."""
+    """Yield a message on the first place where a released table differs from the forced one."""
     wrong = np.argwhere(released != wanted) if np.shape(released) == wanted.shape else np.zeros((1, wanted.ndim), int)
     if len(wrong):
         place = tuple(wrong[0].tolist())
@@ -104,13 +104,13 @@ def _unlike(what: str, released: np.ndarray, wanted: np.ndarray) -> Iterator[str
 
 
 def _counts() -> Iterator[str]:
-    """Noise of so many scales on every count, a released 0 among them, and releases that are all alike."""
+    """Check noise of many sizes on each count, released zeros, and tables whose released counts are all equal."""
     for epsilon in (Fraction(1), Fraction(2, 3), Fraction(5, 2), Fraction(1, 20)):
         scale = 1 / epsilon
         pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR]
         pairs += [(n, shown - n) for n in (0, 1, 5, 6) for shown in (0, 1, 7)]
         if epsilon == 1:
-            pairs += [(3, 70_000), (70_000, -70_000)]  # once, as that takes a long tape
+            pairs += [(3, 70_000), (70_000, -70_000)]  # for one scale only, because the tape is long
         for shown in (None, 0, 7):
             for low in {0, scale.denominator - 1}:
                 noisy_counts = pairs if shown is None else [(n, shown - n) for n in (0, 1, 5, 3, 700, 7)]
@@ -133,7 +133,7 @@ def _tables() -> Iterator[str]:
 
 
 def _labels() -> Iterator[str]:
-    """Every label of a leaf, also where all others lead by far: taken at once, and after all others were not."""
+    """Check every label of a leaf, even far behind the others, as the first proposal and after rejected ones."""
     leaves = [(0, 0), (3, 1), (40, 0), (0, 1_000), (70_000, 0), (2, 0, 1), (900, 0, 899), (0, 0, 0, 50)]
     for epsilon, leaf in itertools.product((Fraction(1), Fraction(3, 7)), leaves):
         gaps = [max(leaf) - n for n in leaf]
@@ -153,7 +153,7 @@ def _labels() -> Iterator[str]:
 
 
 def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool) -> Lanes:
-    """By permute-and-flip; late: after all labels that may be passed over."""
+    """Return lanes that force a label of permute-and-flip; `late`: after all labels that can be rejected."""
     left, tape = list(range(len(gaps))), Lanes()
     for other in [c for c in left if late and c != label and gaps[c]]:
         place = left.index(other)
@@ -164,7 +164,7 @@ def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool)
 
 
 def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, late: bool) -> Lanes:
-    """By proposing until one is accepted; late: after three hundred that are not."""
+    """Return lanes that force a label of the exponential mechanism; `late`: after three hundred rejected proposals."""
     losers = [c for c, gap in enumerate(gaps) if gap]
     tape = Lanes()
     for other in (losers * 300)[:300] if late else []:
@@ -173,7 +173,7 @@ def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, 
 
 
 def _splits() -> Iterator[str]:
-    """Every candidate that may be asked, of every node, however far it is behind."""
+    """Check every allowed candidate of every node, even far behind the best one."""
     scores = np.array([[0, -1, -30, -900, -9_000], [5, 5, 5, 5, 5], [-80_000, 0, 800, 0, -1], [10**6, 0, 10**6, 7, 9]])
     allowed = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 0, 1], [1, 1, 1, 1, 1]], bool)
     for width, epsilon in ((1, Fraction(1, 8)), (1_000, Fraction(9)), (2**20 + 1, Fraction(2))):
@@ -194,7 +194,7 @@ def _splits() -> Iterator[str]:
 
 
 def _trees() -> Iterator[str]:
-    """A row goes where its lane says, in tables of any size."""
+    """Check that each row goes to the tree that its lane forces, in tables of any size."""
     for n_rows, n_trees in ((0, 3), (1, 3), (5, 1), (70, 100), (65_535, 7), (65_536, 2), (_MANY, 64), (_MANY, 65_535)):
         for step in (0, 1, 7):
             wanted = (np.arange(n_rows) * step + n_trees - 1) % n_trees
@@ -204,7 +204,7 @@ def _trees() -> Iterator[str]:
 
 
 def _large() -> Iterator[str]:
-    """Every row of a large table is drawn like the one row of a small one: the same lanes for all, the same answer."""
+    """Check that every row of a large table gets the forced answer if all rows have the same lanes."""
     ones = np.ones((_MANY, 1), np.int64)
     for z in (-1, 2, 13):
         source = Scripted(np.tile(np.array(noise(z, Fraction(1)), np.uint16), _MANY))
@@ -227,6 +227,6 @@ def _large() -> Iterator[str]:
 
 
 def _paid(epsilon: Fraction) -> dict[str, Any]:
-    """What a release wants to know besides its counts: one tree, under add-remove."""
+    """Return the arguments of a release other than its counts: one tree, under add-remove."""
     how = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
     return how | {"ledger": Ledger(epsilon)}

@@ -1,1 +1,1 @@
-"""Forests that choose their splits from the data, through the door."""
+"""Forests that choose their splits from the data, by the mechanisms of `dpforest.privacy`."""

@@ -18,7 +18,7 @@ UNIT = split_scores.UNIT
 
 
 class BoostMechanism(Protocol):
-    """What answers a booster's questions about rows: the door, a paper's mechanism, or nobody (no privacy)."""
+    """What answers a booster's questions about rows: certified mechanisms, a paper's, or exact data (no privacy)."""
 
     def start_tree(self, number: int, weight_bound: int) -> None:
         """A new tree begins; no weight is above `weight_bound` / 1024."""
@@ -80,9 +80,9 @@ def boost(
         # No weight is above what the released trees so far can make of it: public, as they are.
         bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
         weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
-        own = TreeTrace() if trace else None
+        tree_trace = TreeTrace() if trace else None
         mechanism.start_tree(number, bound)
-        choose = partial(mechanism.split, candidates=candidates, trace=own)
+        choose = partial(mechanism.split, candidates=candidates, trace=tree_trace)
         chosen, node = grow_tree(candidates, bins, positive, weight, n_classes=2, depth=spec.depth, choose=choose)
         table = np.zeros((2**spec.depth, 2), np.int64)
         leaf_table(node, positive, weight, table)
@@ -95,10 +95,10 @@ def boost(
         grown.bounds.append(bound / UNIT)
         grown.nodes.append(node)
         grown.tables.append(table)
-        if own is not None:
-            own.alpha, own.bound = list(mechanism.alphas), bound / UNIT
-            own.weights = np.quantile(weight, [0, 0.25, 0.5, 0.75, 1]) / UNIT
-            grown.traces.append(own)
+        if tree_trace is not None:
+            tree_trace.alpha, tree_trace.bound = list(mechanism.alphas), bound / UNIT
+            tree_trace.weights = np.quantile(weight, [0, 0.25, 0.5, 0.75, 1]) / UNIT
+            grown.traces.append(tree_trace)
     return grown
 
 

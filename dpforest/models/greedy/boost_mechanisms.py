@@ -1,4 +1,4 @@
-"""Who answers a booster: the door (certified or demo), the paper's mechanism, or the exact data (non-private model)."""
+"""Who answers a booster: certified mechanisms (also in a demo), the paper's, or the exact data (non-private model)."""
 
 from fractions import Fraction
 
@@ -33,7 +33,7 @@ class _BoostMechanism:
 
 
 class CertifiedBoostMechanism(_BoostMechanism):
-    """Everything through the door, paid for (Nock and Henecka's algorithm, repaired; docs/PAPERS.md)."""
+    """Every answer is noisy and paid for (Nock and Henecka's algorithm, repaired; docs/PAPERS.md)."""
 
     def __init__(
         self, spec: BoostSpec, query_budgets: dict[str, QueryBudget], source: SecretSource | DemoSource, first_key: int
@@ -114,7 +114,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.clip((noisy[:, 0] - VALUE_STEPS) / VALUE_STEPS, -1, 1)
 
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
-        """β with noise of its own; leaf values are released already, and one row changes the sum by at most W M."""
+        """β with separate noise; leaf values are released already, and one row changes the sum by at most W M."""
         most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
         shift = n * UNIT // GRAIN  # noisy tables start from 0

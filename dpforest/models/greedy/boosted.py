@@ -1,6 +1,7 @@
 """Boosted private trees with the Mα-loss and objective calibration (Nock and Henecka), repaired and as published."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +30,7 @@ from dpforest.trees.greedy_trees import as_trees
 from dpforest.trees.leaves import ScoreLeaves
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoostedForestClassifier(GreedyClassifier):
     """Trees grown one after another, each on rows weighted by how badly the trees so far do on them.
 
@@ -64,8 +66,8 @@ class BoostedForestClassifier(GreedyClassifier):
         Noise on the two class weights of a leaf (None, certified), or on its value, which is bounded by `max_leaf`.
         "published" (None, as published) divides the budget among leaves, which are disjoint.
     beta : {"post", "one", "laplace", "folded", "published"} or None, default=None
-        Coefficient of a tree: computed from the noisy leaves, 1 (None where leaves are "counts"), with noise of its
-        own, or folded into the leaves before noise. "published" (None, as published) is exact, which gives the data
+        Coefficient of a tree: computed from the noisy leaves, 1 (None where leaves are "counts"), with separate
+        noise, or folded into the leaves before noise. "published" (None, as published) is exact, which gives the data
         away.
     shrink : bool or None, default=None
         Shrink the noisy leaves of leaf="counts" toward 0 as if they held a further weight of two noise scales. None:
@@ -101,6 +103,17 @@ class BoostedForestClassifier(GreedyClassifier):
     True
     """
 
+    alpha: float | str | Sequence[float] | None = None
+    alpha_link: float | None = None
+    max_leaf: float | None = None
+    step_factor: float = 1.0
+    leaf: str | None = None
+    beta: str | None = None
+    shrink: bool | None = None
+    tree_share: float = 0.5
+    calibration_share: float = 0.05
+    n_bound: int | None = None
+
     shape_rule = staticmethod(boosted_shape)
     published_shape = (5, 4)
     constraints = {
@@ -112,55 +125,6 @@ class BoostedForestClassifier(GreedyClassifier):
         "calibration_share": check_share,
         "n_bound": count(1, MAX_BOUND, optional=True),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        alpha: float | str | Sequence[float] | None = None,
-        alpha_link: float | None = None,
-        n_bins: int = 10,
-        max_leaf: float | None = None,
-        step_factor: float = 1.0,
-        leaf: str | None = None,
-        beta: str | None = None,
-        shrink: bool | None = None,
-        tree_share: float = 0.5,
-        calibration_share: float = 0.05,
-        n_bound: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            max_depth=max_depth,
-            n_bins=n_bins,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_estimators = n_estimators
-        self.alpha = alpha
-        self.alpha_link = alpha_link
-        self.max_leaf = max_leaf
-        self.step_factor = step_factor
-        self.leaf = leaf
-        self.beta = beta
-        self.shrink = shrink
-        self.tree_share = tree_share
-        self.calibration_share = calibration_share
-        self.n_bound = n_bound
 
     @property
     def _levels_by_hand(self) -> int | None:
@@ -253,14 +217,14 @@ class BoostedForestClassifier(GreedyClassifier):
         paid: dict[str, QueryBudget],
         trace: Trace | None,
     ) -> Forest:
-        trees, place = as_trees(rows.candidates, [tree for own in grown for tree in own.chosen], spec.depth)
-        values = np.concatenate([v for own in grown for v in own.values])[place]
+        trees, place = as_trees(rows.candidates, [tree for booster in grown for tree in booster.chosen], spec.depth)
+        values = np.concatenate([v for booster in grown for v in booster.values])[place]
         classes = np.repeat(np.arange(spec.n_scores) if spec.n_scores > 1 else [1], spec.n_trees).astype(np.int16)
         if trace is not None:
             self._fill(trace, spec, rows, grown, place, domain.n_classes, paid)
-            trace.labels = (values * np.sign([b for own in grown for b in own.betas])[place >> spec.depth] > 0).astype(
-                np.uint8
-            )  # a leaf speaks for a class by its own sign, whatever its tree counts
+            trace.labels = (
+                values * np.sign([b for booster in grown for b in booster.betas])[place >> spec.depth] > 0
+            ).astype(np.uint8)  # a leaf votes for a class by its own sign, whatever its tree counts
         about = self._about(spec.preparation, alpha=spec.alpha, n_bins=spec.n_bins)
         certificate = self._certificate(spec, domain, ledger, source)
         return assemble(
@@ -284,16 +248,16 @@ class BoostedForestClassifier(GreedyClassifier):
         paid: dict[str, QueryBudget],
     ) -> None:
         """What the drawings show: rows in leaves, the evidence behind leaf values, and the noise on it."""
-        trace.trees = [tree for own in grown for tree in own.traces]
+        trace.trees = [tree for booster in grown for tree in booster.traces]
         n_places = 2**spec.depth
         counts = [
             np.bincount(node * n_classes + rows.y, minlength=n_places * n_classes).reshape(-1, n_classes)
-            for own in grown
-            for node in own.nodes
+            for booster in grown
+            for node in booster.nodes
         ]
         trace.counts = np.concatenate(counts)[place]
-        tables = np.concatenate([table for own in grown for table in own.tables])[place] / UNIT
-        bounds = np.array([bound for own in grown for bound in own.bounds])[place // n_places]
+        tables = np.concatenate([table for booster in grown for table in booster.tables])[place] / UNIT
+        bounds = np.array([bound for booster in grown for bound in booster.bounds])[place // n_places]
         if self._budget is None:
             return
         if spec.leaf == "counts":

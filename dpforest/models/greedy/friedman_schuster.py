@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -71,6 +72,7 @@ class TreeSpec:
         return splits, leaves
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FriedmanSchusterClassifier(GreedyClassifier):
     """A single tree whose splits are drawn by the exponential mechanism and whose leaves have noisy counts.
 
@@ -121,7 +123,11 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     True
     """
 
-    n_estimators = 1  # the paper grows a single tree
+    n_estimators: ClassVar[int] = 1  # type: ignore[misc]  # the paper grows a single tree
+    criterion: str = "max"
+    tree_share: float = 0.5
+    n_bound: int | None = None
+
     shape_rule = staticmethod(one_tree_shape)
     published_shape = (1, 5)
     constraints = {
@@ -132,48 +138,15 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         "n_bound": count(1, MAX_BOUND, optional=True),
     }
 
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        max_depth: int | str | None = "auto",
-        criterion: str = "max",
-        tree_share: float = 0.5,
-        n_bins: int = 10,
-        n_bound: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            max_depth=max_depth,
-            n_bins=n_bins,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.criterion = criterion
-        self.tree_share = tree_share
-        self.n_bound = n_bound
-
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         if self.mode == "as_published":
             return self._fit_published(domain, rows, trace)
         source, ledger = source_for(self.random_state), self._ledger()
         spec, rows = self._prepared(domain, rows, ledger, source)
-        own = TreeTrace() if trace is not None and trace.draws else None
+        tree_trace = TreeTrace() if trace is not None and trace.draws else None
         paid = spec.charge(ledger)
         stages = [paid[0]] if paid is not None else []
-        selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=own)
+        selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=tree_trace)
         candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
         root = None  # a release takes it from its rows
         if isinstance(source, DemoSource):
@@ -190,7 +163,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             values = noisy_table(counts, 1, paid[1], source)
             ledger.close()
         if trace is not None:
-            trace.trees, trace.counts = [own] if own else [], counts
+            trace.trees, trace.counts = [tree_trace] if tree_trace else [], counts
             trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
             if paid is not None:
                 trace.noise = CountNoise(counts, "discrete-laplace", float(paid[1].epsilon_each))
@@ -273,8 +246,8 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         ledger = self._ledger()
         if self.mode == "as_published":
             self._ask_published(ledger)
-            own = self._published_plan(n_rows)
-            return self._published_certificate(own, domain, ledger, source_for(self.random_state)), ledger
+            published_spec = self._published_plan(n_rows)
+            return self._published_certificate(published_spec, domain, ledger, source_for(self.random_state)), ledger
         spec = self._certified_plan(domain, n_rows)
         charge_preparation(domain, spec.preparation, ledger)
         spec.charge(ledger)

@@ -1,7 +1,7 @@
 """The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favor the best ones."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +37,7 @@ from dpforest.trees.leaves import LabelLeaves
 from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MultinomialForestClassifier(GreedyClassifier):
     """Trees that draw the feature, the value to split at, and each leaf's label by the exponential mechanism.
 
@@ -107,6 +108,19 @@ class MultinomialForestClassifier(GreedyClassifier):
     True
     """
 
+    split_score: str = "counts"
+    feature_temperature: float | None = None
+    value_temperature: float | None = None
+    label_temperature: float | None = None
+    partition: str = "independent"
+    partition_rate: float = 1.0
+    n_bins: int = 16
+    min_leaf: int = 5
+    stopping: str = "code"
+    impurity: str = "gini"
+    purity_stop: bool = True
+    structure_seed: int = 0
+
     shape_rule = staticmethod(multinomial_shape)
     published_shape = (10, None)
     constraints = {
@@ -120,57 +134,6 @@ class MultinomialForestClassifier(GreedyClassifier):
         "partition_rate": lambda _, rate: structure_share(rate),
     }
 
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        split_score: str = "counts",
-        feature_temperature: float | None = None,
-        value_temperature: float | None = None,
-        label_temperature: float | None = None,
-        partition: str = "independent",
-        partition_rate: float = 1.0,
-        n_bins: int = 16,
-        min_leaf: int = 5,
-        stopping: str = "code",
-        impurity: str = "gini",
-        purity_stop: bool = True,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            max_depth=max_depth,
-            n_bins=n_bins,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_estimators = n_estimators
-        self.split_score = split_score
-        self.feature_temperature = feature_temperature
-        self.value_temperature = value_temperature
-        self.label_temperature = label_temperature
-        self.partition = partition
-        self.partition_rate = partition_rate
-        self.min_leaf = min_leaf
-        self.stopping = stopping
-        self.impurity = impurity
-        self.purity_stop = purity_stop
-        self.structure_seed = structure_seed
-
     @property
     def most_depth(self) -> int:
         """Most levels of complete trees that a fit will grow; 1 as published, where trees are others."""
@@ -180,9 +143,9 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         """With temperatures set by hand a rule asks for no scale: whether they fit into ε must not follow from rows."""
-        own = super()._preparation(domain, n_rows)
+        preparation = super()._preparation(domain, n_rows)
         by_rule = self.scale_share == AUTO and any(value is not None for value in self._by_hand)
-        return replace(own, scale=Fraction(0)) if by_rule else own
+        return replace(preparation, scale=Fraction(0)) if by_rule else preparation
 
     def _plan(self, domain: Domain, n_rows: int) -> MultinomialSpec | PublishedSpec:
         return self._published_plan() if self.mode == "as_published" else self._certified_plan(domain, n_rows)
@@ -247,18 +210,20 @@ class MultinomialForestClassifier(GreedyClassifier):
                 normalized=self.split_score == "normalized",
                 trace=traces[tree],
             )
-            own, ones = shares.structure[tree], np.ones(len(rows.y), np.int64)
+            growing, ones = shares.structure[tree], np.ones(len(rows.y), np.int64)
             chosen, _ = grow_tree(
                 rows.candidates,
-                rows.bins[own],
-                rows.y[own],
-                ones[: len(own)],
+                rows.bins[growing],
+                rows.y[growing],
+                ones[: len(growing)],
                 n_classes=n_classes,
                 depth=spec.depth,
                 choose=selector,
             )
-            own = shares.estimation[tree]
-            leaf_table(places_of_rows(rows.candidates, rows.bins[own], chosen), rows.y[own], ones, tables[tree])
+            deciding = shares.estimation[tree]
+            leaf_table(
+                places_of_rows(rows.candidates, rows.bins[deciding], chosen), rows.y[deciding], ones, tables[tree]
+            )
             return chosen
 
         if n_jobs == 1:
@@ -271,7 +236,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         labels = self._labels(spec, counts, ledger, source)
         certificate = self._certificate(spec, domain, ledger, source)
         if trace is not None:
-            trace.trees, trace.counts, trace.labels = [own for own in traces if own is not None], counts, labels
+            trace.trees, trace.counts, trace.labels = [one for one in traces if one is not None], counts, labels
             trace.noise = CountNoise(counts, "exponential", float(spec.label))
         return assemble(
             trees,
@@ -279,7 +244,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             LabelLeaves(labels),
             certificate=certificate,
             ledger=ledger,
-            about=self._about(spec.preparation, **self._said()),
+            about=self._about(spec.preparation, **self._about_splits()),
             scale=rows.scale,
         )
 
@@ -318,7 +283,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             LabelLeaves(labels),
             certificate=certificate,
             ledger=ledger,
-            about=self._about(spec.preparation, **self._said()),
+            about=self._about(spec.preparation, **self._about_splits()),
         )
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
@@ -342,11 +307,11 @@ class MultinomialForestClassifier(GreedyClassifier):
         if spec is None and self._budget is not None:
             nominal = self._published_plan().nominal
             reasons = [*published.multinomial_reasons(nominal, self._budget), *reasons]
-        own = self._published_plan() if spec is None else spec
+        any_spec = self._published_plan() if spec is None else spec
         depth = f"depth {spec.depth}" if spec is not None else f"depth up to {self._published_plan().max_depth}"
         return certify(
             ledger,
-            mechanism=f"multinomial forest of {own.n_trees} trees of {depth}: "
+            mechanism=f"multinomial forest of {any_spec.n_trees} trees of {depth}: "
             + (
                 "the best splits, true labels"
                 if self.epsilon is None and spec is not None
@@ -357,7 +322,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             nominal_epsilon=nominal,
         )
 
-    def _said(self) -> dict[str, Any]:
+    def _about_splits(self) -> dict[str, Any]:
         return {"split_score": self.split_score, "n_bins": self.n_bins}
 
 

@@ -184,9 +184,9 @@ class _Growth:
         )
         j = features[self._choose(scores)]
         if j not in cuts:
-            own = self.codes[node.rows, j]
-            order = np.argsort(own, kind="stable")
-            ends = np.cumsum(np.bincount(own, minlength=self.widths[j]))[:-1]
+            codes = self.codes[node.rows, j]
+            order = np.argsort(codes, kind="stable")
+            ends = np.cumsum(np.bincount(codes, minlength=self.widths[j]))[:-1]
             left = node.categories - {j}
             parts = np.split(node.rows[order], ends)
             return _Split(j, None, [_Node(part, node.level + 1, left, node.ranges) for part in parts])
@@ -194,7 +194,12 @@ class _Growth:
         below = self.codes[node.rows, j] <= cut
         sides = ((node.rows[below], (low, cut)), (node.rows[~below], (cut + 1, high)))
         return _Split(
-            j, cut, [_Node(part, node.level + 1, node.categories, {**node.ranges, j: own}) for part, own in sides]
+            j,
+            cut,
+            [
+                _Node(part, node.level + 1, node.categories, {**node.ranges, j: part_range})
+                for part, part_range in sides
+            ],
         )
 
     def _is_worth(self, node: _Node) -> bool:
@@ -217,8 +222,8 @@ class _Growth:
 
     def _table(self, rows: np.ndarray, j: int, cut: int | None) -> np.ndarray:
         """Class counts of the children (n_children, n_classes)."""
-        own, n_classes = self.codes[rows, j], self.domain.n_classes
-        place = own.astype(np.int64) if cut is None else (own > cut).astype(np.int64)
+        codes, n_classes = self.codes[rows, j], self.domain.n_classes
+        place = codes.astype(np.int64) if cut is None else (codes > cut).astype(np.int64)
         cells = self.widths[j] * n_classes
         return np.bincount(place * n_classes + self.y[rows], minlength=cells).reshape(-1, n_classes)
 

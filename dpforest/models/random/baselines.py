@@ -1,5 +1,7 @@
 """The random forests that the papers compare with, as thin configurations of the two engines."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dpforest.checks import check_count, choice, count
@@ -13,6 +15,7 @@ from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class JagannathanForestClassifier(RandomStructureClassifier):
     """JPW: ten random trees on all rows, Laplace noise on every leaf's counts, their evidence added up.
 
@@ -42,42 +45,12 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     epsilon / n_estimators a tree.
     """
 
+    n_bound: int | None = None
+    max_leaves: int | None = None
+
     shape_rule = staticmethod(jagannathan_shape)
     published_shape = (10, None)
     constraints = {**ForestClassifier.constraints, "n_bound": count(1, 2**31, optional=True)}
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        n_bound: int | None = None,
-        max_leaves: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            structure_seed=structure_seed,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_bound = n_bound
-        self.max_leaves = max_leaves
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
@@ -92,8 +65,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         if published:
             departures = capped(domain, depth, "multiway", max_leaves)
             if self.needs_all_rows and self.neighbors == ADD_REMOVE:
-                told = "The depth follows from the exact number of rows, which is private under add-remove."
-                departures = (told, *departures)
+                exact_depth = "The depth follows from the exact number of rows, which is private under add-remove."
+                departures = (exact_depth, *departures)
         return ForestSpec(
             n_trees=n_trees,
             depth=depth,
@@ -127,8 +100,12 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         return by_paper and self.n_bound is None and knows
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _EvenForest(RandomStructureClassifier):
     """The two random forests of Nock and Henecka's comparison differ in the leaf only."""
+
+    n_quantiles: int = 10
+    budget: str | None = None
 
     shape_rule = staticmethod(even_forest_shape)
     published_shape = (21, 6)
@@ -137,39 +114,6 @@ class _EvenForest(RandomStructureClassifier):
         "max_depth": count(0, MAX_DEPTH, or_rule=AUTO),
         "budget": choice(None, "fair", "paper"),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        n_quantiles: int = 10,
-        budget: str | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            structure_seed=structure_seed,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_quantiles = n_quantiles
-        self.budget = budget
 
     def _even_plan(self, domain: Domain, n_rows: int, mechanism: str) -> ForestSpec:
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")

@@ -1,4 +1,4 @@
-"""From a spec and a table to a forest: grow, share out, count, then through the door."""
+"""From a spec and a table to a forest: grow, share out, count, release."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,5 +1,7 @@
 """Random forest whose leaves publish one label each (Fletcher and Islam)."""
 
+from dataclasses import dataclass
+
 from dpforest.checks import check_count, choice
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.base import ForestClassifier
@@ -11,6 +13,7 @@ from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.tables.domain import Domain
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MajorityLabelForestClassifier(RandomStructureClassifier):
     """Random trees whose leaves publish nothing but a label, drawn so that the most frequent class is likely.
 
@@ -76,49 +79,17 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     True
     """
 
+    leaf_mechanism: str | None = None
+    partition: str | None = None
+    categorical: str | None = None
+    max_leaves: int | None = None
+
     shape_rule = staticmethod(majority_label_shape)
     published_shape = (100, "published")
     constraints = {
         **ForestClassifier.constraints,
         "leaf_mechanism": choice(None, *CERTIFIED, *PUBLISHED),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        leaf_mechanism: str | None = None,
-        partition: str | None = None,
-        categorical: str | None = None,
-        max_leaves: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            structure_seed=structure_seed,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.leaf_mechanism = leaf_mechanism
-        self.partition = partition
-        self.categorical = categorical
-        self.max_leaves = max_leaves
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"

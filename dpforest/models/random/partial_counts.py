@@ -2,7 +2,7 @@
 
 Where the structure does not look at data, a forest needs nothing of the rows but how many of each class are in each
 leaf. These counts add up, whatever the order and the borders of the parts, so a table may be larger than memory, or lie
-on many machines. They are exact, so they stay with the curator until the door has added its noise.
+on many machines. They are exact, so they stay with the curator until a release has added its noise.
 """
 
 import json

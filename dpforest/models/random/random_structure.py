@@ -1,8 +1,9 @@
-"""What the forests with data-independent structure share: a spec, then counts, then the door."""
+"""What the forests with data-independent structure share: a spec, then counts, then a release."""
 
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,19 +28,14 @@ from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RandomStructureClassifier(ForestClassifier):
     """Base of the forests whose structure does not look at data. Not for use by itself."""
 
+    structure_seed: int = 0
+
     structure_is_public = True
     scale_rule = RANDOM_STRUCTURE
-
-    def __init__(
-        self, *, n_estimators: int | str, max_depth: int | str | None, structure_seed: int, **shared: Any
-    ) -> None:
-        super().__init__(**shared)
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.structure_seed = structure_seed
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         """As `spec`. `n_rows` is public, released (`ForestClassifier._known_size`), or of the paper (as published)."""
@@ -109,8 +105,8 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
         """`fit_chunks` without the scale."""
-        is_said = self.size is not None and self.neighbors == ADD_REMOVE
-        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not is_said:
+        size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
+        if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not size_is_public:
             raise ValueError(
                 "These parts can be read once only, but before trees are grown it has to be known how many rows there "
                 "are and where they lie; give a list of them or dpforest.read_chunks. Or else numbers for max_depth, "
@@ -185,8 +181,8 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _looks(self, domain: Domain) -> bool:
         """Whether something of the rows has to be known before trees are grown."""
-        is_said = self.size is not None and self.neighbors == ADD_REMOVE
-        by_rule = AUTO in (self.n_estimators, self.max_depth) and not is_said
+        size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
+        by_rule = AUTO in (self.n_estimators, self.max_depth) and not size_is_public
         scaled = self.scale_share != "public" and any(f.kind == "numeric" for f in domain.features)
         return self._prepares and (by_rule or scaled)
 
@@ -252,7 +248,7 @@ class RandomStructureClassifier(ForestClassifier):
         Parameters
         ----------
         part : PartialCounts
-            The sum over all parts of the table. Each call is a release of its own and costs ε again.
+            The sum over all parts of the table. Each call is a separate release and costs ε again.
 
         Returns
         -------

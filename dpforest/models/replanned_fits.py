@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
-from dpforest.models.filed import Filed, FiledError, as_user_types
+from dpforest.models.file_facts import Filed, FiledError, as_user_types
 from dpforest.models.greedy.boost_spec import FITTING
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
@@ -87,11 +87,11 @@ def _boosted(filed: Filed) -> Iterator[dict[str, Any]]:
     shares = {"tree_share": as_user_types(splits + calibration)}
     if noisy and splits + calibration:
         shares["calibration_share"] = as_user_types(calibration / (splits + calibration))
-    own = {"n_estimators": filed.n_trees, "alpha": about.get("alpha"), "alpha_link": leaves.alpha_link}
+    common = {"n_estimators": filed.n_trees, "alpha": about.get("alpha"), "alpha_link": leaves.alpha_link}
     for n_bound in filed.row_bounds():
         for leaf in ("counts", "range"):
             for beta in FITTING[leaf]:
-                yield {**own, **shares, "leaf": leaf, "beta": beta, "n_bound": n_bound}
+                yield {**common, **shares, "leaf": leaf, "beta": beta, "n_bound": n_bound}
 
 
 def _booster(filed: Filed) -> Iterator[dict[str, Any]]:

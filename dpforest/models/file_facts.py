@@ -63,10 +63,10 @@ class Filed:
         return cls(forest, forest.trees.n_trees // n_scores, n_rows, preparation, entries[asked + scaled :])
 
     @property
-    def said_size(self) -> int | None:
+    def public_size(self) -> int | None:
         """The number of rows if the user gave it, so that the file has it and the ledger did not pay for it."""
-        is_said = self.forest.ledger.neighbors == ADD_REMOVE and not self.preparation.size
-        return self.n_rows or None if is_said else None
+        is_public = self.forest.ledger.neighbors == ADD_REMOVE and not self.preparation.size
+        return self.n_rows or None if is_public else None
 
     def share(self, i: int, of: Fraction) -> Fraction:
         """The cost of entry i after the preparation, as a share of an amount. 0 if there is no such entry."""
@@ -82,7 +82,7 @@ class Filed:
             "max_depth": trees.depth,
             "neighbors": self.forest.ledger.neighbors,
             "scale_share": "public",
-            "size": self.said_size,
+            "size": self.public_size,
             "domain": self.forest.domain,
         }
 
