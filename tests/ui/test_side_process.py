@@ -79,7 +79,7 @@ def test_models_without_privacy_of_a_worker_equal_those_of_this_process(worker, 
 
 
 def job_of_zoo(kind: str) -> SweepJob:
-    """A job of its own, which no other test adds to."""
+    """A separate job, to which no other test adds."""
     domain, split = split_of("zoo")
     line = Line(as_it_comes(kind, "certified", 1.0, "add-remove"), GRID)
     return Releases(line, domain, lambda: [split], 1, len(load_dataset("zoo").y)).job(line)

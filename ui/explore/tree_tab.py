@@ -176,7 +176,7 @@ def _drawn_how(choice: Choice, view: ForestView) -> str:
 
 
 def _flipped(nodes: NodeTable) -> str:
-    """How many leaves say something else than they would without noise, and how many that was to be expected to be."""
+    """How many leaves hold another label than without noise, and the expected number of them."""
     at = nodes.trees.leaf_nodes
     full = int(np.isfinite(nodes.flip[at]).sum())
     if not full:

@@ -83,9 +83,7 @@ class Releases:
         Rows from which a release plans depth and number of trees.
     """
 
-    def __init__(
-        self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int
-    ) -> None:
+    def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int) -> None:
         self.forest, self.domain, self.folds, self._splits = line.settings.estimator(domain), domain, folds, splits
         self.n_rows = n_rows
         self.cells = cells_of(self.forest, line.depths or None, line.trees or None)
@@ -143,7 +141,7 @@ class Releases:
         with held(self._viewing):
             view = self._views.get(epsilon)
             if view is None:
-                with VIEWS.turn(awaited=True):
+                with VIEWS.turn(interactive=True):
                     view = self.simulation(0).view(epsilon)
                 self._views = {**dict(list(self._views.items())[-1:]), epsilon: view}
         RECENT.add(self)
