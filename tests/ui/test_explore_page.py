@@ -416,7 +416,7 @@ def test_bounds_that_equal_a_cell_are_reported(with_upload):
     ranges(app).set_value(STAND).run()
     assert message in words(app) and "That may be one person's value" in words(app)
     asserting(app, "the study protocol")
-    assert listed(app, "rounder")["the rows' own"].tolist() == ["lowest and highest"] * 2
+    assert listed(app, "rounder")["exactly in the rows"].tolist() == ["lowest and highest"] * 2
     assert message in app.warning[0].value and not app.success and not button(app, "Release").disabled
     next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
     assert message not in words(app) and len(app.success) == 1 and not app.warning
@@ -502,8 +502,8 @@ def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
     assert cells.to_dict("split")["data"] == [
         ["a", "beyond the bounds", 1, "the nearest bound"],
         ["a", "missing", 1, "0"],
-        ["b", "not listed", 1, "a value of their own"],
-        ["b", "missing", 1, "a value of their own"],
+        ["b", "not listed", 1, "own value"],
+        ["b", "missing", 1, "own value"],
     ]
 
 

@@ -38,7 +38,7 @@ def booster(share: Fraction | int = 1, neighbors: str = "add-remove", reasons: t
 
 
 def budget_page(neighbors: str) -> None:
-    """A page of its own; streamlit runs its source."""
+    """A whole page; streamlit runs its source."""
     from tests.ui.test_gaussian_ledger import booster
     from ui.explore import budget_tab
     from ui.shared import tables
@@ -95,7 +95,7 @@ def test_repeats_add_up_in_mu_squared():
 
 
 def board_page(neighbors: str) -> None:
-    """A page of its own; streamlit runs its source."""
+    """A whole page; streamlit runs its source."""
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import LEAKS, booster

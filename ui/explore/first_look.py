@@ -40,11 +40,11 @@ def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
     """Of these settings on this table; None for all but those that the app opens with."""
     if table.uploaded or not PATH.exists():
         return None
-    found = json.loads(PATH.read_text())
-    if found["of"] != key(table, settings):
+    content = json.loads(PATH.read_text())
+    if content["of"] != key(table, settings):
         return None
-    promise = Certificate.from_dict(found["certificate"]), Ledger.from_dict(found["ledger"])
-    return FirstLook([[_read(row) for row in piece] for piece in found["pieces"]], *promise)
+    promise = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
+    return FirstLook([[_read(row) for row in piece] for piece in content["pieces"]], *promise)
 
 
 def key(table: Table, settings: ForestSettings) -> dict[str, Any]:

@@ -22,11 +22,10 @@ def delta_control() -> bool:
 
 
 def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, delta: bool = False) -> list[Line]:
-    """A line for each of these forests that there is in a mode, and one more for each that there is with δ above 0."""
-    found = [settings_of(table, kind, mode, neighbors) for kind in kinds if mode in FORESTS[kind].modes().values()]
-    weaker = [kind for kind in kinds if delta and ALLOW_DELTA in FORESTS[kind].options]
-    found += [settings_of(table, kind, mode, neighbors, delta=DELTA) for kind in weaker]
-    return [Line(settings) for settings in found]
+    """One line for each forest that has this mode. With `delta`, one more for each forest that offers δ above 0."""
+    pairs = [(kind, 0.0) for kind in kinds if mode in FORESTS[kind].modes().values()]
+    pairs += [(kind, DELTA) for kind in kinds if delta and ALLOW_DELTA in FORESTS[kind].options]
+    return [Line(settings_of(table, kind, mode, neighbors, delta=delta_of)) for kind, delta_of in pairs]
 
 
 def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: float = 0.0) -> ForestSettings:

@@ -47,19 +47,19 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model.
-    delta : float, default=1e-6
-        0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ), by rounded Gaussian
-        noise and exact accounting in μ, which needs about a third of the ε for the same accuracy.
     n_estimators, max_depth : int or "auto", default="auto"
         Rounds, a tree each, and depth of the trees. "auto": by a public rule (`models.boosting.round_rule`).
-    total_step : float or "auto", default="auto"
-        Learning rate times number of rounds.
-    structure_seed : int, default=0
-        Public. Draws the trees.
     neighbors, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads.
+    delta : float, default=1e-6
+        0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ), by rounded Gaussian
+        noise and exact accounting in μ, which needs about a third of the ε for the same accuracy.
+    total_step : float or "auto", default="auto"
+        Learning rate times number of rounds.
+    structure_seed : int, default=0
+        Public. Draws the trees.
 
     Attributes
     ----------

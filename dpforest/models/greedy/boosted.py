@@ -46,6 +46,12 @@ class BoostedForestClassifier(GreedyClassifier):
         published 5.
     max_depth : int or "auto", default="auto"
         All leaves are at this depth. "auto": as many levels as a list of `alpha` has, else by the rule; as published 4.
+    neighbors, mode, scale_share, size, domain, random_state
+        As in `MajorityLabelForestClassifier`.
+    n_jobs : int or None, default=None
+        Threads for prediction; a fit takes one.
+    n_bins : int, default=10
+        Parts into which the public range of a numeric attribute is cut.
     alpha : float, str, list of float or None, default=None
         α of the loss that splits are chosen by: low values need less noise, high ones boost faster. A number from 0 to
         1; a list of them, one for each level (drawn by hand); "schedule" (0.7 to the power of the level);
@@ -55,8 +61,6 @@ class BoostedForestClassifier(GreedyClassifier):
         "published".
     alpha_link : float or None, default=None
         α of leaf values and weights, above 0. None: `alpha` where it is a number above 0, else 1.
-    n_bins : int, default=10
-        Parts into which the public range of a numeric attribute is cut.
     max_leaf : float or None, default=None
         Public bound M on what a leaf says. None: 2, as published 10.
     step_factor : float, default=1.0
@@ -79,10 +83,6 @@ class BoostedForestClassifier(GreedyClassifier):
     n_bound : int or None, default=None
         Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the most that
         can be weighed. Under replace-one the number of rows itself is public.
-    neighbors, mode, scale_share, size, domain, random_state
-        As in `MajorityLabelForestClassifier`.
-    n_jobs : int or None, default=None
-        Threads for prediction; a fit takes one.
 
     Attributes
     ----------

@@ -83,16 +83,6 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     max_depth : int or "auto", default="auto"
         All leaves are at this depth, as published at most there. "auto": by a public rule (`models.shape_rules`), as
         published 5.
-    criterion : {"max", "gini", "entropy", "gain_ratio"}, default="max"
-        Rows that the children's majority votes get right, Gini impurity, or information gain. The paper's gain ratio
-        has no bound on what one row changes: as published only.
-    tree_share : float, default=0.5
-        Share of epsilon that goes into splits, divided evenly among levels; the rest goes into the counts of leaves
-        (certified).
-    n_bins : int, default=10
-        Parts into which the public range of a numeric attribute is cut (certified).
-    n_bound : int or None, default=None
-        Public bound on the number of rows, for criterion="entropy" or "gain_ratio" under add-remove. None: 2,000,000.
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
@@ -103,6 +93,16 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads for prediction; a fit takes one.
+    n_bins : int, default=10
+        Parts into which the public range of a numeric attribute is cut (certified).
+    criterion : {"max", "gini", "entropy", "gain_ratio"}, default="max"
+        Rows that the children's majority votes get right, Gini impurity, or information gain. The paper's gain ratio
+        has no bound on what one row changes: as published only.
+    tree_share : float, default=0.5
+        Share of epsilon that goes into splits, divided evenly among levels; the rest goes into the counts of leaves
+        (certified).
+    n_bound : int or None, default=None
+        Public bound on the number of rows, for criterion="entropy" or "gain_ratio" under add-remove. None: 2,000,000.
 
     Attributes
     ----------

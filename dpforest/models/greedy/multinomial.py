@@ -55,6 +55,10 @@ class MultinomialForestClassifier(GreedyClassifier):
     max_depth : int, "auto" or None, default="auto"
         All leaves are at this depth. "auto": by a public rule (`models.shape_rules`); None: 4; as published both are
         without limit.
+    neighbors, mode, scale_share, size, domain, random_state, n_jobs
+        As in `MajorityLabelForestClassifier`.
+    n_bins : int, default=16
+        Parts into which the public range of a numeric attribute is cut (certified).
     split_score : {"counts", "normalized"}, default="counts"
         "counts" weighs the impurity decrease by the number of rows, so that more rows make better splits.
         "normalized" stretches decreases from 0 to 1 in each node, as the paper does.
@@ -65,8 +69,6 @@ class MultinomialForestClassifier(GreedyClassifier):
         Each row in one tree by its own draw, or every row in every tree with epsilon / n_estimators each.
     partition_rate : float, default=1.0
         Rows that grow a tree for each row that decides its leaves.
-    n_bins : int, default=16
-        Parts into which the public range of a numeric attribute is cut (certified).
     min_leaf : int, default=5
         Estimation rows that a leaf needs (as published).
     stopping : {"code", "min_leaf", "reject"}, default="code"
@@ -76,12 +78,8 @@ class MultinomialForestClassifier(GreedyClassifier):
     purity_stop : bool, default=True
         Whether a branch ends where all structure rows are of one class (as published). The paper's theorem on
         consistency has no such rule.
-    neighbors, mode, scale_share, size, domain
-        As in `MajorityLabelForestClassifier`.
     structure_seed : int, default=0
         Seed of the non-private model.
-    random_state, n_jobs
-        As in `MajorityLabelForestClassifier`.
 
     Attributes
     ----------

@@ -32,10 +32,12 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         "auto": by a public rule (`models.shape_rules`), as published as None. None: the paper's rule, half the number
         of features and at most log_b(n) - 1, with b the mean number of values of a feature and n the number of rows, or
         what stands for it (`n_bound`).
+    neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
+        As in `MajorityLabelForestClassifier`.
     n_bound : int or None, default=None
         Public bound on the number of rows, for the depth rule. None: under add-remove, which does not let anybody know
         their number, 2,000,000; under replace-one, where it is public, and as published the number itself.
-    max_leaves, neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
+    max_leaves
         As in `MajorityLabelForestClassifier`.
 
     References
@@ -146,13 +148,13 @@ class RandomForestLaplaceClassifier(_EvenForest):
         "auto": 21.
     max_depth : int or "auto", default="auto"
         "auto": by a public rule (`models.shape_rules`), as published 6.
+    neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
+        As in `MajorityLabelForestClassifier`.
     n_quantiles : int, default=10
         Thresholds cut the public range into this many parts, equal on its scale (`Feature.scale`).
     budget : {"fair", "paper"} or None, default=None
         "paper" divides a tree's budget evenly among its leaves although they are disjoint: a handicap of 2^depth.
         None: "fair", as published "paper".
-    neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
-        As in `MajorityLabelForestClassifier`.
 
     References
     ----------
@@ -170,10 +172,12 @@ class RandomForestExponentialClassifier(_EvenForest):
 
     Parameters
     ----------
-    epsilon, n_estimators, max_depth, n_quantiles, budget
+    epsilon, n_estimators, max_depth
         As in `RandomForestLaplaceClassifier`.
-    neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
+    neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
+    n_quantiles, budget
+        As in `RandomForestLaplaceClassifier`.
 
     References
     ----------

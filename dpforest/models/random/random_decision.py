@@ -24,6 +24,12 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         (`models.shape_rules`); as published 11.
     max_depth : int or "auto", default="auto"
         Tests on a path (h). "auto": by the rule; as published 8.
+    neighbors
+        As in `MajorityLabelForestClassifier`.
+    mode : {"certified", "as_published"}, default="certified"
+        As published: Laplace noise in floating point, scaled for add-remove whatever `neighbors` says.
+    scale_share, size, domain, random_state, n_jobs, structure_seed
+        As in `MajorityLabelForestClassifier`.
     voting : {"log-odds", "threshold", "majority", "probabilistic"} or None, default=None
         How leaves become an answer: their evidence, log-odds against the classes' own shares, is added (None,
         certified); the mean of their shares (None, as published); majority of the trees' votes; or a draw with the
@@ -35,11 +41,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         Every row in every tree with epsilon / n_estimators each, or each row in one tree with all of epsilon.
     categorical : {"ordered", "one-vs-rest", "multiway"}, default="ordered"
         Test on a categorical feature.
-    max_leaves, neighbors
-        As in `MajorityLabelForestClassifier`.
-    mode : {"certified", "as_published"}, default="certified"
-        As published: Laplace noise in floating point, scaled for add-remove whatever `neighbors` says.
-    scale_share, size, domain, structure_seed, random_state, n_jobs
+    max_leaves
         As in `MajorityLabelForestClassifier`.
 
     Attributes
