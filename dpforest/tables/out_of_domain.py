@@ -12,7 +12,7 @@ from dpforest.tables.features import plural
 
 
 class OutOfDomain(Enum):
-    """Ways in which a cell or label is outside of its domain; a value is the second half of the warning's sentence."""
+    """Kinds of cells and labels outside of their domain; a value is the second half of the warning's sentence."""
 
     MISSING = "missing although none are expected; {they} read as its lower bound or first category"
     UNLISTED = "not listed although all are expected to be; {they} read as its first category"
