@@ -1,6 +1,6 @@
 """Differentially private decision forests that people can see, trust and use."""
 
-from dpforest.models import read_back
+from dpforest.models import file_consistency
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
@@ -23,7 +23,7 @@ from dpforest.trees.forest_file import check_on_reading
 
 __version__ = "0.1.0"
 
-check_on_reading(read_back.check)
+check_on_reading(file_consistency.check)
 
 __all__ = [
     "BoostedForestClassifier",

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-Constraint = Callable[[str, Any], object]  # called with a parameter's name and value
+Constraint = Callable[[str, Any], object]  # called with the name and the value of a parameter
 
 
 def plain(value: Any) -> Any:
-    """A number, a truth or a text as Python's own, whatever type it comes in; anything else as it is.
+    """Return a number, boolean or text as Python's own type, whatever its type; anything else unchanged.
 
-    Numpy's whole numbers wrap round: with a bound of `np.int32(16385)` rows, noise would be 65,536 times too small.
+    Numpy integers overflow: with a bound of `np.int32(16385)` rows, noise would be 65,536 times too small.
 
     >>> plain(np.int32(7)), plain(np.float32(0.1)), plain(np.bool_(True)), plain([7])
     (7, 0.1, True, [7])
@@ -34,7 +34,7 @@ def plain(value: Any) -> Any:
 
 
 def check_choice(name: str, value: Any, choices: Sequence) -> None:
-    """Raise ValueError unless a parameter is one of these."""
+    """Raise ValueError unless a parameter is one of the choices."""
     if not any(value is choice or value == choice for choice in choices):
         raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, choices))}")
 
@@ -46,7 +46,7 @@ def check_count(name: str, value: Any, low: int, high: int) -> None:
 
 
 def check_share(name: str, value: Any) -> Fraction:
-    """The number as it was typed (0.1 is 1/10); raise ValueError unless it is one between 0 and 1."""
+    """Return the number as it was typed (0.1 is 1/10); raise ValueError unless it lies between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"{name}={value!r} is not a number between 0 and 1")
     return Fraction(str(plain(value)))
@@ -59,7 +59,7 @@ def check_flag(name: str, value: Any) -> None:
 
 
 def check_scale_share(name: str, value: Any) -> None:
-    """Raise ValueError unless a parameter is "auto", "public", or a share that leaves something for the trees."""
+    """Raise ValueError unless a parameter is "auto", "public", or a share that leaves budget for the trees."""
     if isinstance(value, str):
         check_choice(name, value, ("auto", "public"))
     elif isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 0.9:
@@ -67,19 +67,19 @@ def check_scale_share(name: str, value: Any) -> None:
 
 
 def check_threads(name: str, value: Any) -> None:
-    """Raise ValueError unless a parameter is None or a whole number that joblib knows: 4, or -1 for all processors."""
+    """Raise ValueError unless a parameter is None or a number of threads for joblib: 4, or -1 for all processors."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or not value):
         raise ValueError(f"{name}={value!r} is not a number of threads; use 1 or more, -1 for all processors, or None")
 
 
 def threads(value: Any) -> int:
-    """Number of threads that `n_jobs` stands for; ValueError as of `check_threads`."""
+    """Return the number of threads that `n_jobs` means; raise ValueError as `check_threads` does."""
     check_threads("n_jobs", value)
     return int(effective_n_jobs(1 if value is None else int(value)))
 
 
 def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = None) -> Constraint:
-    """A whole number from low to high, or None where it is optional, or the name of a rule."""
+    """Return the constraint to a whole number from low to high, or None if optional, or the name of a rule."""
 
     def check(name: str, value: Any) -> None:
         if not (optional and value is None or isinstance(value, str) and value == or_rule):
@@ -89,5 +89,5 @@ def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = 
 
 
 def choice(*choices: Any) -> Constraint:
-    """One of these."""
+    """Return the constraint to one of these choices."""
     return lambda name, value: check_choice(name, value, choices)

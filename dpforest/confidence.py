@@ -1,4 +1,4 @@
-"""Exact confidence limits of a probability, from how often something happened.
+"""Exact confidence limits of a probability, from the number of hits in a number of trials.
 
 Reference: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
 binomial", Biometrika 26 (1934).
@@ -11,18 +11,18 @@ from scipy.stats import beta
 
 
 def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
-    """The lower limit of Clopper and Pearson: it exceeds the probability in a share alpha of all cases, at most.
+    """Return the lower limit of Clopper and Pearson, which exceeds the probability in a share alpha of cases at most.
 
     Parameters
     ----------
     hits, trials : int or array
     alpha : float
-        Of this side alone.
+        Error probability of this side alone.
 
     Returns
     -------
     float64 array
-        Of no dimension for two numbers.
+        The array has no dimension if both are numbers.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
 
 
 def upper_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
-    """The upper limit, which the probability exceeds in a share alpha of all cases, at most.
+    """Return the upper limit, which the probability exceeds in a share alpha of cases at most.
 
     >>> upper_limit([0, 60], 60, 0.05 / 18).round(3).tolist()
     [0.093, 1.0]

@@ -1,7 +1,7 @@
-"""What a forest whose scores add up says of each attribute: importances, effects, and one prediction taken apart.
+"""Importances and effects of attributes, and parts of one prediction, for a forest whose scores add up.
 
-Everything here follows from the forest and its public schema alone, so for a released forest it costs nothing more.
-Where a question leads to two sides, each counts for one half, as no rows are looked at.
+All of them follow from the forest and its public schema alone, so for a released forest they cost nothing more. No rows
+are read, so each of the two sides of a test has weight one half.
 """
 
 import math
@@ -24,27 +24,27 @@ from dpforest.trees.layout import MULTIWAY, NO_THRESHOLD, NUMERIC, Trees
 from dpforest.trees.released_scale import TOP, ReleasedScale
 from dpforest.voting import CLIPPED_LOGISTIC
 
-_AT_ONCE: Final = 2**21  # weights of an effect that are kept at a time
-_MOST_NOISE: Final = 1e9  # scores are below it
-_SPREAD: Final = 24  # values of a numeric attribute that stand for all
-_MOST_CODES: Final = 64  # of an attribute that are looked at together
+_AT_ONCE: Final = 2**21  # weights of an effect in memory at a time
+_MOST_NOISE: Final = 1e9  # scores are below this number
+_SPREAD: Final = 24  # number of values that represent a numeric attribute
+_MOST_CODES: Final = 64  # most values of an attribute that are handled together
 
 
 @dataclass(frozen=True, eq=False)
 class AddedScores:
-    """Trees whose leaves add to scores.
+    """Trees whose leaves add to the score of each class.
 
     Parameters
     ----------
     trees : Trees
-        With two answers to every question.
+        Every test has two answers.
     domain : Domain
     leaf_scores : float64 array of shape (n_leaves, n_classes)
         What each leaf adds to the score of each class (`Forest.leaf_shares`).
     noise : float
         Standard deviation of the noise on what a leaf adds; 0 without noise, NaN where it is not known.
     scale : ReleasedScale or None
-        Where rows lie, as released.
+        Released histograms of the numeric attributes.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class AddedScores:
 
     @classmethod
     def of(cls, forest: Forest) -> "AddedScores":
-        """Those of a random-tree booster, fitted or read from a file.
+        """Return the added scores of a random-tree booster, fitted or read from a file.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class AddedScores:
         Raises
         ------
         ValueError
-            If it is another forest.
+            If the forest is of another kind.
 
         Examples
         --------
@@ -95,21 +95,21 @@ class AddedScores:
 
     @property
     def score_noise(self) -> float:
-        """Standard deviation of the noise on the score of a class: of independent rounds, so an upper value.
+        """Standard deviation of the noise on the score of a class if rounds were independent, which is an upper value.
 
-        Later rounds see what earlier noise did and correct part of it.
+        Later rounds see the effect of earlier noise and correct part of it.
         """
         return self.noise * math.sqrt(self.trees.n_trees)
 
     @cached_property
     def _right(self) -> np.ndarray:
-        """Weight of the second side of each node's question: one half; none where no code leads there."""
+        """Weight of the second side of each node's test: one half, or 0 if no code leads there."""
         never = (self.trees.kind == NUMERIC) & (self.trees.threshold == NO_THRESHOLD)
         return np.where(never, 0.0, 0.5)
 
     @cached_property
     def node_scores(self) -> np.ndarray:
-        """What each node says: a leaf its own, a question the mean of its two sides. (n_nodes, n_classes)."""
+        """Score of each node, (n_nodes, n_classes): that of the leaf, or the mean of the two sides of a test."""
         trees, right = self.trees, self._right[:, None]
         scores = np.zeros((trees.n_nodes, self.leaf_scores.shape[1]))
         scores[trees.leaf_nodes] = self.leaf_scores
@@ -120,37 +120,37 @@ class AddedScores:
 
     @cached_property
     def _inner(self) -> list[np.ndarray]:
-        """Questions by level."""
+        """Nodes with a test, by level."""
         trees = self.trees
         asks = trees.n_children > 0
         return [np.flatnonzero(asks & (trees.level == level)) for level in range(int(trees.level.max()) + 1)]
 
     @property
     def base(self) -> np.ndarray:
-        """Scores before any question is answered, (n_classes,)."""
+        """Scores before any test is answered, (n_classes,)."""
         return self.node_scores[self.trees.tree_start[:-1]].sum(axis=0)
 
     @cached_property
     def importances(self) -> np.ndarray:
-        """How far each attribute by itself moves the scores, as shares.
+        """Share of each attribute in the changes of the scores by single attributes.
 
-        The standard deviation of its `effect` over values that are spread as the released scale says (over the public
-        scale where there is none, and evenly over categories), less what noise alone adds to it, where that is known.
-        What attributes do together only is not in it.
+        It is the standard deviation of the attribute's `effect` over its values, less the part of noise alone where
+        that is known. Numeric values are spread as in the released scale (or evenly on the public scale if there is
+        none), and categories evenly. Effects that only several attributes together have are not included.
 
-        Float array of shape (n_features,): they sum to 1, or are zeros where nothing is above noise.
+        Float array of shape (n_features,): the shares sum to 1, or are zeros where nothing is above noise.
         """
         moved = np.sqrt([self._variance(feature) for feature in range(self.domain.n_features)])
         return moved / moved.sum() if moved.any() else moved
 
     def _variance(self, feature: int) -> float:
-        """Of an effect over values, summed over classes, less that of its noise; 0 at least."""
+        """Return the variance of an effect over values, summed over classes, less that of its noise; at least 0."""
         scores, squares, of_mean = self._effect(feature, self._spread_codes(feature))
         by_noise = self.noise**2 * (squares.mean() - of_mean) if math.isfinite(self.noise) else 0.0
         return max(0.0, float(scores.var(axis=0).sum()) - scores.shape[1] * by_noise)
 
     def _spread_codes(self, feature: int) -> np.ndarray:
-        """Values of an attribute as they are spread, as far as everybody knows."""
+        """Return values of an attribute that are spread as in the released or the public scale."""
         attribute = self.domain.features[feature]
         if attribute.kind == "categorical":
             return np.arange(attribute.n_codes)[:: -(-attribute.n_codes // _MOST_CODES)]
@@ -161,12 +161,12 @@ class AddedScores:
         return (attribute.first_code + share * (N_CODES - attribute.first_code)).astype(np.int64)
 
     def effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean score where one attribute has each of these codes (partial dependence, with public weights).
+        """Return the mean score at each code of one attribute (partial dependence, with public weights).
 
         Parameters
         ----------
         feature : int
-            Place of the attribute in the domain.
+            Index of the attribute in the domain.
         codes : int array of shape (n,)
             Values of the attribute, as the domain encodes them.
 
@@ -175,7 +175,7 @@ class AddedScores:
         scores : float array of shape (n, n_classes)
             Weighted mean of the score of each class at each code.
         noise : float array of shape (n,)
-            Standard deviation of the noise on them, of independent rounds; NaN where it is not known.
+            Standard deviation of their noise, as for independent rounds; NaN where it is not known.
         """
         codes = np.asarray(codes, np.int64)
         parts = [self._effect(feature, codes[i : i + _MOST_CODES])[:2] for i in range(0, len(codes), _MOST_CODES)]
@@ -183,10 +183,10 @@ class AddedScores:
         return scores, self.noise * np.sqrt(squares)
 
     def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Mean scores; the sum over leaves of their squared weights at each code, and of their squared mean weights."""
+        """Return mean scores, and sums over leaves of squared weights at each code and of squared mean weights."""
         scores, squares, of_mean = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros(len(codes)), 0.0
         first, start = 0, self.trees.tree_start
-        while first < self.trees.n_trees:  # as many trees at a time as memory is meant for, one at least
+        while first < self.trees.n_trees:  # as many trees at a time as memory allows, but at least one
             enough = int(np.searchsorted(start, start[first] + _AT_ONCE // len(codes), side="right")) - 1
             last = min(max(enough, first + 1), self.trees.n_trees)
             weights = self._weights(first, last, feature, codes)
@@ -197,7 +197,7 @@ class AddedScores:
         return scores, squares, of_mean
 
     def _weights(self, first: int, last: int, feature: int, codes: np.ndarray) -> np.ndarray:
-        """Weight of each leaf of some trees at each code, (n_leaves, n)."""
+        """Return the weight of each leaf of some trees at each code, (n_leaves, n)."""
         start = int(self.trees.tree_start[first])
         trees, right = self.trees.between(first, last), self._right[start : int(self.trees.tree_start[last])]
         weights = np.ones((trees.n_nodes, len(codes)))
@@ -212,9 +212,9 @@ class AddedScores:
         return weights[trees.leaf_nodes]
 
     def taken_apart(self, codes: np.ndarray) -> np.ndarray:
-        """What each attribute adds to the scores of one row: with `base` they sum to its scores.
+        """Return the part of each attribute in the scores of one row; with `base` the parts sum to these scores.
 
-        Every question on the way moves the score from what its node says to what the next one does.
+        Every test on the path of the row changes the score from that of its node to that of the next node.
 
         Parameters
         ----------
@@ -238,9 +238,9 @@ class AddedScores:
 
 
 def _noise_in(forest: Forest) -> float:
-    """Standard deviation of the noise on what a leaf adds to a score, from what a forest says of itself.
+    """Return the standard deviation of the noise on what a leaf adds to a score, from the fields of a forest.
 
-    0 without privacy; NaN where a file does not say how far its steps go.
+    It is 0 without privacy, and NaN where a file lacks the number of rows or the total step.
     """
     each = next((entry.each for entry in forest.ledger.entries if entry.what == GRADIENT_SUMS), None)
     if each is None:
@@ -254,10 +254,10 @@ def _noise_in(forest: Forest) -> float:
     deviation = clip.noise_scale(each) * (1 if each.kind == GAUSSIAN else math.sqrt(2))
     centered = 1.0 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
     noise = deviation * spec.step / 2.0**POINT * centered
-    return noise if noise < _MOST_NOISE else math.nan  # of a file that says strange things
+    return noise if noise < _MOST_NOISE else math.nan  # a damaged file can give any number
 
 
 def _answers(trees: Trees, nodes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """0 or 1 for each node and its code."""
+    """Return 0 or 1 for each node and its code."""
     threshold = trees.threshold[nodes]
     return np.where(trees.kind[nodes] == NUMERIC, codes > threshold, codes == threshold).astype(np.int64)

@@ -1,9 +1,9 @@
-"""Proper losses for two classes: Bayes risk, link, surrogate, and how much one row can change a split's score.
+"""Proper losses for two classes: Bayes risk, link, surrogate, and the largest change of a split's score by one row.
 
 The normalization is that of R. Nock and W. Henecka, "Boosted and differentially private ensembles of decision trees"
 (2020): a Bayes risk L is concave and symmetric on [0, 1], with L(0) = L(1) = 0 and L(1/2) = 1. Their Mα-loss mixes
-Matsushita's loss (alpha = 1), with which trees boost fastest, and the 0/1 loss (alpha = 0), whose score a row changes
-least.
+Matsushita's loss (alpha = 1), with which trees boost fastest, and the 0/1 loss (alpha = 0), whose score one row
+changes least.
 
 Every function takes numbers or arrays.
 """
@@ -61,43 +61,43 @@ class Loss(ABC):
 
     @abstractmethod
     def potential(self, w1: ArrayLike, w0: ArrayLike) -> Values:
-        """w L(w1 / w) for a leaf with weights w1, w0 ≥ 0 of the classes and w = w1 + w0; 0 if it is empty."""
+        """Return w L(w1 / w) for a leaf with weights w1, w0 ≥ 0 of the classes and w = w1 + w0; 0 if it is empty."""
 
     @abstractmethod
     def link(self, u: ArrayLike) -> Values:
-        """ψ = -L', the value of a leaf with a share u of the positive class; 0 at 1/2."""
+        """Return ψ = -L', the value of a leaf with a share u of the positive class; 0 at 1/2."""
 
     @abstractmethod
     def inverse_link(self, z: ArrayLike) -> Values:
-        """The u with ψ(u) = z, or the end of [0, 1], or of ψ's jump at 1/2, that z is beyond."""
+        """Return the u with ψ(u) = z; it is 1/2 inside the jump of ψ, and 0 or 1 for z beyond the range of ψ."""
 
     @abstractmethod
     def surrogate(self, z: ArrayLike) -> Values:
-        """F(z) = max over u of L(u) - u z: convex, decreasing, 1 at 0, with F'(z) = -ψ⁻¹(-z)."""
+        """Return F(z) = max over u of L(u) - u z: convex, decreasing, 1 at 0, with F'(z) = -ψ⁻¹(-z)."""
 
     def bayes_risk(self, u: ArrayLike) -> Values:
-        """L(u), the least expected loss if the positive class has probability u."""
+        """Return L(u), the least expected loss if the positive class has probability u."""
         u = _probability(u)
         return self.potential(u, 1 - u)
 
     def sensitivity(self, n: ArrayLike, weight: ArrayLike = 1.0) -> Values:
-        """Most that one row changes the score of a split, the sum of its children's potentials.
+        """Return the most that one row changes the score of a split, the sum of its children's potentials.
 
         A potential is concave, homogeneous and not negative. So it never falls when a row is added, and rises most when
-        a row of full weight is the first of its class in a leaf that holds all the others.
+        a row of full weight is the first of its class in a leaf that holds all other rows.
 
         Parameters
         ----------
         n : int
-            At least the number of rows, the added, removed or replaced one included.
+            At least the number of rows, including the one that is added, removed or replaced.
         weight : float
             Largest weight of a row.
 
         Returns
         -------
         float
-            Attained, both by adding a row (which never lowers the score) and by replacing one, whatever child and
-            class it leaves or joins.
+            The bound is attained, both by adding a row (which never lowers the score) and by replacing one, whichever
+            child and class it leaves or joins.
         """
         weight = np.asarray(weight, float)
         if not np.all(weight > 0):
@@ -105,7 +105,10 @@ class Loss(ABC):
         return weight * self.potential(1.0, _rows(n) - 1.0)
 
     def published_sensitivity(self, n: ArrayLike) -> Values:
-        """The paper's bound for weights up to 1, Theorem 3 with Lemma 5 or Corollary 7; 1 too large for many rows."""
+        """Return the paper's bound for weights up to 1, by Theorem 3 with Lemma 5 or Corollary 7.
+
+        It is 1 too large for many rows.
+        """
         return 1.0 + self.potential(1.0, _rows(n))
 
 
@@ -130,7 +133,7 @@ class _MAlpha(Loss):
 
     def inverse_link(self, z):
         z = np.asarray(z, float)
-        # Only operations that IEEE 754 rounds correctly: the same bits on every machine, at every place of an array.
+        # IEEE 754 rounds all these operations correctly: the same bits on every machine, at every index of an array.
         beyond = np.minimum(np.maximum(np.abs(z) / 2 - (1 - self.alpha), 0), 1e100)
         length = np.sqrt(beyond * beyond + self.alpha * self.alpha)
         return 0.5 * (1 + np.sign(z) * beyond / np.where(length > 0, length, 1))
@@ -184,7 +187,7 @@ ENTROPY: Final[Loss] = _Entropy("entropy")
 
 
 def m_alpha(alpha: float) -> Loss:
-    """The Mα-loss: alpha times Matsushita's Bayes risk and 1 - alpha times that of the 0/1 loss.
+    """Return the Mα-loss: alpha times Matsushita's Bayes risk and 1 - alpha times that of the 0/1 loss.
 
     Raises
     ------
@@ -195,11 +198,11 @@ def m_alpha(alpha: float) -> Loss:
 
 
 def partial_loss(alpha: float, y: int, u: ArrayLike) -> Values:
-    """Mα-loss of stating the probability u of the positive class where the class is y.
+    """Return the Mα-loss of stating the probability u of the positive class where the class is y.
 
-    alpha √((1 - u) / u) + 2 (1 - alpha) [u < 1/2] for the positive class, and half of the second term at u = 1/2.
-    Definition 6 of the paper has 2 alpha for the first alpha, and takes u = 1/2 for an error whatever the class. With
-    either, the least expected loss would not be `Loss.bayes_risk`.
+    It is alpha √((1 - u) / u) + 2 (1 - alpha) [u < 1/2] for the positive class, with half of the second term at
+    u = 1/2. Definition 6 of the paper has 2 alpha for the first alpha, and counts u = 1/2 as an error for either class.
+    With either of these, the least expected loss would not be `Loss.bayes_risk`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks the numbers of a released forest: python -I dpforest/verify.py FILE
+"""Check the numbers of a released forest: python -I dpforest/verify.py FILE
 
 This script needs Python 3.11 and its standard library, nothing else, not even dpforest. It reads from the file each
 question to the rows and its noise. It adds up the costs with independent arithmetic, and compares the sum with the
@@ -14,16 +14,16 @@ import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
-MOST_BYTES = 2**28  # of text; no forest of dpforest takes more
+MOST_BYTES = 2**28  # bytes of text; no forest of dpforest takes more
 MOST_VALUES = 2_000_000
-EPSILONS = (Fraction(1, 10**4), 10**4)  # from the least to the largest ε that a fit accepts
-DELTAS = (Fraction(1, 10**15), Fraction(1, 10))  # the same of δ, where noise is Gaussian
+EPSILONS = (Fraction(1, 10**4), 10**4)  # least and largest ε that a fit accepts
+DELTAS = (Fraction(1, 10**15), Fraction(1, 10))  # least and largest δ that a fit with Gaussian noise accepts
 GAUSSIAN_NOISE, LAPLACE_NOISE = "rounded-gaussian", "discrete-laplace"
 CHOICES = ("exponential", "permute-and-flip", "global-01")
 ALL, STRUCTURE, ESTIMATION = "", "structure rows", "estimation rows"
-# What a forest may ask: how the question begins; its mechanisms; its sensitivity (None: it depends on a setting); the
-# rows that it may ask; whether it may be asked of disjoint parts, so that it costs no more than once; how often it is
-# asked, by the shape of the forest (None: it does not follow).
+# The questions of forests: the first words; the mechanisms; the sensitivity (None: it depends on a setting); the rows
+# that the question may read; whether it may read disjoint parts, so that asking each part costs as much as asking once;
+# how often it is asked, by the shape of the forest (None: the shape does not determine it).
 QUESTIONS = (
     ("number of rows", (GAUSSIAN_NOISE, LAPLACE_NOISE), 1, (ALL,), False, "once"),
     ("scale of numeric attributes", (GAUSSIAN_NOISE, LAPLACE_NOISE), "scale", (ALL,), False, "once"),
@@ -59,7 +59,7 @@ class Mismatch(ValueError):
 
 
 def content_of(path):
-    """The JSON of a file, compressed or not."""
+    """Return the JSON content of a file, compressed or not."""
     with open(path, "rb") as file:
         is_compressed = file.read(2) == b"\x1f\x8b"
     with gzip.open(path) if is_compressed else open(path, "rb") as file:
@@ -75,7 +75,7 @@ def content_of(path):
 
 
 def number(digits):
-    """A number with a point or an exponent, exactly as written. Refuses numbers that would take forever."""
+    """Return a number with a point or an exponent, exactly as written. Refuse numbers that would take forever."""
     if len(digits) > 60 or not re.fullmatch(r"-?[0-9.]+([eE][+-]?[0-9]{1,3})?", digits):
         raise Unreadable("a number in it is too long, too large or too small")
     return Fraction(digits)
@@ -116,7 +116,7 @@ def decimal(x):
 
 
 def upper_tail(x):
-    """Bounds on P(Z > x) of a standard normal Z."""
+    """Return bounds on P(Z > x) of a standard normal Z."""
     if x < 0:
         low, high = upper_tail(-x)
         return 1 - high, 1 - low
@@ -131,7 +131,7 @@ def upper_tail(x):
             power *= -x * x / (2 * k)
         middle, error = Decimal("0.5") - total / (2 * pi).sqrt(), abs(power) + SLACK
         return max(middle - error, Decimal(0)), middle + error
-    ends = []  # Laplace's continued fraction: one step more moves it to the other side of its limit
+    ends = []  # Laplace's continued fraction: one more step moves it to the other side of its limit
     for steps in (200, 201):
         below = x
         for k in range(steps, 0, -1):
@@ -141,7 +141,7 @@ def upper_tail(x):
 
 
 def delta_at(mu_squared, epsilon):
-    """An upper bound on δ(ε) = P(Z > ε/μ - μ/2) - e^ε P(Z > ε/μ + μ/2)."""
+    """Return an upper bound on δ(ε) = P(Z > ε/μ - μ/2) - e^ε P(Z > ε/μ + μ/2)."""
     if not mu_squared:
         return Decimal(0)
     mu, at = decimal(mu_squared).sqrt(), decimal(epsilon)
@@ -150,13 +150,13 @@ def delta_at(mu_squared, epsilon):
 
 
 def shown(x, rounding=ROUND_CEILING):
-    """Six digits. Costs are rounded up, and noise is rounded down, so the text never looks too good."""
+    """Write six digits. Costs are rounded up, and noise is rounded down, so the text never looks too good."""
     x = Context(prec=6, rounding=rounding).plus(decimal(x) if isinstance(x, Fraction) else x).normalize()
     return f"{x:f}" if not x or -5 <= x.adjusted() < 7 else f"{x:e}"
 
 
 def words(text):
-    """Text of the file on one line."""
+    """Put text of the file on one line."""
     return "".join(c if c.isprintable() else "?" for c in str(text))[:200]
 
 
@@ -164,7 +164,7 @@ def words(text):
 
 
 def sensitivity_of(rule, content, gaussian):
-    """Sensitivity of a question, or its square if noise is Gaussian, from the domain."""
+    """Return the sensitivity of a question, or its square if noise is Gaussian, from the domain."""
     if rule == "scale":
         numbers = sum(feature["kind"] == "numeric" for feature in content["domain"]["features"])
         return Fraction(3 * numbers)
@@ -177,7 +177,7 @@ def sensitivity_of(rule, content, gaussian):
 
 
 def times_of(often, content):
-    """How many times a question can have been asked, from the number of trees and their depth."""
+    """Return how many times a question can have been asked, from the number of trees and their depth."""
     trees, depth = content["trees"], whole(content["depth"] + 1, "depth") - 1
     n = trees["n_trees"] if content["version"] == 2 else trees["tree_start"]["shape"][0] - 1
     n = whole(n, "the number of trees")
@@ -198,7 +198,7 @@ def check_asked(content):
 
 
 def check_question(entry, content, gaussian):
-    """Print a question. Return its total cost for one row added or removed, and which rows it asks."""
+    """Print a question. Return its total cost for one row added or removed, and the rows that it reads."""
     what, mechanism, part = entry["what"], entry["mechanism"], entry.get("part", "")
     sensitivity = fraction(entry["sensitivity"], "a sensitivity")
     times = whole(entry["times"], "how often something was asked")
@@ -235,7 +235,7 @@ def check_question(entry, content, gaussian):
 
 
 def check(content):
-    """Print what the file says, question by question. Return the verdict; Mismatch if it contradicts itself."""
+    """Print the content of the file, question by question. Return the verdict; Mismatch if it contradicts itself."""
     certificate, ledger = content["certificate"], content["ledger"]
     for part in (certificate, ledger):  # older files spell this key the British way
         part.setdefault("neighbors", part.get("neighbours"))
@@ -300,7 +300,7 @@ def check_delta(mu_squared, epsilon, delta, what):
 
 
 def main(arguments=None):
-    """Exit code for a file."""
+    """Check a file, and return the exit code."""
     parser = argparse.ArgumentParser(description="Check the numbers of a released forest of dpforest.")
     parser.add_argument("file", help="a file that dpforest wrote: .json.gz or .json")
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may not have the character ε

@@ -1,6 +1,6 @@
-"""From released leaves to predictions: majority voting, threshold averaging, probabilistic averaging.
+"""Predictions from released leaves: majority voting, threshold averaging, probabilistic averaging.
 
-All of it is post-processing: nothing here sees rows that were used for fitting.
+All of it is post-processing: nothing here reads rows that were used for fitting.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ _LEAST_SHARE: Final = 1e-4
 
 @dataclass(frozen=True)
 class LogOdds:
-    """Voting "log-odds": each tree's leaf votes for a class by how much more frequent it is there than in all leaves.
+    """Voting "log-odds": each leaf votes for a class by how much more frequent it is there than in all leaves.
 
-    Mean shares hardly pass a half where a class is rare, as each tree tests few of the attributes that matter. Trees
-    are nearly independent pieces of evidence, so evidence is added, with a factor of two over their number that
-    discounts what they have in common.
+    Mean shares hardly exceed one half where a class is rare, because each tree tests few of the attributes that matter.
+    Trees are nearly independent pieces of evidence, so their evidence is added, with a factor of two over their number
+    that discounts what they have in common.
 
     Parameters
     ----------
     noise_scale : float
-        Scale b of the noise on a count, 0 without.
+        Scale b of the noise on a count; 0 without noise.
     prior_weight : float
-        Weight a, in rows, that the frequencies in all leaves have in each of them; above 0.
+        Weight a, in rows, of the frequencies over all leaves in the shares of each leaf; above 0.
     """
 
     noise_scale: float
@@ -38,49 +38,49 @@ class LogOdds:
 
     @classmethod
     def of_signal(cls, noise_scale: float, signal: float) -> "LogOdds":
-        """The weight by rule: with little data, leaves count for less. Without noise half a row."""
+        """Choose the prior weight: 2 b for a signal below 300, else b / 2, where b = 1 without noise."""
         scale = noise_scale or 1.0
         return cls(noise_scale, 2 * scale if signal < 300 else scale / 2)
 
     def prior(self, counts: np.ndarray) -> np.ndarray:
-        """Frequency of each class over all leaves, float64 (n_classes,), from all noisy counts of a forest."""
+        """Return the frequency of each class over all leaves, float64 (n_classes,), from all noisy counts."""
         least = max(1.0, self.noise_scale * (2 * len(counts)) ** 0.5)
         known = np.maximum(counts.sum(axis=0), least)
         return known / known.sum()
 
     def shares(self, counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
-        """Share of each class in each leaf, float64 (n_leaves, n_classes)."""
+        """Return the share of each class in each leaf, float64 (n_leaves, n_classes)."""
         known = np.maximum(counts, 0)
         return (known + self.prior_weight * prior) / (known.sum(axis=1, keepdims=True) + self.prior_weight)
 
     def evidence(self, counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
-        """What a leaf adds to the log-odds of each class, float64 (n_leaves, n_classes)."""
+        """Return what each leaf adds to the log-odds of each class, float64 (n_leaves, n_classes)."""
         return np.log(np.maximum(self.shares(counts, prior), _LEAST_SHARE)) - np.log(prior)
 
 
 def log_odds_scores(evidence: np.ndarray, prior: np.ndarray, n_trees: int) -> np.ndarray:
-    """Score of each class from the sum of its evidence over trees."""
+    """Return the score of each class from the sum of its evidence over trees."""
     return np.log(prior) + min(2 / n_trees, 1.0) * evidence
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Class shares from scores of log-odds, rows sum to 1."""
+    """Return class shares from scores that are log-odds; rows sum to 1."""
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     return shares / shares.sum(axis=1, keepdims=True)
 
 
 def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
-    """Share of each class in each leaf, from counts that may be noisy (Bojarski et al., Algorithm 2, step 3).
+    """Return the share of each class in each leaf, from noisy counts (Bojarski et al., Algorithm 2, step 3).
 
     Parameters
     ----------
     counts : array of shape (n_leaves, n_classes)
     negative_rule : {"clamp", "paper"}
-        Negative counts become 0, or any negative count discards the leaf as the paper does.
+        Negative counts become 0, or any negative count discards the leaf, as in the paper.
     seed : int
-        Public. A leaf that says nothing (discarded, or all zero) gets shares drawn uniformly once and for all.
+        Public. A leaf without information (discarded, or all zero) gets shares drawn uniformly once and for all.
     leaves : int array of shape (n_leaves,), optional
-        Numbers of the leaves, by which these draws are keyed; 0..n_leaves-1 if not given.
+        Numbers of the leaves, which key these draws; by default 0..n_leaves-1.
 
     Returns
     -------
@@ -97,12 +97,12 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
 
 
 def leaf_votes(shares: np.ndarray) -> np.ndarray:
-    """Class that each leaf votes for, uint8 (n_leaves,); a tie goes to the class listed first."""
+    """Return the class that each leaf votes for, uint8 (n_leaves,); a tie goes to the class listed first."""
     return shares.argmax(axis=1).astype(np.uint8)
 
 
 def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> np.ndarray:
-    """Predicted class index of each row, int64 (n,).
+    """Return the predicted class index of each row, int64 (n,).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
         Share of the trees' votes ("majority"), mean share in the leaves ("threshold", "probabilistic"), or score of
         each class ("log-odds", "additive", "clipped-logistic").
     coin : float array of shape (n,), optional
-        One number in [0, 1) a row, for "probabilistic": the class is drawn with its share as probability.
+        One number in [0, 1) per row, for "probabilistic": the class is drawn with its share as probability.
     """
     if voting != "probabilistic" or coin is None:
         return shares.argmax(axis=1)
@@ -118,9 +118,9 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
 
 
 def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
-    """What each leaf adds to the score of each class, float64 (n_leaves, n_classes).
+    """Return what each leaf adds to the score of each class, float64 (n_leaves, n_classes).
 
-    Of two classes the second gets the value and the first its negative; of more, the class of the leaf's tree gets it.
+    With two classes the second gets the value and the first its negative; with more, the class of the leaf's tree does.
     """
     scores = np.zeros((len(values), n_classes))
     scores[np.arange(len(values)), class_of_leaf] = values
@@ -130,10 +130,10 @@ def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: in
 
 
 def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
-    """Class shares from scores by the inverse link of the Mα-loss, rows sum to 1 (Nock and Henecka 2020, Lemma 8).
+    """Return class shares from scores, by the inverse link of the Mα-loss (Nock and Henecka 2020, Lemma 8).
 
-    The link does not tell scores between -2(1 - α) and 2(1 - α) apart. A billionth of each share does, by the order of
-    the scores, however small; another goes to the class that is predicted, which so has the largest share.
+    Rows sum to 1. The link does not distinguish scores between -2(1 - α) and 2(1 - α). A billionth of each share does,
+    by the order of the scores. Another billionth goes to the predicted class, so that it has the largest share.
     """
     order = 0.5 + np.arcsinh(2.0**60 * scores) / 200  # from 0 to 1, as |scores| < 1e18
     shares = (1 - 2e-9) * m_alpha(alpha).inverse_link(scores) + 1e-9 * order
@@ -142,10 +142,11 @@ def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def clipped_logistic_shares(scores: np.ndarray) -> np.ndarray:
-    """Class shares from scores of the clipped logistic loss, rows sum to 1.
+    """Return class shares from scores of the clipped logistic loss; rows sum to 1.
 
-    Of two classes, with score F of the second and -F of the first: P(1) = 1/(1 + 2/(1 + exp(F))) from F = 0 on, and as
-    much less than a half below: what minimizes the mean of the loss whose slope ends at a half. Of more: softmax.
+    For two classes, F is the score of the second and -F that of the first: P(1) = 1/(1 + 2/(1 + exp(F))) for F from 0,
+    and as much less than a half for F below 0. This minimizes the mean of the loss whose slope ends at a half. For more
+    classes it is the softmax.
     """
     if scores.shape[1] > 2:
         return softmax(scores)
@@ -156,14 +157,14 @@ def clipped_logistic_shares(scores: np.ndarray) -> np.ndarray:
 
 
 def coins(codes: np.ndarray, seed: int) -> np.ndarray:
-    """One number in [0, 1) a row from what the row says, so that equal rows and subsets get the same answer."""
+    """Return one number in [0, 1) per row from its codes, so that equal rows get the same one in every subset."""
     with np.errstate(over="ignore"):
         weights = mixed(np.arange(1, codes.shape[1] + 1, dtype=np.uint64) * GOLDEN)
         return uniform(seed, codes.astype(np.uint64) @ weights)
 
 
 def uniform(seed: int, keys: np.ndarray) -> np.ndarray:
-    """Numbers in [0, 1) from a public seed and uint64 keys, the same wherever and whenever they are asked for."""
+    """Return numbers in [0, 1) from a public seed and uint64 keys, the same at every place and time."""
     with np.errstate(over="ignore"):
         start = mixed(np.array([seed % 2**64], np.uint64) + GOLDEN)  # mixed(0) is 0
         return (mixed(keys * GOLDEN + start) >> np.uint64(11)) * 2.0**-53

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.audit.black_box import TRIALS
-from dpforest.audit.canary_pairs import OURS, Pair, pairs_of
+from dpforest.audit.canary_pairs import OURS, CanaryPair, pairs_of
 from dpforest.audit.fits import Data
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
@@ -120,7 +120,7 @@ _SMALL: Final[dict[str, dict[str, Any]]] = {
 _SMALL["random-tree booster"]["delta"], _SMALL["random-tree booster, δ"]["delta"] = 0, DELTA
 
 
-def _domain(pair: Pair) -> Domain:
+def _domain(pair: CanaryPair) -> Domain:
     features = tuple(
         Feature(f"x{i}", "numeric", 0.0, 1.0, source="documented", source_note="canaries.py")
         for i in range(pair.n_features)

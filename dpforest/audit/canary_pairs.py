@@ -18,7 +18,7 @@ CLASSES: Final = 50  # the largest allowed number: with more losing labels, the 
 
 
 @dataclass(frozen=True)
-class Pair:
+class CanaryPair:
     """Rows of both tables, one added row, and the row that it replaces under replace-one; a row is (values, class)."""
 
     name: str
@@ -43,23 +43,23 @@ class Pair:
         return len(np.atleast_1d(self.more[0]))
 
 
-SCALE: Final = Pair(
+SCALE: Final = CanaryPair(
     "the first row of a cell", "Where rows lie is asked before trees grow; one row is where no other is.",
     [(0.0, 0), (0.0, 1)] * 3, (1.0, 0), (0.0, 0), {"scale_share": 0.9, "size": 20},
 )  # fmt: skip
-BOUNDS: Final = Pair(
+BOUNDS: Final = CanaryPair(
     "bounds read from the data", "Without a public domain, the range of an attribute is that of its rows.",
     [(0.0, 0), (0.0, 1), (0.5, 0), (0.5, 1)], (1.0, 0), (0.5, 0), {},
 )  # fmt: skip
 
 
-def _majority_label(neighbors: str, epsilon: float) -> Iterator[Pair]:
-    yield Pair(
+def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
+    yield CanaryPair(
         "a leaf that is nearly tied", "One row more decides who is on top.",
         [(0.0, 0), (0.0, 1)] if neighbors == ADD_REMOVE else [(0.0, 0)], (0.0, 0), (0.0, 1), {},
     )  # fmt: skip
     lead = _lead(epsilon, CLASSES, wrong=0.1)
-    yield Pair(
+    yield CanaryPair(
         "a leaf at the violating gap",
         "With smooth sensitivity, the loss grows with the lead of the top label.",
         [(0.0, 0)] * (lead - 1),
@@ -69,7 +69,7 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[Pair]:
         CLASSES,
     )
     if neighbors == ADD_REMOVE:
-        yield Pair(
+        yield CanaryPair(
             "the row that enlarges every block",
             "With equal blocks, n = kτ - 1 rows give trees k - 1 each, n = kτ k.",
             [(0.0, 0)] * (lead * MANY - 1),
@@ -89,9 +89,9 @@ def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))
 
 
-def _voting_leaf(neighbors: str, epsilon: float) -> Iterator[Pair]:
+def _voting_leaf(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
     for trees in (1, 3):
-        yield Pair(
+        yield CanaryPair(
             f"a clear leaf, {_trees(trees)}",
             "The exponential mechanism loses the more, the clearer the majority.",
             [(0.0, 0)] * _clear(epsilon / trees),
@@ -101,10 +101,10 @@ def _voting_leaf(neighbors: str, epsilon: float) -> Iterator[Pair]:
         )
 
 
-def _counts(name: str, epsilon: float) -> Iterator[Pair]:
+def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
     """Yield pairs for forests whose leaves hold noisy counts."""
     for trees in (1, 3) if name != "Friedman-Schuster" else (1,):
-        yield Pair(
+        yield CanaryPair(
             f"the first row of a leaf, {_trees(trees)}",
             "Noise in floating point has finer digits around 0 than 1.",
             [],
@@ -114,7 +114,7 @@ def _counts(name: str, epsilon: float) -> Iterator[Pair]:
             trials=3 * TRIALS if name == "Friedman-Schuster" or epsilon < 0.5 else TRIALS,  # its leaves get ε/4
         )
     if name == "random decision":
-        yield Pair(
+        yield CanaryPair(
             "rows shared out among trees",
             "A row is in one tree, drawn for it alone.",
             [(0.0, 0)] * 4,
@@ -123,41 +123,41 @@ def _counts(name: str, epsilon: float) -> Iterator[Pair]:
             {"n_estimators": 3, "partition": "independent"},
         )
     if name == "Friedman-Schuster":
-        yield Pair(
+        yield CanaryPair(
             "the row that decides a split", "Of two attributes, one more row makes the better one clear.",
             [((0, 0), 0), ((1, 1), 1), ((0, 1), 0)], ((1, 0), 1), ((1, 0), 0), {},
         )  # fmt: skip
 
 
-def _multinomial(mode: str, epsilon: float) -> Iterator[Pair]:
+def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
     alike = {"min_leaf": 1, "purity_stop": False}
-    yield Pair(
+    yield CanaryPair(
         "a value that nobody else has", "A split between values of the data is impossible without the row.",
         [(0.0, 0), (0.0, 1)] * 3 + [(1.0, 0), (1.0, 1)] * 3, (0.4, 0), (1.0, 0), {"n_estimators": 3, **alike},
     )  # fmt: skip
-    yield Pair(
+    yield CanaryPair(
         "the last row that a split needs", "Where 2 min_leaf rows are needed to decide leaves, one row is missing.",
         [(0.0, 0), (0.0, 1), (1.0, 0)], (1.0, 1), (0.0, 1), {"stopping": "min_leaf", "n_estimators": 3, **alike},
     )  # fmt: skip
     if mode == "as_published":
-        yield Pair(
+        yield CanaryPair(
             "the only row of its class", "Where a branch ends at agreement, one row that disagrees makes it go on.",
             [(0.0, 0), (1.0, 0)] * 4, (0.0, 1), (0.0, 0), {"min_leaf": 1, "n_estimators": 3},
         )  # fmt: skip
         return
-    yield Pair(
+    yield CanaryPair(
         "a row of a leaf's label", "Nearly all rows decide leaves.",
         [(1.0, 1)] + [(0.0, 0)] * _clear(epsilon), (0.0, 0), (0.0, 1), {"partition_rate": 1 / 64},
     )  # fmt: skip
-    yield Pair(
+    yield CanaryPair(
         "the row that decides a split", "Nearly all rows grow the tree, and two attributes are as good.",
         [((0, 0), 0), ((1, 1), 1), ((0, 1), 0)], ((1, 0), 1), ((1, 0), 0), {"partition_rate": 64.0},
     )  # fmt: skip
 
 
-def _boosted(mode: str) -> Iterator[Pair]:
+def _boosted(mode: str) -> Iterator[CanaryPair]:
     published = mode == "as_published"
-    yield Pair(
+    yield CanaryPair(
         "the coefficient of a tree",
         "An exact β_t shows in every leaf that noise has driven to its bound.",
         [(0.0, 0), (1.0, 1)],
@@ -165,12 +165,12 @@ def _boosted(mode: str) -> Iterator[Pair]:
         (0.0, 0),
         {},
     )
-    yield Pair(
+    yield CanaryPair(
         "objective calibration", "An exact α_t is 0 where the root is pure, and decides how splits are drawn.",
         [((0, 0), 0)] * 8 + [((0, 1), 0)] * 8, ((0, 1), 1), ((0, 1), 0),
         {"max_depth": 2, "alpha": "published" if published else "noisy", "beta": "laplace" if published else None},
     )  # fmt: skip
-    yield Pair(
+    yield CanaryPair(
         "a leaf of one class",
         "One row of the other class changes the weights of the next tree.",
         [(0.0, 0)] * 3,
@@ -180,9 +180,9 @@ def _boosted(mode: str) -> Iterator[Pair]:
     )
 
 
-def _booster() -> Iterator[Pair]:
+def _booster() -> Iterator[CanaryPair]:
     for rounds in (1, 4):
-        yield Pair(
+        yield CanaryPair(
             f"the first row, {rounds} round{'s' * (rounds > 1)}",
             "A row at score 0 has the largest gradient there is.",
             [],
@@ -190,11 +190,11 @@ def _booster() -> Iterator[Pair]:
             (0.0, 1),
             {"n_estimators": rounds, "total_step": 4.0 * rounds},
         )
-    yield Pair(
+    yield CanaryPair(
         "a row told wrong in every round", "Its gradient does not shrink, and scores follow from all rounds before.",
         [(0.0, 0)] * 40, (0.0, 1), (0.0, 0), {"n_estimators": 6, "total_step": 30.0, "size": 40},
     )  # fmt: skip
-    yield Pair(
+    yield CanaryPair(
         "one of three classes",
         "Gradients are vectors, clipped by their length, or by the sum of their sizes.",
         [(0.0, 0)] * 4,
@@ -203,7 +203,7 @@ def _booster() -> Iterator[Pair]:
         {"n_estimators": 2},
         3,
     )
-    yield Pair(
+    yield CanaryPair(
         "the number of rows", "Steps are divided by a number of rows that is asked for, and depth follows from it.",
         [(0.0, 0), (0.0, 1)] * 60, (0.0, 0), (0.0, 1), {"n_estimators": 3, "max_depth": "auto", "size": None},
     )  # fmt: skip
@@ -218,9 +218,9 @@ def _trees(n: int) -> str:
     return f"{n} trees" if n > 1 else "one tree"
 
 
-def pairs_of(name: str, mode: str, neighbors: str, epsilon: float) -> Iterator[Pair]:
+def pairs_of(name: str, mode: str, neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
     """Yield the pairs of tables for one algorithm. Arguments are as for `canaries.canaries`."""
-    pairs: Iterator[Pair]
+    pairs: Iterator[CanaryPair]
     if mode == "data-derived":
         pairs = iter([BOUNDS])
     elif name in OURS:

@@ -33,7 +33,7 @@ _NEAR: Final = 0.99  # share of the worst loss at which a pair may represent the
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class LeafPair:
     """Two neighboring tables of one leaf, or of two leaves that a replaced row leaves and enters.
 
     Parameters
@@ -89,7 +89,7 @@ def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
     return rate_for(mechanism, exact, n_trees=1, partition="independent", neighbors=neighbors)
 
 
-def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> Pair:
+def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
     """Return the pair with the fewest rows that shows how much privacy a rule loses.
 
     For a published rule, this is the first pair that breaks its claim. A certified rule has no such pair: here it is
@@ -102,7 +102,7 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
     ([[1, 0]], [[2, 0]], 2.13)
     """
     if mechanism == NOISY_COUNTS:
-        return Pair(mechanism, epsilon, neighbors, _counts_change(epsilon, n_classes, neighbors))
+        return LeafPair(mechanism, epsilon, neighbors, _counts_change(epsilon, n_classes, neighbors))
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
@@ -114,22 +114,22 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
         if rows_changed(neighbors) == 2:
             two = _two_leaves(pmf, epsilon, n_classes)
             if two.loss > loss.max() / _NEAR:
-                return Pair(mechanism, epsilon, neighbors, two)
+                return LeafPair(mechanism, epsilon, neighbors, two)
     rows, provable = before.sum(axis=1), np.zeros(len(before)) if mechanism in PUBLISHED else _provable(p, q).round(6)
     i = min(np.flatnonzero(enough), key=lambda i: (-provable[i], rows[i], -loss[i].round(9), *-before[i]))
-    return Pair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+    return LeafPair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
-def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> Pair:
+def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
     """Return the pair with which an attacker proves most in the largest number of releases, for a published rule."""
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
     i = int(np.argmax(_provable(p, q)))
-    return Pair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
+    return LeafPair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
-def can_be_proved(pair: Pair) -> bool:
+def can_be_proved(pair: LeafPair) -> bool:
     """Return whether the attack is likely to prove a loss above ε."""
     change = pair.change
     return len(change.before) == 1 and bool(_provable(change.log_before, change.log_after)[0] > pair.epsilon)
@@ -194,7 +194,7 @@ def _counts_change(epsilon: float, n_classes: int, neighbors: str) -> Change:
 
 
 def attack_leaf(
-    pair: Pair,
+    pair: LeafPair,
     source: SecretSource,
     *,
     confidence: float = CONFIDENCE,
@@ -208,7 +208,7 @@ def attack_leaf(
 
     Parameters
     ----------
-    pair : Pair
+    pair : LeafPair
         The two tables, and the rule that releases them.
     source : SecretSource
         A certified rule draws from it in integers, as in a release. A published rule draws in floating point.
@@ -270,24 +270,24 @@ def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
     return event if ratio[0] >= ratio[1] else ~event  # name the half that gives the bound
 
 
-def _n_codes(pair: Pair) -> int:
+def _n_codes(pair: LeafPair) -> int:
     parts, outputs = pair.change.log_before.shape
     return int(outputs**parts)
 
 
-def _outputs(pair: Pair, code: int) -> tuple[int, ...]:
+def _outputs(pair: LeafPair, code: int) -> tuple[int, ...]:
     return tuple(
         int(i) for i in np.unravel_index(code, (pair.change.log_before.shape[1],) * len(pair.change.log_before))
     )
 
 
-def _tally(pair: Pair, n: int, source: SecretSource) -> np.ndarray:
+def _tally(pair: LeafPair, n: int, source: SecretSource) -> np.ndarray:
     """Count each combination of outputs in n releases of each table, int (2, n_codes)."""
     tables = (pair.change.before, pair.change.after)
     return np.array([np.bincount(_release(pair, table, n, source), minlength=_n_codes(pair)) for table in tables])
 
 
-def _release(pair: Pair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
+def _release(pair: LeafPair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
     """Draw n releases of a table, and return the number of each release's combination of outputs."""
     rate = rate_of(pair.mechanism, pair.epsilon, pair.neighbors)
     code = np.zeros(n, np.int64)

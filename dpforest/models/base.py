@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -57,13 +57,21 @@ def _check_epsilon(name: str, value: Any) -> None:
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ForestClassifier(ClassifierMixin, BaseEstimator):
     """Base of all forests: the parameters that all have, and what they must be. Not for use by itself."""
 
-    # Parameters of the constructor, or fixed by a class where they would have no effect.
-    n_estimators: Any
-    max_depth: Any
-    structure_seed: int
+    # Parameters of the constructor. A subclass fixes those that have no effect on it, as class variables.
+    epsilon: float | None = 1.0
+    n_estimators: Any = AUTO
+    max_depth: Any = AUTO
+    neighbors: str = ADD_REMOVE
+    mode: str = "certified"
+    scale_share: float | str = AUTO
+    size: int | None = None
+    domain: Domain | None = None
+    random_state: int | None = None
+    n_jobs: int | None = None
 
     structure_is_public: ClassVar[bool]  # whether trees are grown without looking at rows
     scale_rule: ClassVar[ScaleRule]
@@ -80,27 +88,6 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         "size": count(1, MAX_BOUND, optional=True),
         "n_jobs": check_threads,
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.neighbors = neighbors
-        self.mode = mode
-        self.scale_share = scale_share
-        self.size = size
-        self.domain = domain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     # ------------------------------------------------------------ what an estimator writes itself; all after `_checked`
 

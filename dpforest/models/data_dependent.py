@@ -79,6 +79,7 @@ class EncodedRows:
         return self.memo[key]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DataDependentClassifier(ForestClassifier):
     """Base of the forests whose splits or leaf values are chosen from the rows, one after another.
 

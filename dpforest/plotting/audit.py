@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpforest.audit.leaf_attack import LossEstimate, Pair
+from dpforest.audit.leaf_attack import LeafPair, LossEstimate
 from dpforest.audit.leaf_curves import LeafCurves
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, number
 from dpforest.privacy.laws import PUBLISHED
@@ -204,14 +204,14 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     return fig
 
 
-def bound_chart(looks: Sequence[LossEstimate], pair: Pair) -> go.Figure:
+def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
     """Draw the lower bound that an attacker has proved against the number of releases.
 
     Parameters
     ----------
     looks : sequence of LossEstimate
         Bounds after rising numbers of releases.
-    pair : Pair
+    pair : LeafPair
         The two tables that the attacker tells apart.
     """
     broken = pair.mechanism in PUBLISHED

@@ -1,9 +1,10 @@
-"""Everything that is derived from rows leaves through this package, and is paid for in a ledger.
+"""Everything that is derived from rows leaves through this package and is paid for in a ledger.
 
-``release`` draws and charges, ``ledger`` adds up, ``certificate`` says what is promised. ``loss`` is what adds up: ε,
-or μ² of Gaussian differential privacy, whose δ is rounded up by ``normal_bounds``. ``laws``, ``noisy_counts`` and
-``mechanisms`` know the exact law of every release; ``samplers`` draw from it in integers, ``gaussian`` rounded Gaussian
-noise, ``simulators`` quickly in floats. ``published`` and ``true_loss`` hold what was published and does not hold.
+``release`` draws and charges, ``ledger`` adds up costs, ``certificate`` states the promise. ``loss`` is what adds up:
+ε, or μ² of Gaussian differential privacy, whose δ ``normal_bounds`` rounds up. ``laws``, ``noisy_counts`` and
+``mechanisms`` compute the exact law of every release. ``samplers`` draws from it in integers, ``gaussian`` draws
+rounded Gaussian noise, ``simulators`` draws quickly in floats. ``published`` and ``true_loss`` are about mechanisms
+whose published claims do not hold.
 """
 
 from dpforest.privacy.certificate import Certificate, certify

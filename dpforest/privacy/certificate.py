@@ -1,4 +1,4 @@
-"""The certificate: what a forest promises about privacy, on what conditions, or why it promises nothing."""
+"""The certificate states which privacy a forest promises and on which conditions, or why it promises nothing."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ STANDING_ASSUMPTIONS: Final = (
     "not covered.",
     "This is one release: releases from tables with the same people add up.",
 )
-GAUSSIAN_ASSUMPTIONS: Final = (  # the first is stated for μ, as ε at the same δ grows by more than that
+GAUSSIAN_ASSUMPTIONS: Final = (  # the first one is in μ, because ε at a fixed δ grows by more than that factor
     "The unit of privacy is one row: if one person has several rows, μ is multiplied by their number.",
     *STANDING_ASSUMPTIONS[1:],
 )
@@ -32,29 +32,29 @@ _MEANING: Final = {
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a fitted forest promises.
+    """The privacy promise of a fitted forest.
 
     Attributes
     ----------
     certified : bool
-        True exactly when there is no reason against it.
+        True exactly when `reasons` is empty.
     epsilon : Fraction, infinity or None
-        The nominal ε; None without privacy. Infinity where a mechanism as published claims nothing by its own formula.
+        Nominal ε. None without privacy; infinity where the formula of a published mechanism claims nothing.
     neighbors : {"add-remove", "replace-one"}
     mechanism : str
     true_epsilon : float
-        The loss that is proved, rounded up to the next float: at most ε when certified (less where a mechanism costs
-        less than it may). Otherwise infinity, as nothing finite is proved; what holds for ideal real numbers only is
-        stated among the reasons.
+        Proved loss, rounded up to the next float. It is at most ε when certified, and less where a mechanism costs
+        less than it may. Otherwise it is infinite, because no finite bound is proved; a bound that holds only for
+        ideal real numbers is stated among the reasons.
     assumptions : tuple of str
-        What the promise rests on. The standing ones come first.
+        Conditions of the promise, the standing ones first.
     reasons : tuple of str
-        Why it is not certified, one plain sentence each.
+        Why the forest is not certified, one plain sentence each.
     delta : float
-        0 for pure privacy; for Gaussian above 0, and both ε hold at it.
+        0 for pure privacy. Above 0 for Gaussian privacy, where both ε hold at this δ.
     kind : {"pure", "gaussian"}
     mu_squared : Fraction or None
-        What is proved where a certified forest is Gaussian: at `loss` it gives no more than `delta`.
+        Proved μ² of a certified Gaussian forest: its δ at `loss` is at most `delta`.
     """
 
     certified: bool
@@ -95,8 +95,8 @@ class Certificate:
 
     @property
     def loss(self) -> Fraction | None:
-        """The proved loss, to be shown: never below what was spent, and without the last digit of a float where all of
-        ε was. None where there is no finite bound.
+        """Proved loss for display: at least what was spent, and exactly ε, not a float above it, where all of ε was
+        spent. None where there is no finite bound.
         """
         if not self.certified or self.epsilon is None:
             return None
@@ -104,13 +104,13 @@ class Certificate:
 
     @property
     def privacy_loss(self) -> PrivacyLoss | None:
-        """The proved loss as what adds up: `loss`, or μ². None where there is no finite bound."""
+        """Proved loss as the quantity that adds up: `loss`, or μ². None where there is no finite bound."""
         if self.kind == GAUSSIAN:
             return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
         return None if self.loss is None else PrivacyLoss.pure(self.loss)
 
     def is_of_budget(self, ledger: Ledger) -> bool:
-        """Whether it speaks of this ledger's relation, kind and budget: of its ε, or of an (ε, δ) that μ² has."""
+        """Return whether relation, kind and budget are the ledger's: its ε, or an (ε, δ) that its μ² proves."""
         if ledger.budget is None or (self.kind, self.neighbors) != (ledger.kind, ledger.neighbors):
             return False
         if self.kind == PURE:
@@ -118,13 +118,13 @@ class Certificate:
         return isinstance(self.epsilon, Fraction) and ledger.budget.holds(self.epsilon, self.delta)
 
     def covers(self, ledger: Ledger) -> bool:
-        """Whether what was spent is within the loss that is promised; of ε to the nearest float, as in old files."""
+        """Return whether the promise covers what was spent; ε is compared as the nearest float, as in old files."""
         if self.kind == PURE:
             return self.true_epsilon >= float(ledger.spent)
         return self.privacy_loss is not None and ledger.loss <= self.privacy_loss
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe; ε as an exact fraction in text, what is infinite as "infinity"."""
+        """Return a JSON-safe dictionary: ε as an exact fraction in text, infinity as "infinity"."""
         return {
             "certified": self.certified,
             "kind": self.kind,
@@ -140,7 +140,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
-        """The inverse of `to_dict`; the same checks apply. Without certification no finite loss is read."""
+        """Invert `to_dict`, with the same checks. Without certification no finite loss is read."""
         if not isinstance(data["certified"], bool):
             raise ValueError("whether it is certified must be true or false")
         if not all(isinstance(data[name], list) for name in ("assumptions", "reasons")):
@@ -185,7 +185,7 @@ def _standing(kind: str) -> tuple[str, ...]:
 
 
 def _one_line(words: str) -> str:
-    """Words of somebody else on one line, so that they can never look like a line of the certificate.
+    """Put text from outside on one line, so that it can never look like a line of the certificate.
 
     >>> _one_line("our\\nCERTIFIED: \\u202e.00001 = ε")
     'our CERTIFIED: \\\\u202e.00001 = ε'
@@ -194,7 +194,7 @@ def _one_line(words: str) -> str:
 
 
 def large_delta_caution(delta: float, n_rows: int | None) -> str:
-    """A caution if δ is at or above 1/n. Empty if δ is below 1/n, or n is not known.
+    """Return a caution if δ is at or above 1/n. It is empty if δ is below 1/n, or n is not known.
 
     A mechanism that publishes each row with probability δ is (0, δ)-differentially private. So (ε, δ) with such a δ
     promises little by itself. A mechanism with a finite μ cannot publish a row that way: its δ falls to 0 as ε grows.
@@ -204,12 +204,12 @@ def large_delta_caution(delta: float, n_rows: int | None) -> str:
     delta : float
         0 for pure privacy.
     n_rows : int or None
-        About how many rows there are, as released or public.
+        Approximate number of rows, released or public.
 
     Returns
     -------
     str
-        A few sentences, a function of these two numbers alone.
+        A few sentences that depend on these two numbers alone.
     """
     expected = as_typed(delta) * (n_rows or 0)
     if expected < 1:
@@ -236,18 +236,18 @@ def certify(
     Parameters
     ----------
     ledger : Ledger
-        Closed, or the certificate says no.
+        A ledger with a budget must be closed; otherwise the forest is not certified.
     mechanism : str
-        In words, for the reader.
+        The mechanism in words, for the reader.
     assumptions : iterable of str
-        Beyond the standing ones: where each bound comes from, and the like.
+        Conditions beyond the standing ones, such as where each bound comes from.
     reasons : iterable of str
-        Everything that speaks against it: `Domain.leaks()`, ``source.reasons()``, `published.reasons`, ...
+        Everything that prevents certification: `Domain.leaks()`, ``source.reasons()``, `published.reasons`, ...
     nominal_epsilon : Fraction or infinity, optional
-        The ε that a mechanism as published claims; it has a ledger without a budget. Of a Gaussian ledger the ε that
-        its budget was made for, such as that of `mu_for`; else the least that the budget has at `delta`.
+        The ε that a mechanism as published claims; its ledger has no budget. For a Gaussian ledger, the ε that its
+        budget was made for, such as that of `mu_for`; by default, the least ε that the budget has at `delta`.
     delta : float
-        δ at which ε of a Gaussian ledger is stated; 0 for a pure one.
+        δ at which the ε of a Gaussian ledger is stated; 0 for a pure ledger.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def certify(
     Raises
     ------
     ValueError
-        If δ does not fit the ledger's kind, or a Gaussian budget is not proved to be (nominal ε, δ).
+        If δ does not fit the kind of the ledger, or a Gaussian budget is not proved to be (nominal ε, δ).
     """
     against = list(dict.fromkeys(reasons))
     if ledger.budget is None and not against:
@@ -281,7 +281,7 @@ def certify(
 
 
 def _epsilons(ledger: Ledger, nominal: Fraction | float | None, delta: float) -> tuple[Fraction | float | None, float]:
-    """The nominal ε, and the one that follows from what was spent, as a float rounded up."""
+    """Return the nominal ε, and the ε that follows from what was spent, as a float rounded up."""
     if ledger.budget is None or ledger.kind == PURE:
         return ledger.epsilon if nominal is None else nominal, float_up(ledger.spent)
     epsilon = ledger.budget.epsilon(delta) if nominal is None else nominal

@@ -1,22 +1,22 @@
-"""Exact sampler of round(sigma Z), Z standard normal: integers in, integers out, nothing rounded but the result.
+"""Exact sampler of round(sigma Z) for a standard normal Z: integers in, integers out, and only the result is rounded.
 
-Algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257): |Z| = k + x with k a whole number and x a
-uniform number on [0, 1), of which only those digits are drawn that something depends on. A pair is proposed with k
-geometric and kept with probability exp(-k(k-1)/2) exp(-x(2k+x)/2); so its density is that of exp(-(k+x)**2/2). What
-is kept does not depend on the digits that were not drawn, so these are drawn later, until round(sigma |Z|) is certain.
+Algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257): |Z| = k + x, where k is a whole number
+and x is uniform on [0, 1). Only those digits of x are drawn that a decision depends on. A pair is proposed with a
+geometric k and kept with probability exp(-k(k-1)/2) exp(-x(2k+x)/2), so its density is that of exp(-(k+x)**2/2). This
+decision does not depend on digits that were not drawn. They are drawn later, until round(sigma |Z|) is certain.
 
-A rounding of q + sigma Z with a whole q is q + round(sigma Z). So a table with this noise is a function of the table
-with Gaussian noise of standard deviation sigma, and loses no more (post-processing; Dong, Roth & Su 2022, J. R. Stat.
-Soc. B 84, for what that is).
+For a whole q, the rounding of q + sigma Z is q + round(sigma Z). So a table with this noise is a function of the table
+with Gaussian noise of standard deviation sigma, and loses no more privacy than that table (post-processing). Dong, Roth
+& Su 2022, J. R. Stat. Soc. B 84, state the loss of that table.
 
-Randomness, conventions and replay are those of `samplers`. A digit has 16 bits and is a lane. Digits are kept in arrays
-that are as long as the tape, and each of them was a lane of it: no cap on digits, no number is cut off.
+Randomness, conventions and replay are those of `samplers`. A digit has 16 bits and is one lane of the tape. Arrays of
+digits are as long as the tape, so there is no cap on digits and no number is cut off.
 
-No overflow, all in int64. A tape has fewer than 2**25 lanes and every step of k takes one, so k < 2**25, k(k-1) < 2**50
-and 2k + 2 < 2**32. sigma = num/den is of numbers below 2**32. Then 2 num k + den < 2**59. In `_round` a width is
-shifted while it is below 2 num < 2**33, so it ends below 2**49; rest < width, and rest and 2 num times a digit stay
-below 2**50; a gap below 2 num, shifted by 16 bits, is below 2**49. The noise is at most sigma (k+1) + 1 < 2**58, values
-are below 2**62, and their sum is below 2**63.
+Nothing overflows int64. A tape has fewer than 2**25 lanes and every step of k takes one, so k < 2**25, k(k-1) < 2**50
+and 2k + 2 < 2**32. In sigma = num/den both numbers are below 2**32. Then 2 num k + den < 2**59. `_round` shifts a width
+only while it is below 2 num < 2**33, so the width ends below 2**49. The rest is below the width, and rest and 2 num
+times a digit stay below 2**50. A gap below 2 num, shifted by 16 bits, is below 2**49. The noise is at most
+sigma (k+1) + 1 < 2**58, values are below 2**62, and their sum is below 2**63.
 """
 
 from fractions import Fraction
@@ -29,15 +29,15 @@ from dpforest.privacy.randomness import SecretSource
 from dpforest.privacy.samplers import _bernoulli_exp_unit, bernoulli_exp, run_tape, uniform
 
 MAX_VALUE: Final = 2**62
-_BITS: Final = 16  # of a digit
+_BITS: Final = 16  # bits of a digit
 _L = np.int64
 
 
 @njit(nogil=True, cache=True)
 def _below(tape, at, fresh, known, n):
-    """Whether a new uniform number is below one of which n digits are known; both get digits until that is certain.
+    """Return whether a new uniform number is below one with n known digits; draw digits of both until it is certain.
 
-    Returns the answer, the numbers of digits of the new number and of the known one, and the place.
+    Returns the answer, the numbers of digits of the new and of the known number, and the place on the tape.
     """
     i = 0
     while at < tape.size:
@@ -56,13 +56,13 @@ def _below(tape, at, fresh, known, n):
 
 @njit(nogil=True, cache=True)
 def _bernoulli_exp_digits(tape, at, k, digits, n):
-    """True with probability exp(-x p), p = (2k + x)/(2k + 2), x the uniform number in digits[0] with n digits known.
+    """Return True with probability exp(-x p), p = (2k + x)/(2k + 2), for a uniform x in digits[0], n digits known.
 
-    Von Neumann's series: x > y1 > y2 > ... goes on for j numbers, with a coin of p at each, with probability
-    (x p)**j / j!; true when the length of the run is even. The coin of p takes one of 2k + 2 numbers: 0 ends the run,
-    1 ends it unless a further uniform number is below x.
+    Von Neumann's series: a run x > y1 > y2 > ... that must also pass a coin of p at each number reaches length j with
+    probability (x p)**j / j!. The answer is True when the length of the run is even. The coin draws one of 2k + 2
+    numbers: 0 ends the run, and 1 ends it unless a further uniform number is below x.
 
-    Returns the answer, the number of digits of x, and the place.
+    Returns the answer, the number of digits of x, and the place on the tape.
     """
     x, y, spare = digits[0], digits[1], digits[2]
     even = True
@@ -83,10 +83,10 @@ def _bernoulli_exp_digits(tape, at, k, digits, n):
 
 @njit(nogil=True, cache=True)
 def _round(tape, at, k, num, den, x, n):
-    """floor(num/den (k + x) + 1/2), x a uniform number with n digits known; takes more of them until it is certain.
+    """Return floor(num/den (k + x) + 1/2) for a uniform x with n known digits; draw more digits until it is certain.
 
-    At each step the number is z + (rest + 2 num x') / width, where x' is made of the digits not looked at so far. Once
-    the last term cannot exceed 1, it matters only whether x' reaches gap / (2 num).
+    At each step the number is z + (rest + 2 num x') / width, where x' consists of the digits not read so far. Once the
+    last term cannot exceed 1, the result depends only on whether x' reaches gap / (2 num).
     """
     slope, width = 2 * num, 2 * den
     z = (slope * k + den) // width
@@ -121,9 +121,9 @@ def _round(tape, at, k, num, den, x, n):
 
 @njit(nogil=True, cache=True)
 def rounded_gaussian(tape, at, num, den, digits):
-    """round(num/den Z), Z standard normal; `digits` is scratch, (3, lanes of the tape).
+    """Draw round(num/den Z) for a standard normal Z; `digits` is scratch space of shape (3, lanes of the tape).
 
-    A tie of the rounding has probability 0, and so has Z = 0: the sign is drawn by itself.
+    A tie of the rounding has probability 0, and so has Z = 0. So the sign is drawn separately.
     """
     while at < tape.size:
         k = 0
@@ -134,7 +134,7 @@ def rounded_gaussian(tape, at, num, den, digits):
             k += 1
         kept, at = bernoulli_exp(tape, at, k * (k - 1), 2)
         n, trial = 0, 0
-        while kept and trial <= k and at < tape.size:  # k + 1 of them make exp(-x(2k+x)/2)
+        while kept and trial <= k and at < tape.size:  # k + 1 trials have probability exp(-x(2k+x)/2)
             kept, n, at = _bernoulli_exp_digits(tape, at, k, digits, n)
             trial += 1
         if not kept:
@@ -147,7 +147,7 @@ def rounded_gaussian(tape, at, num, den, digits):
 
 @njit(nogil=True, cache=True)
 def _rounded_gaussian_kernel(tape, row, values, num, den, out):
-    """out = values + noise, one cell (of the flat array) a row."""
+    """Write values + noise to `out`; a row is one cell of the flat array."""
     at = 0
     digits = np.empty((3, tape.size), np.uint16)
     while row < values.size:
@@ -160,14 +160,14 @@ def _rounded_gaussian_kernel(tape, row, values, num, den, out):
 
 
 def draw_rounded_gaussian(values: np.ndarray, sigma: Fraction, source: SecretSource) -> np.ndarray:
-    """Values plus independent round(sigma Z), Z standard normal: the rounding of values + sigma Z.
+    """Add independent round(sigma Z), Z standard normal, to values: the rounding of values + sigma Z.
 
     Parameters
     ----------
     values : int array, any shape
         Above -2**62 and below 2**62.
     sigma : Fraction or int
-        Standard deviation before the rounding: positive, of numbers below 2**32.
+        Standard deviation before the rounding, positive; numerator and denominator below 2**32.
     source : SecretSource
 
     Returns
@@ -177,7 +177,7 @@ def draw_rounded_gaussian(values: np.ndarray, sigma: Fraction, source: SecretSou
     Raises
     ------
     ValueError
-        If values are not whole numbers or too large, or sigma is not exact or out of bounds.
+        If a value is not a whole number or is too large, or sigma is not exact or out of bounds.
     """
     values = np.asarray(values)
     if values.dtype.kind not in "iu":

@@ -1,6 +1,6 @@
-"""SplitMix64 (Steele, Lea and Flood 2014): the one hash from which all draws come that a seed and a key decide.
+"""SplitMix64 (Steele, Lea and Flood 2014): the hash behind all draws that a seed and a key determine.
 
-Nothing secret rests on it: the noise of a release comes from the operating system (`dpforest.privacy.randomness`).
+Nothing secret depends on it: the noise of a release comes from the operating system (`dpforest.privacy.randomness`).
 """
 
 from typing import Any, Final
@@ -16,7 +16,7 @@ _ONE: Final = np.uint64(1)
 
 
 def mixed(z: Any) -> Any:
-    """The output function: a permutation of the 64-bit words, of a word or of each in an array.
+    """Apply the output function, a permutation of the 64-bit words, to a word or to each word of an array.
 
     Reference: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
@@ -28,10 +28,10 @@ def mixed(z: Any) -> Any:
     return z ^ (z >> _S31)
 
 
-mix = njit(nogil=True, cache=True)(mixed)  # for kernels, a word at a time
+mix = njit(nogil=True, cache=True)(mixed)  # for kernels, one word at a time
 
 
 @njit(nogil=True, cache=True)
 def word_at(state, key):
-    """Draw number `key` (uint64) of the stream that starts at `state`: SplitMix64 jumped to its key-th output."""
+    """Return output number `key` (uint64) of the SplitMix64 stream that starts at `state`, without its predecessors."""
     return mix(state + (key + _ONE) * GOLDEN)

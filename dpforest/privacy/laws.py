@@ -1,27 +1,27 @@
 """The exact law of the label that a leaf releases, in closed form and in logarithms, vectorized over leaves.
 
-Certified (κ is what one row added or removed costs; `release.rate_for` says which κ an ε buys):
+Certified mechanisms (κ is the cost of one row added or removed; `release.rate_for` computes the κ that an ε buys):
 
 - permute-and-flip on counts (McKenna & Sheldon 2020; docs/PAPERS.md),
 - exponential mechanism on counts (addendum of 2021; docs/PAPERS.md),
 - exponential mechanism on the 0/1 score "is a top label" (docs/PAPERS.md, the ablation of figure 4).
 
-Published in 2017 and not private at all (see `published.py`): smooth sensitivity inside the exponential mechanism.
+Published in 2017 and not private at all (see `published.py`): smooth sensitivity in the exponential mechanism.
 """
 
 from typing import Final
 
 import numpy as np
 
-# Proved and enumerated; everything that may be released names one of these or noisy counts.
+# These mechanisms are proved and enumerated. Every release names one of them or noisy counts.
 NOISY_COUNTS: Final = "discrete-laplace"
 CERTIFIED: Final = ("permute-and-flip", "exponential", "global-01")
 PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")
-MOST_EXPONENT: Final = 50.0  # the exponent's cap in the author's code
+MOST_EXPONENT: Final = 50.0  # cap of the exponent in the author's code
 
 
 def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
-    """Probability of each label.
+    """Return the probability of each label.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
     counts : int array (L, K)
         Rows of each class in each leaf.
     rate : float
-        κ for the certified mechanisms; for the published ones the ε that each tree is given.
+        κ for the certified mechanisms; for the published ones the ε of each tree.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 
 
 def log_pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
-    """Logarithm of `pmf`: what a privacy loss must be computed from, as probabilities underflow."""
+    """Return the logarithm of `pmf`. Privacy losses are computed from it, because probabilities underflow."""
     counts = np.atleast_2d(np.asarray(counts))
     gaps = (counts.max(axis=1, keepdims=True) - counts).astype(float)
     if mechanism == "permute-and-flip":
@@ -65,9 +65,9 @@ def log_pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 
 
 def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.ndarray:
-    """a_j = (ε/2) exp(jε), the published exponent of a top label with lead j (docs/PAPERS.md).
+    """Return a_j = (ε/2) exp(jε), the published exponent of a top label with lead j (docs/PAPERS.md).
 
-    The author's code caps it at 50. (It also treats S* < 1e-10 as 50, which the cap does by itself for ε > 1e-8.)
+    The author's code caps it at 50. (It also takes 50 where S* < 1e-10, which the cap does by itself for ε > 1e-8.)
     """
     with np.errstate(over="ignore"):
         a = 0.5 * epsilon * np.exp(np.asarray(gap, float) * epsilon)
@@ -75,17 +75,17 @@ def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
-    """Of scores whose largest is 0."""
+    """Return the log-softmax of scores whose largest is 0."""
     return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
 def _permute_and_flip(log_p: np.ndarray) -> np.ndarray:
-    """P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt (docs/PAPERS.md).
+    """Return log P(c) for P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt (docs/PAPERS.md).
 
-    **Proof that it costs κ per row** (docs/PAPERS.md). Permute-and-flip draws like argmax n_i + E_i with E_i
-    exponential of rate κ. Add a row of class c. A label r ≠ c can only lose by that; if r wins before with noise E_r,
+    **Proof that it costs κ per row** (docs/PAPERS.md). Permute-and-flip draws like argmax n_i + E_i with exponential
+    E_i of rate κ. Add a row of class c. This can only make a label r ≠ c less likely. If r wins before with noise E_r,
     it wins after with E_r + 1, where the density is exp(-κ) times as large: P_after(r) >= exp(-κ) P_before(r). For
-    r = c exchange before and after. With two classes no mechanism of this cost errs less.
+    r = c, exchange before and after. With two classes, no mechanism of this cost errs less.
 
     The integrand is a polynomial of degree K - 1, so Gauss-Legendre with ceil(K/2) nodes is exact, and all its terms
     are positive, so nothing cancels (expanding the polynomial would lose all digits from about 40 classes on).

@@ -1,23 +1,23 @@
-"""The ledger: every question that a release answers from private rows, and what it costs, in exact fractions.
+"""The ledger: every query that a release answers from private rows, and its cost, in exact fractions.
 
-It does not list what is not paid for (docs/PRIVACY.md): reading a file, a schema read from rows, counting rows, figures
-on the curator's screen, sweeps and other releases. A forest without privacy or as published has a ledger without a
-budget.
+It does not list what no budget pays for (docs/PRIVACY.md): reading a file, a schema read from rows, counting rows,
+figures on the curator's screen, sweeps and other releases. A forest without privacy, or with a mechanism as published,
+has a ledger without a budget.
 
 Composition rules (docs/PRIVACY.md):
 
-- *sequential*: the same rows are asked ``times`` times, so the costs add up;
+- *sequential*: ``times`` queries read the same rows, so their costs add up;
 - *parallel*: ``times`` mechanisms read disjoint parts of the table (the leaves of one tree, or of all trees when every
-  row was drawn into one tree), so one row meets one of them.
+  row was drawn into one tree), so one row affects only one of them.
 
 The cost of an entry is always that of **one row added or removed** in one application. Replacing a row is one removal
-and one addition, in the same part or in two different ones (two leaves, two trees), so under ``"replace-one"`` every
-entry counts double (2ε, or 2μ, which is 4μ²). That is the whole difference between the two relations.
+and one addition, in the same part or in two different ones (two leaves, two trees). So under ``"replace-one"`` every
+entry counts double (2ε, or 2μ, which is 4μ²). The two relations differ in nothing else.
 
-A ledger counts in one kind of `PrivacyLoss`: in ε, or in μ² of Gaussian differential privacy.
+A ledger counts one kind of `PrivacyLoss`: ε, or μ² of Gaussian differential privacy.
 
-Entries may also name the part of the table that they read (``part``), where every row was drawn into one of several
-parts by itself: then a row meets the entries of one part only, and the dearest part is what all of them cost together.
+An entry may also name the part of the table that it reads (``part``), where every row was drawn into one of several
+parts independently. A row then affects the entries of one part only, so all parts together cost what the dearest costs.
 """
 
 from collections.abc import Mapping
@@ -59,22 +59,22 @@ __all__ = [
     "rows_changed",
 ]
 
-MOST_BITS: Final = 10_000  # of the two numbers of a fraction in a file: about 3,000 digits, which can be written
-# The first words of entries for the queries before trees grow. A file is checked for these entries.
+MOST_BITS: Final = 10_000  # of numerator and denominator in a file: about 3,000 digits, which can be written
+# First words of the entries for queries before trees grow. A file is checked for these entries.
 NUMBER_OF_ROWS: Final = "number of rows"
 SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
-GRADIENT_SUMS: Final = "leaf gradient sums, tree by tree"  # of the random-tree booster
-_EACH: Final = ("epsilon_each", "mu_squared_each")  # in a file: what an entry costs
+GRADIENT_SUMS: Final = "leaf gradient sums, tree by tree"  # entry of the random-tree booster
+_EACH: Final = ("epsilon_each", "mu_squared_each")  # fields of a file that hold the cost of an entry
 
 
 class Ledger:
-    """What may be spent on one table, and what was spent on what.
+    """The budget of one table, and the queries that it was spent on.
 
     Parameters
     ----------
     epsilon : Fraction, int, str, float, PrivacyLoss or None
-        The budget; a number is an ε. None is the ledger of a forest without privacy (the non-private model, or a
-        mechanism as published that does not hold): it records what was asked, has no total and never closes.
+        The budget; a number is an ε. None is for a forest without privacy (the non-private model, or a mechanism as
+        published that does not hold): this ledger records queries, has no total and never closes.
     neighbors : {"add-remove", "replace-one"}
 
     Raises
@@ -102,22 +102,22 @@ class Ledger:
 
     @property
     def kind(self) -> str:
-        """What is counted: "pure" or "gaussian". Without a budget "pure"."""
+        """Kind of loss that is counted: "pure" or "gaussian". It is "pure" without a budget."""
         return PURE if self._budget is None else self._budget.kind
 
     @property
     def budget(self) -> PrivacyLoss | None:
-        """What may be spent; None without privacy."""
+        """Most that may be spent; None without privacy."""
         return self._budget
 
     @property
     def has_budget(self) -> bool:
-        """Whether there is a budget, of either kind; without privacy there is none."""
+        """Whether there is a budget, of either kind."""
         return self._budget is not None
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The budget of a pure ledger; None without privacy."""
+        """The budget of a pure ledger, in ε; None without privacy."""
         return None if self._budget is None else self._budget.pure_epsilon
 
     @property
@@ -127,22 +127,22 @@ class Ledger:
 
     @property
     def rows(self) -> int:
-        """Single-row changes between neighbors: 1 or 2."""
+        """Number of single-row changes between neighbors: 1 or 2."""
         return self._rows
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """All that was charged so far, in order."""
+        """All entries so far, in the order of their charges."""
         return self._entries
 
     @property
     def closed(self) -> bool:
-        """True when nothing more can be charged: the condition for a release."""
+        """True when nothing more can be charged, which every release requires."""
         return self._closed
 
     @property
     def loss(self) -> PrivacyLoss:
-        """Sum of all entries that have a cost; of entries on disjoint parts of the table, the dearest part."""
+        """Total cost: entries on all rows add up; of entries on disjoint parts, the dearest part counts."""
         return _total(self._entries, self.kind)
 
     @property
@@ -162,27 +162,28 @@ class Ledger:
         part: str = "",
         branches: int = 1,
     ) -> QueryBudget | None:
-        """Write a question down **before** it is asked.
+        """Record a query and its cost **before** it is asked.
 
         Parameters
         ----------
         what, mechanism : str
         sensitivity : Fraction or int
         each : Fraction, PrivacyLoss or None
-            Cost for one row added or removed (see the module); a number is an ε, which a Gaussian ledger does not take.
+            Cost of one application for one row added or removed; a number is an ε, which a Gaussian ledger refuses.
             None only where the ledger has no budget.
         times : int
             At least 1.
         composition : {"parallel", "sequential"}
         part : {"", "structure rows", "estimation rows"}
-            The disjoint part of the table that is asked (see the module); empty for all of it.
+            Disjoint part of the table that is queried (see the module); empty for all of it.
         branches : int
-            Number of disjoint parts, as trees with disjoint rows, that are each asked `times` times; more cost no more.
+            Number of disjoint parts, such as trees with disjoint rows, that are each queried `times` times; more parts
+            cost no more.
 
         Returns
         -------
         QueryBudget or None
-            The right to ask ``times * branches`` times, for mechanisms that are asked one by one.
+            The right to ask ``times * branches`` times, for mechanisms that are called one by one.
         """
         if self._closed:
             raise BudgetError("This ledger is closed: nothing more may be asked of the data.")
@@ -224,7 +225,7 @@ class Ledger:
         self._closed = True
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe and exact: fractions are written as text. A Gaussian ledger has no ε, and separate fields."""
+        """Return an exact, JSON-safe dictionary: fractions as text. A Gaussian ledger has separate fields and no ε."""
         gaussian = self.kind == GAUSSIAN
         return {
             "epsilon": None if gaussian else _amount(self._budget),
@@ -272,7 +273,7 @@ class Ledger:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ledger) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]  # it grows
+    __hash__ = None  # type: ignore[assignment]  # a ledger changes
 
     def __repr__(self) -> str:
         amount, budget = self.loss.amount, None if self._budget is None else self._budget.amount
@@ -312,12 +313,12 @@ class Ledger:
 
 
 def _is_short(loss: PrivacyLoss) -> bool:
-    """Whether a file can hold it (`written_fraction`)."""
+    """Return whether a file can hold the loss (`written_fraction`)."""
     return max(loss.amount.numerator, loss.amount.denominator) < 10**MOST_DIGITS
 
 
 def _total(entries: tuple[LedgerEntry, ...], kind: str) -> PrivacyLoss:
-    """What entries cost together: those on all rows add up, of those on disjoint parts the dearest part counts."""
+    """Return the total cost: entries on all rows add up; of entries on disjoint parts, the dearest part counts."""
     cost: dict[str, list[PrivacyLoss]] = {"": []}
     for entry in entries:
         if (loss := entry.loss) is not None:
@@ -335,7 +336,7 @@ def _positive(cost: float | str | Rational | PrivacyLoss, name: str = "epsilon")
 
 
 def _written_loss(data: Mapping[str, Any], epsilon: str, mu_squared: str) -> PrivacyLoss | None:
-    """A loss as files write it, in one of two fields; None where both are empty. ValueError where both are filled."""
+    """Read a loss from two fields of a file; None where both are empty. ValueError where both are filled."""
     pure, gaussian = written_fraction(data[epsilon]), written_fraction(data.get(mu_squared))
     if pure is not None and gaussian is not None:
         raise ValueError("a loss is written in ε or in μ², not in both")

@@ -1,4 +1,4 @@
-"""What one kind of question costs, and the right to ask it: the lines of a ledger."""
+"""The lines of a ledger: the cost of one kind of query, and the right to ask it."""
 
 import threading
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"
 NEIGHBORS: Final = (ADD_REMOVE, REPLACE_ONE)
 COMPOSITIONS: Final = ("parallel", "sequential")
-STRUCTURE: Final = "structure rows"  # the parts of a table into which rows may be drawn, each row by itself
+STRUCTURE: Final = "structure rows"  # the parts of a table, into which rows may be drawn, each one independently
 ESTIMATION: Final = "estimation rows"
 PARTS: Final = ("", STRUCTURE, ESTIMATION)
 
 
 class BudgetError(ValueError):
-    """Something would cost more than the budget, or cannot be paid for at all."""
+    """A query would cost more than the budget, or no budget can pay for it."""
 
 
 def rows_changed(neighbors: str) -> int:
-    """How many single-row changes lead from a table to its neighbor: 1 (add-remove) or 2 (replace-one)."""
+    """Return the number of single-row changes from a table to its neighbor: 1 (add-remove) or 2 (replace-one)."""
     if neighbors not in NEIGHBORS:
         raise ValueError(f"neighbors must be one of {NEIGHBORS}, not {neighbors!r}.")
     return 1 if neighbors == ADD_REMOVE else 2
@@ -29,16 +29,16 @@ def rows_changed(neighbors: str) -> int:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One kind of question asked of private rows.
+    """One kind of query of private rows.
 
     Attributes
     ----------
     what : str
-        What was asked, in words.
+        The query in words.
     mechanism : str
-        How it was answered.
+        The mechanism that answers.
     sensitivity : Fraction
-        Most that one row added or removed changes the score or count.
+        Largest change of the score or count when one row is added or removed.
     each : PrivacyLoss or None
         Cost of one application for one row added or removed; None where there is no privacy.
     times : int
@@ -47,7 +47,7 @@ class LedgerEntry:
     rows : int
         Single-row changes between neighbors: 1 under add-remove, 2 under replace-one.
     part : str
-        Which disjoint part of the table was asked; empty for all of it.
+        Disjoint part of the table that is queried; empty for all of it.
     """
 
     what: str
@@ -61,7 +61,7 @@ class LedgerEntry:
 
     @property
     def loss(self) -> PrivacyLoss | None:
-        """What the whole entry costs between two neighboring tables."""
+        """Loss of the whole entry between two neighboring tables."""
         if self.each is None:
             return None
         return self.each.grouped(self.rows) * (self.times if self.composition == "sequential" else 1)
@@ -78,28 +78,28 @@ class LedgerEntry:
 
 
 class QueryBudget:
-    """The right to ask so many times, paid for in a ledger before the first answer.
+    """The right to ask a number of queries, paid for in a ledger before the first answer.
 
     Parameters
     ----------
     each : PrivacyLoss or Fraction
         Cost of one answer for one row added or removed; a fraction is an ε.
     uses : int
-        Answers that were paid for.
+        Number of answers that were paid for.
     """
 
     def __init__(self, each: PrivacyLoss | Fraction, uses: int) -> None:
         self.each = each if isinstance(each, PrivacyLoss) else PrivacyLoss.pure(each)
         self._left = uses
-        self._lock = threading.Lock()  # trees may be grown in several threads
+        self._lock = threading.Lock()  # trees may grow in several threads
 
     @property
     def epsilon_each(self) -> Fraction:
-        """ε of a pure `each`. MixedLossesError if `each` is Gaussian."""
+        """ε of a pure `each`. Raises MixedLossesError if `each` is Gaussian."""
         return self.each.pure_epsilon
 
     def use(self) -> PrivacyLoss:
-        """Take one answer, and return the loss that it may cost. BudgetError if all answers are used up."""
+        """Use one answer and return the loss that it may cost. Raises BudgetError if no answer is left."""
         with self._lock:
             if self._left < 1:
                 raise BudgetError("Everything that was paid for has been asked; charge the ledger before asking again.")

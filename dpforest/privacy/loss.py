@@ -1,13 +1,13 @@
-"""What a release may cost: pure ε, or μ of Gaussian differential privacy, as exact fractions that add up.
+"""The loss of a release: pure ε, or μ of Gaussian differential privacy, as exact fractions that add up.
 
-A pure loss adds up in ε. A Gaussian one says that two neighboring tables are no easier to tell apart than N(0, 1) and
-N(μ, 1); it adds up in μ², which is what is kept (Dong, Roth and Su 2022, "Gaussian differential privacy",
-Definition 2.6 and Corollary 3.3). μ is the same as an (ε, δ) for every ε (Corollary 2.13).
+A pure loss adds up in ε. A Gaussian loss means that two neighboring tables are no easier to tell apart than N(0, 1) and
+N(μ, 1). It adds up in μ², so μ² is stored (Dong, Roth and Su 2022, "Gaussian differential privacy", Definition 2.6 and
+Corollary 3.3). A loss of μ is equivalent to an (ε, δ) for every ε (Corollary 2.13).
 
-The two kinds are never added to each other. Their cost together is stated at one δ: μ holds as (ε(δ), δ), pure as
+The two kinds are never added to each other. Their joint cost is stated at one δ: μ holds as (ε(δ), δ), a pure loss as
 (ε, 0), and these add up (Dwork and Roth 2014, "The algorithmic foundations of differential privacy", Theorem 3.16).
 
-Figures that follow from a loss are rounded up, by bounds that are proved (`dpforest.privacy.normal_bounds`).
+Numbers derived from a loss are rounded up, by proved bounds (`dpforest.privacy.normal_bounds`).
 """
 
 import math
@@ -29,23 +29,23 @@ NOISE: Final = {
     PURE: "discrete-laplace",
     GAUSSIAN: "rounded-gaussian",
 }  # the mechanism for noisy tables
-_DIGITS: Final = 12  # of an ε or μ² that is searched for
+_DIGITS: Final = 12  # significant digits of an ε or μ² that a search returns
 _LEAST: Final = -40  # power of ten below which every number counts as 0
 
 
 class MixedLossesError(ValueError):
-    """Pure and Gaussian losses were added or compared, or one was taken for the other."""
+    """Pure and Gaussian losses were added or compared, or one was used as the other."""
 
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """A loss of one kind. Built by `pure` and `gaussian`.
+    """A privacy loss of one kind, built by `pure` or `gaussian`.
 
     Attributes
     ----------
     kind : {"pure", "gaussian"}
     amount : Fraction
-        From 0; what adds up: ε, or μ².
+        The quantity that adds up, at least 0: ε, or μ².
 
     Examples
     --------
@@ -62,30 +62,30 @@ class PrivacyLoss:
             raise ValueError(f"kind must be one of {KINDS}, not {self.kind!r}.")
         if not isinstance(self.amount, Fraction) or self.amount < 0:
             raise ValueError(f"a loss is an exact fraction from 0, not {self.amount!r}.")
-        if not type(self.amount.numerator) is type(self.amount.denominator) is int:  # numpy's would wrap round
+        if not type(self.amount.numerator) is type(self.amount.denominator) is int:  # numpy integers would overflow
             amount = Fraction(int(self.amount.numerator), int(self.amount.denominator))
             object.__setattr__(self, "amount", amount)
 
     @classmethod
     def pure(cls, epsilon: float | str | Rational) -> "PrivacyLoss":
-        """ε-differential privacy. A float stands for its shortest decimal."""
+        """Build the loss of ε-differential privacy. A float stands for its shortest decimal."""
         return cls(PURE, _from_zero(epsilon, "epsilon"))
 
     @classmethod
     def gaussian(cls, mu_squared: float | str | Rational) -> "PrivacyLoss":
-        """μ-Gaussian differential privacy, given by μ². A float stands for its shortest decimal."""
+        """Build the loss of μ-Gaussian differential privacy from μ². A float stands for its shortest decimal."""
         return cls(GAUSSIAN, _from_zero(mu_squared, "mu_squared"))
 
     @property
     def pure_epsilon(self) -> Fraction:
-        """ε of a pure loss. MixedLossesError for a Gaussian one, which has an ε for each δ."""
+        """ε of a pure loss. Raises MixedLossesError for a Gaussian loss, which has an ε for each δ."""
         if self.kind != PURE:
             raise MixedLossesError(f"A loss of {self} has an ε only at a δ: ask for epsilon(delta).")
         return self.amount
 
     @property
     def mu_squared(self) -> Fraction:
-        """μ² of a Gaussian loss. MixedLossesError for a pure one."""
+        """μ² of a Gaussian loss. Raises MixedLossesError for a pure loss."""
         if self.kind != GAUSSIAN:
             raise MixedLossesError(f"A loss of {self} has no μ²; count it in a pure ledger.")
         return self.amount
@@ -97,45 +97,45 @@ class PrivacyLoss:
 
     @property
     def rho(self) -> Fraction:
-        """ρ of zero-concentrated differential privacy that holds as well: ε²/2, or μ²/2.
+        """ρ of zero-concentrated differential privacy that this loss implies: ε²/2, or μ²/2.
 
-        (Bun and Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6: N(0, 1) and N(μ, 1) are
-        apart by αμ²/2 in Rényi divergence of every order α, and what is no easier to tell apart is so by no more.)
+        (Bun and Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6: the Rényi divergence of
+        every order α between N(0, 1) and N(μ, 1) is αμ²/2, and tables that are no easier to tell apart have no more.)
         """
         return self.amount * (self.amount if self.kind == PURE else 1) / 2
 
     # ------------------------------------------------------------ composition
 
     def __add__(self, other: "PrivacyLoss") -> "PrivacyLoss":
-        """Both are asked of the same rows, the second perhaps in view of the first answer."""
+        """Compose two queries of the same rows, of which the second may depend on the first answer."""
         self._same_kind(other)
         return PrivacyLoss(self.kind, self.amount + other.amount)
 
     def __mul__(self, times: int) -> "PrivacyLoss":
-        """The same is asked so often of the same rows."""
+        """Compose so many queries of the same rows, each of this loss."""
         return PrivacyLoss(self.kind, self.amount * _whole(times))
 
     __rmul__ = __mul__
 
     def grouped(self, rows: int) -> "PrivacyLoss":
-        """Of so many single-row changes, one after another: kε, or kμ, which is k² μ².
+        """Return the loss over so many single-row changes, one after another: kε, or kμ, which is k² μ².
 
-        With 2 what one row added or removed costs becomes what one row replaced costs. (Dong, Roth and Su,
+        With 2, the cost of one row added or removed becomes that of one row replaced. (Dong, Roth and Su,
         Theorem 2.14.)
         """
         return PrivacyLoss(self.kind, self.amount * _whole(rows) ** (1 if self.kind == PURE else 2))
 
     def part(self, share: Fraction, rows: int = 1) -> "PrivacyLoss":
-        """What one single-row change may cost, where this share of it is for so many of them (inverse of `grouped`)."""
+        """Return what one single-row change may cost if this share is for `rows` changes (inverse of `grouped`)."""
         return PrivacyLoss(self.kind, self.amount * share / _whole(rows) ** (1 if self.kind == PURE else 2))
 
     def replace_one(self) -> "PrivacyLoss":
-        """A loss under add-remove as one under replace-one: a replaced row is one removed and one added."""
+        """Convert a loss under add-remove to replace-one: a replaced row is one removed and one added."""
         return self.grouped(2)
 
     @classmethod
     def total(cls, losses: Iterable["PrivacyLoss"], kind: str = PURE) -> "PrivacyLoss":
-        """The sum; of no losses 0 of this kind."""
+        """Return the sum of the losses, which is 0 of this kind if there are none."""
         total = cls(kind, Fraction(0))
         for loss in losses:
             total = total + loss
@@ -143,7 +143,7 @@ class PrivacyLoss:
 
     @classmethod
     def parallel(cls, losses: Iterable["PrivacyLoss"], kind: str = PURE) -> "PrivacyLoss":
-        """Of mechanisms on disjoint parts of the table, into which every row was drawn by itself: the largest."""
+        """Return the largest loss, for mechanisms on disjoint parts into which each row was drawn independently."""
         largest = cls(kind, Fraction(0))
         for loss in losses:
             largest = loss if largest <= loss else largest
@@ -175,7 +175,7 @@ class PrivacyLoss:
     # ------------------------------------------------------------ as (ε, δ)
 
     def delta(self, epsilon: float | str | Rational) -> float:
-        """The least δ that is proved at this ε, rounded up to a float, whose shortest decimal is not below it either.
+        """Return the least δ proved at this ε, rounded up to a float whose shortest decimal is not below it either.
 
         >>> PrivacyLoss.gaussian(1).delta(0)
         0.38292492254802624
@@ -189,17 +189,17 @@ class PrivacyLoss:
         return delta
 
     def holds(self, epsilon: float | str | Rational, delta: float | str | Rational) -> bool:
-        """Whether (ε, δ) is proved; of floats as they are and as their shortest decimals."""
+        """Return whether (ε, δ) is proved; a float must hold as it is and as its shortest decimal."""
         least = min(_readings(epsilon, "epsilon"))
         return Fraction(_delta(self, least)) <= min(_readings(delta, "delta"))
 
     def epsilon(self, delta: float | str | Rational = 0) -> Fraction:
-        """The least ε at this δ, rounded up to 12 digits; exact for a pure loss at δ = 0.
+        """Return the least ε at this δ, rounded up to 12 digits; exact for a pure loss at δ = 0.
 
         Raises
         ------
         ValueError
-            If δ is not from 0 to 1, or 0 for a Gaussian loss: it has no ε then.
+            If δ is below 0 or at least 1, or is 0 for a positive Gaussian loss, which has no ε there.
 
         Examples
         --------
@@ -219,12 +219,12 @@ class PrivacyLoss:
 
 
 def mu_for(epsilon: float | str | Rational, delta: float | str | Rational) -> PrivacyLoss:
-    """The largest Gaussian loss that is proved to be (ε, δ)-private, with μ² rounded down to 12 digits.
+    """Return the largest Gaussian loss that is proved (ε, δ)-private, with μ² rounded down to 12 digits.
 
     Parameters
     ----------
     epsilon : float or Fraction
-        From 0.
+        At least 0.
     delta : float or Fraction
         Above 0 and below 1.
 
@@ -258,12 +258,12 @@ def _delta(loss: PrivacyLoss, epsilon: Fraction) -> Decimal:
 
 
 def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
-    """The number of 12 digits where something begins to be private (rising) or ends to be, on the private side.
+    """Return the number of 12 digits where `private` begins to hold (rising) or ceases to, on the private side.
 
-    Only numbers that were found private are returned, or, of an ε below all that are looked at, one that is larger.
+    Each returned number was checked to be private, except for 10^-40, the result for any ε below the search range.
     """
     power = 0
-    while power > _LEAST and private(Fraction(10) ** power) is rising:  # down to where it is otherwise
+    while power > _LEAST and private(Fraction(10) ** power) is rising:  # down to the first power that differs
         power -= 1
     if power == _LEAST:
         if not rising:
@@ -295,6 +295,6 @@ def _whole(number: int) -> int:
 
 
 def _readings(x: float | str | Rational, name: str) -> tuple[Fraction, ...]:
-    """What a number may mean: a float its shortest decimal, and the binary number that it is."""
+    """Return the values that a number may mean: for a float, its shortest decimal and its binary value."""
     exact = _from_zero(x, name)
     return (exact, Fraction(x)) if isinstance(x, float) else (exact,)

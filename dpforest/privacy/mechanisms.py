@@ -1,7 +1,7 @@
-"""What a mechanism does to a leaf: the law of its label, how often it flips, how much privacy it loses.
+"""The effect of a mechanism on a leaf: the law of its label, its flip probability and its privacy loss.
 
-One door for all mechanisms, by name. ``rate`` is κ, what one row added or removed costs in one tree
-(`release.rate_for`); for noisy counts κ = 1/scale; for the published mechanisms it is the ε that each tree is given.
+All mechanisms are called by name here. ``rate`` is κ, the cost of one row added or removed in one tree
+(`release.rate_for`); for noisy counts κ = 1/scale; for the published mechanisms it is the ε of each tree.
 """
 
 from typing import Final
@@ -15,11 +15,11 @@ from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
 MECHANISMS: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
 RELEASE_COUNTS: Final = (NOISY_COUNTS, "continuous-laplace")  # the others release labels
-_FAR: Final = 100_000  # "far below the two contenders": rows that the other classes are behind
+_FAR: Final = 100_000  # number of rows by which the other classes are behind the two contenders
 
 
 def pmf(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "clamp") -> np.ndarray:
-    """Probability of each label of each leaf.
+    """Return the probability of each label of each leaf.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def pmf(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "cla
     counts : int array (L, K)
     rate : float
     negative : {"clamp", "paper"}
-        For noisy counts only.
+        Rule for negative noisy counts; other mechanisms ignore it.
 
     Returns
     -------
@@ -42,19 +42,19 @@ def pmf(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "cla
 def flip_probability(
     mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "clamp", ties_count: bool = False
 ) -> np.ndarray:
-    """Probability that the released label is not a true top label.
+    """Return the probability that the released label is not a true top label.
 
     Parameters
     ----------
     mechanism, counts, rate, negative
         As for `pmf`.
     ties_count : bool
-        Count every label but the first top one, as figure 8 of the paper does (docs/PAPERS.md).
+        Count every label but the first top one as a flip, as figure 8 of the paper does (docs/PAPERS.md).
 
     Returns
     -------
     float array (L,)
-        nan for an empty leaf: it has no true label.
+        nan for an empty leaf, which has no true label.
     """
     counts = np.atleast_2d(np.asarray(counts))
     top = counts == counts.max(axis=1, keepdims=True)
@@ -68,19 +68,19 @@ def flip_probability(
 def flip_by_gap(
     mechanism: str, gap: np.ndarray, n_classes: int, rate: float, *, others: int = 0, negative: str = "clamp"
 ) -> np.ndarray:
-    """Flip probability of a leaf whose top label leads all others by ``gap``: the worst leaf with that lead.
+    """Return the flip probability of the worst leaf whose top label leads all others by ``gap``.
 
     Parameters
     ----------
     gap : int array (G,)
-        At least 0; at 0 all classes are tied and nothing can flip.
+        Lead in rows, at least 0; at 0 all classes are tied and nothing can flip.
     others : int
-        Count of every other class. It matters for noisy counts only.
+        Number of rows of every other class. It matters for noisy counts only.
 
     Returns
     -------
     float array (G,)
-        For noisy counts the top label is taken to be the last class, which loses ties: again the worst.
+        For noisy counts the top label is the last class, which loses ties: again the worst case.
     """
     gap = np.atleast_1d(np.asarray(gap, np.int64))
     counts = np.full((len(gap), n_classes), others, np.int64)
@@ -90,11 +90,11 @@ def flip_by_gap(
 
 
 def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarray:
-    """The least flip probability of any ε-DP rule that treats classes alike, leaf (gap, 0, ..., 0), add-remove.
+    """Return the least flip probability of ε-DP rules that treat classes alike, at leaf (gap, 0, ..., 0), add-remove.
 
-    From the empty leaf, where each label has probability 1/K, ``gap`` rows lead there, and each may change a
-    probability by a factor exp(ε) only: exp(-gap ε) (K-1)/K (docs/PAPERS.md). Permute-and-flip attains it for
-    two classes.
+    From the empty leaf, where each label has probability 1/K, ``gap`` added rows lead to this leaf, and each of them
+    changes a probability by a factor exp(ε) at most: exp(-gap ε) (K-1)/K (docs/PAPERS.md). Permute-and-flip attains
+    this bound for two classes.
     """
     return np.exp(-epsilon * np.asarray(gap, float)) * (n_classes - 1) / n_classes
 
@@ -102,20 +102,20 @@ def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarra
 def privacy_loss(
     mechanism: str, gap: np.ndarray, n_classes: int, rate: float, neighbors: str = "add-remove"
 ) -> np.ndarray:
-    """Worst log-ratio at a leaf with two contenders ``gap`` rows apart, the other classes far below.
+    """Return the worst log-ratio at a leaf with two contenders ``gap`` rows apart and the other classes far below.
 
     Parameters
     ----------
     gap : int array (G,)
         At least 0.
     neighbors : {"add-remove", "replace-one"}
-        Add-remove: one more row of the leading class. Replace-one: the larger of a row that changes from the second to
-        the leading class, and two such leaves of which one loses a row and the other gains one.
+        Add-remove: one more row of the leading class. Replace-one: the larger loss of two cases. In the first, a row
+        changes from the second to the leading class; in the second, one such leaf loses a row and another gains one.
 
     Returns
     -------
     float array (G,)
-        Of what is released: labels, or the noisy counts themselves (constant). Infinite where it exceeds any float.
+        Loss of the released labels, or of the noisy counts (constant). Infinite where it exceeds any float.
     """
     gap = np.atleast_1d(np.asarray(gap, np.int64))
     if mechanism == NOISY_COUNTS:

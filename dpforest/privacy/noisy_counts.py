@@ -1,13 +1,13 @@
-"""The law of noisy class counts, and of the label that is read from them.
+"""The law of noisy class counts, and of the label that follows from them.
 
-A leaf's share of class c is theta_c = counts_c / sum; its label is the first class with the largest share. What happens
-to negative counts is a rule of Bojarski et al., docs/PAPERS.md (both are post-processing and cost nothing):
+A leaf's share of class c is theta_c = counts_c / sum; its label is the first class with the largest share. Negative
+counts follow one of two rules (Bojarski et al., docs/PAPERS.md; both are post-processing and cost nothing):
 
-- ``"clamp"``: negative counts become 0; where all are 0 the share is uniform at random, so the label is a fair draw;
-- ``"paper"``: where any count is negative, or all are 0, the share is thrown away for a uniform one: a fair draw.
+- ``"clamp"``: negative counts become 0; if all are 0, the share is uniform at random, so the label is a fair draw;
+- ``"paper"``: if any count is negative, or all are 0, a uniform share replaces the counts: a fair draw.
 
 A release has discrete Laplace noise, P(z) = (1-q)/(1+q) q^|z| with q = exp(-κ), κ = 1/scale. One row added or removed
-changes one count of a tree by one, and P(z)/P(z ± 1) <= 1/q: it costs exactly κ per tree. Equal counts are possible;
+changes one count of a tree by one, and P(z)/P(z ± 1) <= 1/q, so it costs exactly κ per tree. Counts can be equal; then
 the lower class wins. The continuous laws are the paper's and serve simulations.
 """
 
@@ -21,35 +21,35 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def discrete_laplace_pmf(z: np.ndarray, scale: float) -> np.ndarray:
-    """P(Z = z) for discrete Laplace noise."""
+    """Return P(Z = z) for discrete Laplace noise."""
     q = np.exp(-1.0 / scale)
     return -np.expm1(-1.0 / scale) / (1 + q) * q ** np.abs(z)
 
 
 def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
-    """Probability of each label of a leaf whose counts got discrete Laplace noise.
+    """Return the probability of each label of a leaf whose counts have discrete Laplace noise.
 
     Parameters
     ----------
     counts : int array (L, K)
     scale : float
-        1/κ.
+        Scale of the noise, 1/κ.
     negative : {"clamp", "paper"}
 
     Returns
     -------
     float array (L, K)
-        Two classes in closed form; more by summation over the winner's count, to about 1e-10.
+        For two classes in closed form; for more by summation over the winner's count, to about 1e-10.
 
     Notes
     -----
-    Two classes with counts u, v (class 0 wins ties). With m = u - v + 1 and W the difference of two noises, for m >= 1
+    Two classes have counts u, v (class 0 wins ties). With m = u - v + 1 and W the difference of two noises, for m >= 1
 
         T(m) = P(W >= m) = q^m (m (1 - q) + (1 + q + 2q²)/(1 + q)) / (1 + q)²
 
-    and P(W >= m) = 1 - T(1 - m) otherwise. Both counts are at most 0 with probability q^(u+v)/(1+q)², then the second
-    is the larger in q^(u+v+1)/(1+q)³ of all cases. So, clamped, P(1) = P(W >= m) + q^(u+v) (1-q) / (2 (1+q)³). Under
-    the paper's rule P(1) = P(W >= m) - q^(u+1)/(1+q) + q^(u+v+2)/(1+q)³ + P(thrown away)/2.
+    and P(W >= m) = 1 - T(1 - m) otherwise. Both noisy counts are at most 0 with probability q^(u+v)/(1+q)²; they are
+    so and the second is the larger with probability q^(u+v+1)/(1+q)³. So, clamped, P(1) = P(W >= m) + q^(u+v) (1-q) /
+    (2 (1+q)³). Under the paper's rule P(1) = P(W >= m) - q^(u+1)/(1+q) + q^(u+v+2)/(1+q)³ + P(thrown away)/2.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), np.int64)
     n, k = counts.shape
@@ -68,11 +68,11 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 
 
 def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
-    """The same for continuous Laplace noise (Bojarski et al., docs/PAPERS.md), float array (L, K).
+    """Return the same for continuous Laplace noise (Bojarski et al., docs/PAPERS.md), as a float array (L, K).
 
-    Counts may be any numbers from 0, such as weights. Two classes in closed form: with Δ = u - v,
+    Counts may be any numbers from 0, such as weights. Two classes are in closed form: with Δ = u - v,
     P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) when clamped, and (exp(-v/s) - exp(-u/s))/4 less under the paper's rule.
-    More by integration over the winner's count, to about 1e-10.
+    More classes are integrated over the winner's count, to about 1e-10.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), float)
     _check(negative)
@@ -89,10 +89,10 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
 
 
 def thrown_away(counts: np.ndarray, scale: float) -> np.ndarray:
-    """Probability that the paper's rule throws a leaf's counts away (discrete noise), float array (L,)."""
+    """Return the probability that the paper's rule throws a leaf's counts away (discrete noise), float array (L,)."""
     counts = np.atleast_2d(np.asarray(counts, float))
     q = np.exp(-1.0 / scale)
-    any_negative = -np.expm1(np.log1p(-(q ** (counts + 1)) / (1 + q)).sum(axis=1))  # keeps the digits of a tiny one
+    any_negative = -np.expm1(np.log1p(-(q ** (counts + 1)) / (1 + q)).sum(axis=1))  # keeps digits of a tiny result
     return any_negative + discrete_laplace_pmf(counts, scale).prod(axis=1)
 
 
@@ -129,15 +129,15 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
 def _sum_over_winner(counts, scale, paper, nodes, weights, out):
     """P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c} P(N_i <= x) + P(fair draw)/K, all N_i >= 0 under `paper`.
 
-    Between two counts the terms are one smooth function of x. There the sum goes piece by piece, at most half a scale
-    wide, by a rule of 8 nodes that sums polynomials of degree 7 over equidistant points exactly: the Gauss-Legendre
-    rule for their integral, and a correction in 1/m². Short pieces are summed term by term.
+    Between two counts the terms are one smooth function of x, which is summed in pieces of at most half a scale. A rule
+    of 8 nodes sums polynomials of degree 7 over the equidistant points of a piece exactly: the Gauss-Legendre rule for
+    their integral, with a correction in 1/m². Short pieces are summed term by term.
     """
     n_leaves, k = counts.shape
     q = np.exp(-1.0 / scale)
     peak = -np.expm1(-1.0 / scale) / (1.0 + q)
     widest = max(2 * len(nodes), int(scale / 2))
-    reach = int(35 * scale) + 2  # what is left out is below exp(-35) of what is kept
+    reach = int(35 * scale) + 2  # the omitted terms are below exp(-35) of the others
     work = np.empty((3, k + 1))
     for leaf in range(n_leaves):
         n = counts[leaf]
@@ -178,7 +178,7 @@ def _sum_over_winner(counts, scale, paper, nodes, weights, out):
 def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
     """Add weight times the term of every class at x, which lies in a piece that begins at `start`.
 
-    A piece lies on one side of every count. On both sides P(N = x), P(N < x) and P(N <= x) follow from one power.
+    A piece lies on one side of every count. On either side P(N = x), P(N < x) and P(N <= x) follow from one power.
     """
     k = len(n)
     equal, less, at_most = work[0], work[1], work[2]
@@ -205,9 +205,9 @@ def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
 def _integrate_over_winner(counts, paper, nodes, weights, out):
     """P(c) = ∫_{x>0} f(x - n_c) Π_{i≠c} F(x - n_i) dx + P(fair draw)/K; F counts from 0 under `paper`.
 
-    Counts are in scales of the noise. Between two of them the integrand is smooth. Where another count lies above x, it
-    falls by e for each scale below the next of them, and beyond the largest count by e for each scale above it. So 40
-    scales below each count and above the last are enough, in pieces of half a scale with 8 nodes of Gauss-Legendre.
+    Counts are in units of the noise scale. Between two counts the integrand is smooth. Where another count lies above
+    x, it falls by a factor e per unit below the next of them; beyond the largest count it falls by e per unit above it.
+    So 40 units below each count and above the last are enough, in pieces of half a unit with 8 Gauss-Legendre nodes.
     """
     n_leaves, k = counts.shape
     reach = 40.0
@@ -236,7 +236,7 @@ def _integrate_over_winner(counts, paper, nodes, weights, out):
 
 @njit(nogil=True, cache=True)
 def _add_densities(x, weight, n, paper, work, out):
-    """Add weight times the density of every class's winning at x."""
+    """Add weight times the density of each class winning at x."""
     k = len(n)
     density, below = work[0], work[1]
     for i in range(k):

@@ -1,10 +1,10 @@
-"""What two shifted normal laws have in common, between proved bounds: decimals of 60 digits, rounded outward.
+"""The overlap of two shifted normal laws, between proved bounds: decimals of 60 digits, rounded outward.
 
-The standard library's decimals add, multiply and divide with correct rounding in either direction; ``exp`` and ``sqrt``
-are rounded correctly to the nearest, so that one step outward bounds them. No float is involved.
+The standard library's decimals add, multiply and divide with correct rounding in either direction; it rounds ``exp``
+and ``sqrt`` correctly to the nearest decimal, so one step outward bounds them. No float is involved.
 
-The upper tail is P(Z > t) = φ(t) R(t) with Mills' ratio R, a falling function. For small t it is the difference of
-√(π/2) e^(t²/2) and Σ t^(2k+1) / (1·3·...·(2k+1)); for larger t Laplace's continued fraction
+The upper tail is P(Z > t) = φ(t) R(t) with Mills' ratio R, a falling function. For small t, R is the difference of
+√(π/2) e^(t²/2) and Σ t^(2k+1) / (1·3·...·(2k+1)); for larger t, it is Laplace's continued fraction
 1/(t + 1/(t + 2/(t + 3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
 """
 
@@ -17,13 +17,13 @@ _DIGITS: Final = 60
 _TRAPS: Final = [InvalidOperation, DivisionByZero, Overflow]
 _FLOOR: Final = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emin=-5000, Emax=10**6, traps=_TRAPS)
 _CEILING: Final = Context(prec=_DIGITS, rounding=ROUND_CEILING, Emin=-5000, Emax=10**6, traps=_TRAPS)
-_FRACTION_FROM: Final = 6  # t from which the continued fraction is used: below, the difference loses 8 digits at most
-_FRACTION_TERMS: Final = 120  # at t = 6 these leave 10^-75
+_FRACTION_FROM: Final = 6  # t from which the continued fraction is used: below, the difference loses at most 8 digits
+_FRACTION_TERMS: Final = 120  # at t = 6 the error of so many terms is 10^-75
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """A number that is known to lie between two others, both included."""
+    """Two bounds of a number, which may equal either of them."""
 
     low: Decimal
     high: Decimal
@@ -49,13 +49,13 @@ class Bounds:
         return Bounds(_FLOOR.divide(self.low, other.high), _CEILING.divide(self.high, other.low))
 
     def clipped(self, low: int, high: int | None = None) -> "Bounds":
-        """The same for a number that is known to lie from `low` to `high`."""
+        """Return the bounds of this number when it is known to lie from `low` to `high`."""
         least, most = max(self.low, Decimal(low)), max(self.high, Decimal(low))
         return Bounds(least, most) if high is None else Bounds(min(least, Decimal(high)), min(most, Decimal(high)))
 
 
 def bounds(x: Fraction | int) -> Bounds:
-    """A fraction from 0.
+    """Return the bounds of a fraction from 0.
 
     >>> third = bounds(Fraction(1, 3))
     >>> Fraction(third.low) < Fraction(1, 3) < Fraction(third.high)
@@ -67,7 +67,7 @@ def bounds(x: Fraction | int) -> Bounds:
 
 
 def exp(x: Bounds) -> Bounds:
-    """e^x.
+    """Return bounds of e^x.
 
     >>> float(exp(bounds(1)).low)
     2.718281828459045
@@ -76,7 +76,7 @@ def exp(x: Bounds) -> Bounds:
 
 
 def sqrt(x: Bounds) -> Bounds:
-    """√x of a number from 0.
+    """Return bounds of √x, for x from 0.
 
     >>> float(sqrt(bounds(2)).high)
     1.4142135623730951
@@ -94,7 +94,7 @@ _ROOT_HALF_PI: Final = sqrt(PI * _HALF)
 
 
 def density(t: Bounds) -> Bounds:
-    """φ(t), for t from 0.
+    """Return bounds of φ(t), for t from 0.
 
     >>> round(float(density(bounds(0)).high), 6)
     0.398942
@@ -103,18 +103,18 @@ def density(t: Bounds) -> Bounds:
 
 
 def mills_ratio(t: Bounds) -> Bounds:
-    """P(Z > t) / φ(t), for t from 0.
+    """Return bounds of P(Z > t) / φ(t), for t from 0.
 
     >>> round(float(mills_ratio(bounds(1)).low), 6)
     0.65568
     """
-    return Bounds(_mills_ratio_at(t.high).low, _mills_ratio_at(t.low).high)  # it falls
+    return Bounds(_mills_ratio_at(t.high).low, _mills_ratio_at(t.low).high)  # the ratio falls with t
 
 
 def _mills_ratio_at(point: Decimal) -> Bounds:
     t = Bounds(point, point)
     if point >= _FRACTION_FROM:
-        # What follows the n-th plus is n / (t + ...), from 0 to n / t, since all of it is positive.
+        # The n-th plus is followed by n / (t + ...), which lies from 0 to n / t, since all of it is positive.
         low, high = point, _CEILING.add(point, _CEILING.divide(Decimal(_FRACTION_TERMS), point))
         for k in range(_FRACTION_TERMS - 1, 0, -1):
             least, most = _FLOOR.divide(Decimal(k), high), _CEILING.divide(Decimal(k), low)
@@ -125,17 +125,17 @@ def _mills_ratio_at(point: Decimal) -> Bounds:
         k, n = k + 1, Decimal(2 * k + 3)
         term = term * square / Bounds(n, n)
         total = total + term
-    # Each further term is less than half of the one before, as t² is at most k.
+    # Each further term is less than half of the previous one, as t² is at most k.
     total = total + Bounds(Decimal(0), term.high)
     return _ROOT_HALF_PI * exp(square * _HALF) - total
 
 
 def hockey_stick(mu_squared: Fraction, epsilon: Fraction) -> Bounds:
-    """δ(ε) between N(0, 1) and N(μ, 1): Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
+    """Return bounds of δ(ε) between N(0, 1) and N(μ, 1): Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
 
     (Balle and Wang 2018, "Improving the Gaussian mechanism for differential privacy", Theorem 8; Dong, Roth and Su
     2022, "Gaussian differential privacy", Corollary 2.13.) With x = ε/μ - μ/2 and y = x + μ we have e^ε φ(y) = φ(x), so
-    that it is φ(x) (R(x) - R(y)), or 1 - φ(x) (R(-x) + R(y)) where x is below 0. Nothing overflows.
+    δ(ε) is φ(x) (R(x) - R(y)), or 1 - φ(x) (R(-x) + R(y)) where x is below 0. Nothing overflows.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def hockey_stick(mu_squared: Fraction, epsilon: Fraction) -> Bounds:
     Returns
     -------
     Bounds
-        From 0 to 1; about 40 digits are right as long as μ is above 10^-10.
+        From 0 to 1; about 40 digits are correct as long as μ is above 10^-10.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def hockey_stick(mu_squared: Fraction, epsilon: Fraction) -> Bounds:
 
 
 def randomized_response(loss: Fraction, epsilon: Fraction) -> Bounds:
-    """δ(ε) of the worst pure mechanism of this `loss`: max(0, (e^loss - e^ε) / (1 + e^loss)).
+    """Return bounds of δ(ε) of the worst pure mechanism of this `loss`: max(0, (e^loss - e^ε) / (1 + e^loss)).
 
     (Kairouz, Oh and Viswanath 2015, "The composition theorem for differential privacy", Theorem 2.1: no pure mechanism
     loses more than randomized response.)

@@ -1,12 +1,12 @@
-"""What was published and does not hold, and why. For reproduction, never for a release.
+"""The published claims that do not hold, and why. For reproduction, never for a release.
 
-- Smooth sensitivity inside the exponential mechanism (Fletcher & Islam 2017, docs/PAPERS.md): the loss grows
-  without bound; with the cap of 50 in the author's code it would be finite in ideal real numbers, and far above ε.
-- Equal blocks of rows, one a tree (docs/PAPERS.md): one row more changes every block.
-- Noise drawn in floats (Bojarski et al., docs/PAPERS.md): what is proved is proved for ideal real numbers.
+- Smooth sensitivity inside the exponential mechanism (Fletcher & Islam 2017, docs/PAPERS.md): the loss grows without
+  bound; with the cap of 50 in the author's code it would be finite in ideal real numbers, and far above ε.
+- Equal blocks of rows, one block per tree (docs/PAPERS.md): one more row changes every block.
+- Noise drawn in floats (Bojarski et al., docs/PAPERS.md): the proof is for ideal real numbers.
 - Exact coefficients, errors and numbers of rows (Nock & Henecka, gaps G1 to G8): no finite ε.
 - Exact stopping counts, and cuts between values of the data (Bai et al.).
-- Friedman & Schuster: noise in floats; by the gain ratio no bound at all.
+- Noise in floats, and no bound at all for splits by the gain ratio (Friedman & Schuster).
 """
 
 import math
@@ -39,33 +39,33 @@ _MECHANISMS: Final = {
 
 
 class Choices(Protocol):
-    """The choices of a forest that decide what it loses."""
+    """The choices of a forest that determine its loss."""
 
     @property
     def mechanism(self) -> str:
-        """As in `mechanisms`."""
+        """A name from `mechanisms`."""
 
     @property
     def partition(self) -> str:
-        """As in `release`, or "blocks"."""
+        """A partition of `release`, or "blocks"."""
 
     @property
     def neighbors(self) -> str:
-        """As in `ledger`."""
+        """A neighbor relation of `ledger`."""
 
     @property
     def n_trees(self) -> int:
         """Number of trees."""
 
     def exact_rate(self, epsilon: Fraction) -> Fraction:
-        """The rate of the mechanism at a leaf of one tree."""
+        """Return the rate of the mechanism at a leaf of one tree."""
 
 
 def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, ...]:
-    """Why a forest as published that claims ε is not certified, one plain sentence each; the last one always holds.
+    """Return why a forest as published that claims ε is not certified, one sentence each; the last one always holds.
 
-    What its mechanism would lose if real numbers were real is among them. The floats that are drawn instead have no
-    proof, so no certificate may say a finite loss.
+    Among them is the loss that the mechanism would have in ideal real numbers. The floats that are drawn instead have
+    no proof, so no certificate may state a finite loss.
     """
     loss = true_loss(
         choices.mechanism,
@@ -87,7 +87,7 @@ def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, .
 
 
 def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
-    """What a mechanism would lose in ideal real numbers, with these words; nothing where that has no bound either."""
+    """Return a sentence with the loss in ideal real numbers; nothing where that loss has no bound either."""
     if math.isinf(loss):
         return ()
     claimed = f", not ε = {text_up(epsilon)}" if loss > epsilon * (1 + Fraction(1, 10**9)) else ""
@@ -98,19 +98,19 @@ def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
 
 
 class BoostChoices(Protocol):
-    """The choices of a boosted forest that decide which of the paper's gaps it has."""
+    """The choices of a boosted forest that determine which of the paper's gaps it has."""
 
     @property
     def alpha(self) -> object:
-        """A number, a list of them, or the name of a calibration."""
+        """A number, a list of numbers, or the name of a calibration."""
 
     @property
     def beta(self) -> str:
-        """How coefficients are computed."""
+        """Rule by which coefficients are computed."""
 
     @property
     def max_leaf(self) -> float:
-        """M, which leaves are clamped to."""
+        """M, the bound to which leaf values are clamped."""
 
     @property
     def largest_link(self) -> float:
@@ -122,7 +122,7 @@ class BoostChoices(Protocol):
 
 
 def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
-    """Which gaps of Nock and Henecka's analysis a forest as published has; numbered as in docs/PAPERS.md."""
+    """Return the gaps of Nock and Henecka's analysis that a forest as published has, numbered as in docs/PAPERS.md."""
     out = []
     exact_beta, exact_alpha = choices.beta == "published", choices.alpha in ("noisy", "carried", "published")
     if exact_beta:
@@ -152,7 +152,7 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
 
 
 def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
-    """Why Friedman and Schuster's tree as published is not certified; `loss` in ideal numbers, None by gain ratio."""
+    """Return why Friedman and Schuster's tree is not certified; `loss` is in ideal numbers, None for the gain ratio."""
     if loss is not None:
         return (*ideal_loss(loss, epsilon), REPRODUCTION)
     return (
@@ -163,9 +163,9 @@ def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
 
 
 def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[str, ...]:
-    """Why the multinomial forest as published is not differentially private for any finite ε.
+    """Return why the multinomial forest as published is not differentially private for any finite ε.
 
-    `nominal` is what the paper's own sum makes of the temperatures, `epsilon` what was asked for.
+    `nominal` is the ε that the paper's own sum gives for the temperatures, `epsilon` the requested one.
     """
     other = (
         f"By the paper's own sum, trees × max(depth × (B1 + B2), B3), temperatures that are set by hand claim "
@@ -186,12 +186,12 @@ def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[s
 
 
 def deal_blocks(n: int, n_trees: int, seed: int) -> np.ndarray:
-    """Shuffle the rows, give each tree floor(n / n_trees) of them, drop the rest (the author's code).
+    """Shuffle the rows, give each tree floor(n / n_trees) of them, and drop the rest, as the author's code does.
 
     Returns
     -------
     int32 array (n,)
-        The tree of each row, -1 for a dropped one.
+        The tree of each row; -1 for a dropped row.
     """
     size = n // n_trees
     out = np.full(n, -1, np.int32)

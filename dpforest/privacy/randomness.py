@@ -1,8 +1,8 @@
-"""Where the noise comes from: the operating system for a release, a seed for a demonstration.
+"""The sources of noise: the operating system for a release, a seed for a demonstration.
 
 Neither is ever derived from the seed of the structure. A release takes fresh bytes at every call and keeps none, so
 nothing on a fitted object, in a pickle or in a forked process can replay its noise. A demonstration draws by key, never
-by position: what row 7 gets depends on the seed and on 7 alone.
+by position: the draw of row 7 depends on the seed and on 7 alone.
 """
 
 import os
@@ -13,7 +13,7 @@ from numba import njit
 
 from dpforest.privacy.hashing import GOLDEN, MIX_1, mix, word_at
 
-# Streams keep apart the draws that one seed is used for.
+# A stream separates the draws that one seed serves.
 ASSIGNMENT: Final = 1
 LABELS: Final = 2
 COUNTS: Final = 3
@@ -23,18 +23,18 @@ SPLITS: Final = 4
 class SecretSource:
     """Fresh entropy of the operating system, for releases.
 
-    It has no state at all: every call asks the system, so two processes after a fork never share a draw. It refuses to
-    be pickled or copied, so that no fitted object can carry one along unnoticed.
+    It has no state: every call asks the system, so two processes after a fork never share a draw. It refuses to be
+    pickled or copied, so that no fitted object can carry one along unnoticed.
     """
 
     __slots__ = ()
 
     def words(self, n: int) -> np.ndarray:
-        """n fresh words, uint64 (n,)."""
+        """Return n fresh words, uint64 (n,)."""
         return np.frombuffer(bytearray(os.urandom(8 * n)), np.uint64)
 
     def reasons(self) -> tuple[str, ...]:
-        """Nothing speaks against a certificate."""
+        """Return no reasons, as a forest from this source may be certified."""
         return ()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -48,7 +48,7 @@ class SecretSource:
 
 
 class DemoSource:
-    """Draws keyed by (seed, stream, key): fast, reproducible, and no protection against whoever knows the seed.
+    """Draws keyed by (seed, stream, key): fast and reproducible, but no protection against anyone who knows the seed.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ class DemoSource:
         self.seed = int(seed)
 
     def words(self, keys: np.ndarray, stream: int) -> np.ndarray:
-        """One word for every key (integers, any shape), uint64 of the same shape."""
+        """Return one word for every key (integers, any shape), as uint64 of the same shape."""
         keys = np.asarray(keys).astype(np.uint64)
-        with np.errstate(over="ignore"):  # wrapping is what a hash is made of; the warning only comes without the JIT
+        with np.errstate(over="ignore"):  # a hash wraps around by design; the warning only comes without the JIT
             return _keyed(stream_state(self.seed, stream), keys.reshape(keys.size)).reshape(keys.shape)
 
     def reasons(self) -> tuple[str, ...]:
-        """Why a forest from this source is not certified."""
+        """Return why a forest from this source is not certified."""
         return (
             "The noise comes from a seed (random_state), so that a demonstration can be repeated: whoever knows or "
             "guesses the seed can take the noise away.",
@@ -78,14 +78,14 @@ class DemoSource:
 
 
 def source_for(random_state: int | None) -> SecretSource | DemoSource:
-    """None: the operating system's entropy, for a release. An integer: a reproducible demonstration."""
+    """Return the operating system's source for None, and a reproducible demonstration for an integer."""
     return SecretSource() if random_state is None else DemoSource(random_state)
 
 
 def stream_state(seed: int, stream: int) -> np.uint64:
-    """Where the draws of one stream of one seed start: two rounds of the mixer keep streams and near seeds apart."""
+    """Return the start of a stream of a seed: two rounds of the mixer keep streams and near seeds apart."""
     with np.errstate(over="ignore"):
-        # From compiled code a word comes back as a Python int, which would go in again as int64.
+        # Compiled code returns a word as a Python int, which it would then read as int64.
         a, b = np.uint64(mix(np.uint64(seed) + GOLDEN)), np.uint64(mix(np.uint64(stream) * MIX_1 + GOLDEN))
         return np.uint64(mix(a ^ b))
 

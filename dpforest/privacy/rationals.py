@@ -1,4 +1,4 @@
-"""Budgets as exact fractions, rates as rationals of 32-bit numbers, figures as text: rounded to the safe side."""
+"""Budgets as exact fractions, rates as rationals of 32-bit numbers, and numbers as text, rounded to the safe side."""
 
 import math
 import re
@@ -9,18 +9,18 @@ from numbers import Rational
 from typing import Final
 
 LIMIT: Final = 2**32 - 1
-MOST_DIGITS: Final = 200  # of either part of a fraction, in a file
+MOST_DIGITS: Final = 200  # of numerator or denominator, in a file
 
 
 def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fraction:
-    """The number a user typed, exactly: 0.1 means 1/10, not the binary number nearest to it.
+    """Return the number that a user typed, exactly: 0.1 means 1/10, not the binary number nearest to it.
 
     Parameters
     ----------
     x : float, str, int or Fraction
-        Positive and finite. A float stands for the shortest decimal that prints as it.
+        Positive and finite. A float stands for its shortest decimal.
     name : str
-        For the error.
+        Name of the parameter in the error message.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
         if isinstance(x, bool):
             raise TypeError
         if isinstance(x, Rational):
-            exact = Fraction(int(x.numerator), int(x.denominator))  # numpy's integers would overflow later
+            exact = Fraction(int(x.numerator), int(x.denominator))  # numpy integers would overflow later
         else:
             exact = Fraction(x if isinstance(x, str) else repr(float(x)))
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
@@ -46,7 +46,7 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
 
 
 def as_typed(x: object) -> Fraction:
-    """A number exactly as it prints, and so as it was typed: what `positive_fraction` is where x was checked already.
+    """Return a number exactly as it prints, and so as it was typed: `positive_fraction` for a checked x.
 
     >>> as_typed(0.1), as_typed(2), as_typed(Fraction(1, 3))
     (Fraction(1, 10), Fraction(2, 1), Fraction(1, 3))
@@ -55,12 +55,12 @@ def as_typed(x: object) -> Fraction:
 
 
 def written_fraction(text: object) -> Fraction | None:
-    """A fraction as files write it, such as "3/7"; None stays None.
+    """Return a fraction as files write it, such as "3/7"; None stays None.
 
     Raises
     ------
     ValueError
-        For anything else, exponents included: 1e10000000 would take forever.
+        For any other text, including exponents: 1e10000000 would take forever.
     """
     if text is None:
         return None
@@ -70,7 +70,7 @@ def written_fraction(text: object) -> Fraction | None:
 
 
 def round_down(x: float | str | Rational) -> Fraction:
-    """The largest a/b <= x with 0 <= a < 2**32 and 0 < b < 2**32. A float stands for its shortest decimal.
+    """Return the largest a/b <= x with 0 <= a < 2**32 and 0 < b < 2**32. A float stands for its shortest decimal.
 
     Examples
     --------
@@ -84,12 +84,12 @@ def round_down(x: float | str | Rational) -> Fraction:
 
 
 def round_up(x: float | str | Rational) -> Fraction:
-    """The smallest a/b >= x with 0 < a, b < 2**32.
+    """Return the smallest a/b >= x with 0 < a, b < 2**32.
 
     Raises
     ------
     ValueError
-        Where there is none: x > 2**32 - 1.
+        If there is no such fraction: x > 2**32 - 1.
 
     Examples
     --------
@@ -103,15 +103,15 @@ def round_up(x: float | str | Rational) -> Fraction:
 
 
 def _neighbors(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
-    """The nearest fractions below and above x (0 < x <= 1) with denominators up to the limit, or x itself twice.
+    """Return the nearest fractions below and above x (0 < x <= 1) with denominators up to the limit, or x twice.
 
-    Walks down the Stern-Brocot tree, many steps in one direction at a time.
+    The search walks down the Stern-Brocot tree, many steps in one direction at a time.
     """
     if x.denominator <= limit:
         return x, x
     (a, b), (c, d) = (0, 1), (1, 1)  # a/b < x < c/d
     while b + d <= limit:
-        # Most steps t that keep (a + t c)/(b + t d) below x, then the same from above.
+        # t is the largest number of steps that keeps (a + t c)/(b + t d) below x; then the same from above.
         t = min((x.numerator * b - a * x.denominator) // (c * x.denominator - x.numerator * d), (limit - b) // d)
         a, b = a + t * c, b + t * d
         if b + d > limit:
@@ -122,7 +122,7 @@ def _neighbors(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
 
 
 def sqrt_up(x: Fraction) -> Fraction:
-    """A fraction of few digits that is not below the root of x, and hardly above it.
+    """Return a fraction of few digits that is at least the root of x, and hardly above it.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def sqrt_up(x: Fraction) -> Fraction:
 
 
 def float_up(x: Rational) -> float:
-    """The smallest float that is not below x; infinity beyond all of them.
+    """Return the smallest float that is not below x, which is infinity beyond the largest finite float.
 
     Examples
     --------
@@ -153,14 +153,14 @@ def float_up(x: Rational) -> float:
 
 
 def text_up(x: float | Rational | None, digits: int = 6) -> str:
-    """An ε, δ or loss as people read it: rounded up, never below what it is.
+    """Return an ε, δ or loss as text for people, rounded up: it is never below the true value.
 
     Parameters
     ----------
     x : float, Fraction or None
-        0 or more; a float stands for its shortest decimal. None and infinity are no bound.
+        At least 0; a float stands for its shortest decimal. None and infinity mean that there is no bound.
     digits : int
-        Most significant digits.
+        Largest number of significant digits.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def text_up(x: float | Rational | None, digits: int = 6) -> str:
 
 
 def text_down(x: float | Rational | None, digits: int = 6) -> str:
-    """The same for what is left of an ε, or for a lower bound: rounded down, never above what it is.
+    """Return the rest of an ε, or a lower bound, as text, rounded down: it is never above the true value.
 
     >>> text_down(Fraction(2, 3), 3), text_down(0.3)
     ('0.666', '0.3')

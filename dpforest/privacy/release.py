@@ -1,15 +1,15 @@
-"""The releases: what leaves the curator. Each charges the ledger first and then draws.
+"""The releases: all that leaves the curator. Each of them charges the ledger first and then draws.
 
-One rate serves all mechanisms: ``rate = epsilon / (rows changed) / (n_trees if every row is in every tree)``, where
-rows changed is 1 under add-remove and 2 under replace-one. Adding or removing one row changes one count of one leaf of
-each tree that it is in, which costs at most ``rate`` per tree (proofs at the laws in `mechanisms.py`); a replacement
-is two such changes.
+All mechanisms share one rate: ``rate = epsilon / (rows changed) / (n_trees if every row is in every tree)``, where rows
+changed is 1 under add-remove and 2 under replace-one. Adding or removing one row changes one count of one leaf of each
+tree that it is in, which costs at most ``rate`` per tree (proofs at the laws in `mechanisms.py`); a replacement is two
+such changes.
 
-- ``partition="independent"``: every row was drawn into one tree (`assign_rows`), whatever the number of rows. Given the
-  draws of the others, an extra row touches one leaf of one tree, whatever its draw; averaging over that
-  draw cannot raise the worst ratio. So all leaves of all trees are parallel (docs/PAPERS.md).
+- ``partition="independent"``: every row was drawn into one tree (`assign_rows`), independently of the number of rows.
+  Given the draws of the others, an extra row affects one leaf of one tree, whatever its draw; averaging over that draw
+  cannot raise the worst ratio. So all leaves of all trees are parallel (docs/PAPERS.md).
 - ``partition="shared"``: every row is in every tree; leaves of one tree are parallel, trees are sequential.
-- ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Refused.
+- ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. It is refused.
 """
 
 from collections.abc import Callable, Sized
@@ -27,14 +27,14 @@ from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import ASSIGNMENT, DemoSource, SecretSource
 from dpforest.privacy.rationals import positive_fraction, round_down, round_up, sqrt_up
 
-# The exact sampler of each mechanism that may draw labels: a name without one is not released.
+# The exact sampler of each mechanism that may draw labels. A mechanism without a sampler is never released.
 DRAW: Final[dict[str, Callable[..., np.ndarray]]] = {
     "permute-and-flip": samplers.draw_permute_and_flip,
     "exponential": samplers.draw_exponential,
     "global-01": partial(samplers.draw_exponential, top_only=True),
 }
 PARTITIONS: Final = ("independent", "shared")
-LABELS: Final = "label of each leaf"  # the names of releases in the ledger
+LABELS: Final = "label of each leaf"  # names of releases in the ledger
 COUNTS: Final = "class counts of each leaf"
 BLOCKS_REFUSED: Final = (
     "Splitting the rows into equal blocks cannot be certified: one row more or less changes the size of every block, "
@@ -44,16 +44,16 @@ BLOCKS_REFUSED: Final = (
 
 
 def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbors: str) -> Fraction:
-    """The rate κ of a mechanism: what one row added or removed costs in one tree, exact.
+    """Return the rate κ of a mechanism, exactly: the cost of one row added or removed in one tree.
 
-    ``global-01`` takes ε/2 where the others take ε or ε/2: it is the ablation of Fletcher & Islam, figure 4, with
-    weights exp(ε u / 2), so that it costs only ε/2 under add-remove; the ledger is charged just that. (Under
-    replace-one a row that moves to another leaf costs that twice; ε/2 is right for every number of classes.)
+    ``global-01`` takes ε/2 where the others take ε or ε/2. It is the ablation of Fletcher & Islam, figure 4, with
+    weights exp(ε u / 2), so it costs only ε/2 under add-remove, and the ledger is charged just that. (Under replace-one
+    a row that moves to another leaf costs that twice; ε/2 is correct for every number of classes.)
 
     Raises
     ------
     BudgetError
-        For a mechanism without a proof, and for blocks.
+        For a mechanism without a proof, and for ``"blocks"``.
     """
     if mechanism not in (*CERTIFIED, NOISY_COUNTS):
         raise BudgetError(f"{mechanism!r} has no proof of privacy, so it has no rate.")
@@ -71,13 +71,13 @@ def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | Dem
     Parameters
     ----------
     rows : int or integer array (n,)
-        The number of rows, or their ids. A demonstration draws by id (0..n-1 for a number), so that leaving one row
-        out moves no other; a release has no use for ids.
+        The number of rows, or their ids. A demonstration draws by id (0..n-1 for a number), so that a missing row moves
+        no other row; a release does not use ids.
     n_trees : int
-        Or any other number of parts.
+        Number of trees, or of any other parts.
     source : SecretSource or DemoSource
     key : int
-        Names the draw in a demonstration, where rows are drawn more than once.
+        Number of the draw in a demonstration that draws rows more than once.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | Dem
     if isinstance(source, SecretSource):
         return samplers.draw_uniform(n, n_trees, source)
     out = np.empty(n, np.int32)
-    for start in range(0, n, BLOCK_ROWS):  # in blocks for the memory
+    for start in range(0, n, BLOCK_ROWS):  # in blocks, to save memory
         stop = min(start + BLOCK_ROWS, n)
         keys = np.arange(start, stop) if ids is None else ids[start:stop]
         high = source.words(keys, ASSIGNMENT + (key << 8)) >> np.uint64(32)
@@ -109,23 +109,23 @@ def release_labels(
     what: str = LABELS,
     part: str = "",
 ) -> np.ndarray:
-    """One label for every leaf of the forest, empty or not.
+    """Release one label for every leaf of the forest, empty or not.
 
     Parameters
     ----------
     counts : int array (L, K)
-        Rows of each class in each leaf, all trees one after another.
+        Rows of each class in each leaf, for all trees one after another.
     mechanism : {"permute-and-flip", "exponential", "global-01"}
     epsilon : Fraction
-        What this release may cost in all.
+        Most that this release may cost in total.
     n_trees : int
     partition : {"independent", "shared"}
     neighbors : {"add-remove", "replace-one"}
     ledger : Ledger
     source : SecretSource or DemoSource
-        Exact samplers on fresh entropy, or fast simulators on a seed.
+        Fresh entropy selects exact samplers, a seed selects fast simulators.
     what, part : str
-        For the ledger.
+        Name and part of the ledger entry.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def release_labels(
     Raises
     ------
     BudgetError
-        Where the budget does not cover it, or nothing could (blocks, mechanisms that are not private).
+        If the budget does not cover the release, or none could (blocks, mechanisms that are not private).
     """
     if mechanism not in CERTIFIED:
         raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")
@@ -156,15 +156,15 @@ def release_counts(
     source: SecretSource | DemoSource,
     what: str = COUNTS,
 ) -> np.ndarray:
-    """Every class count of every leaf plus discrete Laplace noise, clamped nowhere.
+    """Release every class count of every leaf with discrete Laplace noise, without clamping.
 
-    The scale is 1/κ (see `rate_for`): n_trees/ε where every row is in every tree, 1/ε where rows are shared out, twice
-    that under replace-one. Parameters as for `release_labels`.
+    The scale is 1/κ (see `rate_for`): n_trees/ε if every row is in every tree, 1/ε if each row is in one tree, and
+    twice that under replace-one. Parameters are as for `release_labels`.
 
     Returns
     -------
     int64 array (L, K)
-        May be negative.
+        Counts may be negative.
     """
     rate = charge_leaves("discrete-laplace", counts, epsilon, n_trees, partition, neighbors, ledger, what)
     if isinstance(source, DemoSource):
@@ -180,31 +180,31 @@ def noisy_table(
     *,
     key: int = 0,
 ) -> np.ndarray:
-    """A table of whole numbers plus the noise of its budget: discrete Laplace if pure, rounded Gaussian if Gaussian.
+    """Add the noise of a budget to a table of whole numbers: discrete Laplace if pure, rounded Gaussian if Gaussian.
 
     Parameters
     ----------
     table : int64 array of shape (n_rows, n_columns)
-        Exact.
+        Exact numbers.
     sensitivity : int or Fraction
-        Most that one row of data, added or removed, changes the table: in L1 norm for a pure budget, in L2 norm for a
+        Largest change of the table by one row of data, added or removed: in L1 norm for a pure budget, in L2 norm for a
         Gaussian one.
     query_budget : QueryBudget
-        Was paid for beforehand. One use is taken from it.
+        Paid for beforehand. The call takes one use of it.
     source : SecretSource or DemoSource
-        Exact samplers on fresh entropy, or fast simulators on a seed.
+        Fresh entropy selects exact samplers, a seed selects fast simulators.
     key : int
-        Tells apart the tables of one demonstration, so that their draws are independent.
+        Number of the table in a demonstration, so that the draws of its tables are independent.
 
     Returns
     -------
     int64 array of the same shape
-        May be negative.
+        Cells may be negative.
 
     Raises
     ------
     BudgetError
-        If all uses of the budget are taken. Nothing is drawn then.
+        If no use of the budget is left. Nothing is drawn then.
     """
     each = query_budget.use()
     if each.kind == GAUSSIAN:
@@ -234,7 +234,7 @@ def charge_leaves(
     Parameters
     ----------
     counts : sized
-        Its length is the number of leaves. Nothing else is read.
+        Only its length is read, the number of leaves.
     mechanism, epsilon, n_trees, partition, neighbors, ledger, what, part
         As for `release_labels`.
 

@@ -1,17 +1,17 @@
 """Exact samplers for a release: integers in, integers out, nothing rounded.
 
-Every probability is the exact rational or exponential it claims to be (Canonne, Kamath & Steinke 2020, arXiv
+Every probability is exactly the rational or exponential that is stated (Canonne, Kamath & Steinke 2020, arXiv
 2004.00010, algorithms 1 and 2). Rates are rationals below 2**32 over below 2**32 (`rationals.py`).
 
-Randomness is a *tape* of 16-bit lanes. A kernel walks the tape row by row; where the tape ends inside a row, that row
-is not committed but replayed, lane for lane, on a tape that starts with the same lanes. So the result is what one
-endless tape would give, and no row is ever drawn afresh because its first draw took long (which would bias it).
+Randomness is a *tape* of 16-bit lanes. A kernel walks the tape row by row. If the tape ends inside a row, that row is
+not committed but replayed, lane for lane, on a tape that starts with the same lanes. So the result is that of one
+endless tape, and no row is ever drawn afresh because its first draw took long (which would bias it).
 
-Conventions of the small functions: they take the tape and the place ``at`` on it, and return their draw and the new
-place. A place at the end of the tape means that the draw is void; every loop stops there.
+Convention of the small functions: they take the tape and the place ``at`` on it, and return their draw and the new
+place. A place at the end of the tape means that the draw is void. Every loop stops there.
 
-No overflow, all in int64. In the series for exp the run length k is kept below 2**15 (a longer run, of probability
-below 1/32767!, voids the draw and ends in an error). Then den * k < 2**32 * 2**15 = 2**47, numerators are at most their
+Nothing overflows int64. In the series for exp the run length k is kept below 2**15 (a longer run, of probability below
+1/32767!, voids the draw and ends in an error). Then den * k < 2**32 * 2**15 = 2**47, numerators are at most their
 denominators, and a numerator below its denominator, shifted by 16 bits, stays below 2**63. Counts are below 2**31 and
 rates below 2**32, so gap * num < 2**63. A tape has fewer than 2**25 lanes and each round of a loop takes one, so the
 geometric part v of the noise is below 2**25 and num * v below 2**57.
@@ -27,7 +27,7 @@ from numba import njit
 from dpforest.limits import MAX_CLASSES
 from dpforest.privacy.randomness import SecretSource
 
-LANES: Final = 2**15  # fresh lanes a call: short calls, and the tape stays in the fast cache
+LANES: Final = 2**15  # fresh lanes per call: calls are short, and the tape stays in the fast cache
 MAX_LANES: Final = 2**24
 MAX_COUNT: Final = 2**31
 MAX_RUN: Final = 2**15
@@ -37,7 +37,7 @@ _L = np.int64
 
 @njit(nogil=True, cache=True)
 def bernoulli(tape, at, p, q):
-    """True with probability p/q, 0 <= p <= q < 2**47: compares a uniform number with it, 16 binary digits at a time."""
+    """Draw True with probability p/q, 0 <= p <= q < 2**47: compare it with a uniform number, 16 bits at a time."""
     while at < tape.size:
         p = p << 16
         digit = p // q
@@ -51,7 +51,7 @@ def bernoulli(tape, at, p, q):
 
 @njit(nogil=True, cache=True)
 def uniform(tape, at, n):
-    """Uniform on 0..n-1, 1 <= n < 2**32: from one lane by Lemire's multiplication (2019), or from two by rejection."""
+    """Draw uniformly from 0..n-1, 1 <= n < 2**32: one lane by Lemire's method (2019), or two lanes by rejection."""
     if n <= 65_536:
         while at < tape.size:
             x = _L(tape[at]) * n
@@ -71,7 +71,7 @@ def uniform(tape, at, n):
 
 @njit(nogil=True, cache=True)
 def _bernoulli_exp_unit(tape, at, a, b):
-    """True with probability exp(-a/b), 0 <= a <= b < 2**32: von Neumann's series, true when the run length is odd."""
+    """Draw True with probability exp(-a/b), 0 <= a <= b < 2**32, by von Neumann's series: True at odd run lengths."""
     k = 1 if a < b else 2  # at a = b the first trial cannot fail
     while at < tape.size and k < MAX_RUN:
         more, at = bernoulli(tape, at, a, b * k)
@@ -83,7 +83,7 @@ def _bernoulli_exp_unit(tape, at, a, b):
 
 @njit(nogil=True, cache=True)
 def bernoulli_exp(tape, at, a, b):
-    """True with probability exp(-a/b), 0 <= a < 2**63, 1 <= b < 2**32: exp(-1) as often as it goes, then the rest."""
+    """Draw True with probability exp(-a/b), 0 <= a < 2**63, 1 <= b < 2**32: a // b times exp(-1), then the rest."""
     if a == 0:
         return True, at
     whole = a // b
@@ -96,10 +96,10 @@ def bernoulli_exp(tape, at, a, b):
 
 @njit(nogil=True, cache=True)
 def discrete_laplace(tape, at, num, den):
-    """An integer z with probability proportional to exp(-|z| den/num): scale num/den, both below 2**32.
+    """Draw an integer z with probability proportional to exp(-|z| den/num): scale num/den, both below 2**32.
 
-    |z| = (u + num * v) // den with u uniform, kept with probability exp(-u/num), and v geometric. A negative zero is
-    drawn again, otherwise 0 would count twice.
+    |z| = (u + num * v) // den, where u is uniform, kept with probability exp(-u/num), and v is geometric. A negative
+    zero is drawn again, because 0 would count twice otherwise.
     """
     while at < tape.size:
         u, at = uniform(tape, at, num)
@@ -123,7 +123,7 @@ def discrete_laplace(tape, at, num, den):
 
 @njit(nogil=True, cache=True)
 def _assign_kernel(tape, row, n_trees, out):
-    """Fill out[row:] with uniform draws; return how many rows are done and how many lanes they took."""
+    """Fill out[row:] with uniform draws; return the number of finished rows and of the lanes that they took."""
     at = 0
     while row < out.size:
         tree, end = uniform(tape, at, n_trees)
@@ -136,7 +136,7 @@ def _assign_kernel(tape, row, n_trees, out):
 
 @njit(nogil=True, cache=True)
 def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
-    """Visit the classes of each row in random order, accept class c with probability exp(-rate (top - n_c))."""
+    """Visit the classes of each row in random order; accept class c with probability exp(-rate (top - n_c))."""
     at = 0
     n, k = counts.shape
     while row < n:
@@ -161,9 +161,9 @@ def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
 
 @njit(nogil=True, cache=True)
 def _exponential_kernel(tape, row, counts, num, den, cap, out):
-    """Draw a class, accept it with probability exp(-rate min(top - n_c, cap)), else draw again (with replacement).
+    """Draw a class; accept it with probability exp(-rate min(top - n_c, cap)), else draw again (with replacement).
 
-    Without a cap this is the exponential mechanism on counts; with cap 1 it is the one on the 0/1 score.
+    Without a cap this is the exponential mechanism on counts; with cap 1 it is that on the 0/1 score.
     """
     at = 0
     n, k = counts.shape
@@ -184,7 +184,7 @@ def _exponential_kernel(tape, row, counts, num, den, cap, out):
 
 @njit(nogil=True, cache=True)
 def _discrete_laplace_kernel(tape, row, counts, num, den, out):
-    """out = counts + noise, one cell (of the flat array) a row."""
+    """Write counts + noise to `out`; a row is one cell of the flat array."""
     at = 0
     while row < counts.size:
         z, end = discrete_laplace(tape, at, num, den)
@@ -196,7 +196,7 @@ def _discrete_laplace_kernel(tape, row, counts, num, den, out):
 
 
 def draw_uniform(n: int, n_trees: int, source: SecretSource) -> np.ndarray:
-    """n independent uniform draws from 0..n_trees-1, int32 (n,)."""
+    """Return n independent uniform draws from 0..n_trees-1, int32 (n,)."""
     if not 1 <= n_trees < 2**16:
         raise ValueError(f"n_trees must lie between 1 and 65,535, not {n_trees}.")
     out = np.empty(n, np.int32)
@@ -205,7 +205,7 @@ def draw_uniform(n: int, n_trees: int, source: SecretSource) -> np.ndarray:
 
 
 def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSource) -> np.ndarray:
-    """One label a row of counts (L, K), by permute-and-flip; uint8 (L,)."""
+    """Draw one label per row of counts (L, K) by permute-and-flip; uint8 (L,)."""
     counts, num, den = _checked(counts, rate)
     out, order = np.empty(len(counts), np.uint8), np.empty(counts.shape[1], np.int64)
     run_tape(_permute_and_flip_kernel, len(counts), source, counts, num, den, order, out)
@@ -213,7 +213,7 @@ def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSour
 
 
 def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *, top_only: bool = False) -> np.ndarray:
-    """One label a row, by the exponential mechanism on counts or on "is it a top label?"; uint8 (L,)."""
+    """Draw one label per row by the exponential mechanism on counts or on "is it a top label?"; uint8 (L,)."""
     counts, num, den = _checked(counts, rate)
     out = np.empty(len(counts), np.uint8)
     run_tape(_exponential_kernel, len(counts), source, counts, num, den, 1 if top_only else MAX_COUNT, out)
@@ -221,7 +221,7 @@ def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *
 
 
 def draw_noisy_counts(counts: np.ndarray, scale: Fraction, source: SecretSource) -> np.ndarray:
-    """counts plus independent discrete Laplace noise of this scale, int64 of the same shape; counts may be negative."""
+    """Add independent discrete Laplace noise of this scale to counts, which may be negative; int64, same shape."""
     counts, num, den = _checked(counts, scale, least=1 - MAX_COUNT)
     out = np.empty(counts.size, np.int64)
     run_tape(_discrete_laplace_kernel, counts.size, source, counts.reshape(counts.size), num, den, out)
@@ -240,12 +240,12 @@ def _checked(counts: np.ndarray, ratio: Fraction, *, least: int = 0) -> tuple[np
 
 
 def run_tape(kernel: Callable, n: int, source: SecretSource, *arguments: object) -> None:
-    """Feed a kernel tapes until all n rows are done."""
-    row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 32 * n)  # few rows do not pay for a long tape
+    """Run a kernel on tapes until all n rows are done."""
+    row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 32 * n)  # a few rows need no long tape
     while row < n:
         if (
             tape.size > MAX_LANES
-        ):  # one row ate 16 million lanes: with honest randomness less likely than e**-280 at the most candidates
+        ):  # one row took 16 million lanes: with honest randomness less likely than e**-280 at the most candidates
             raise RuntimeError("The operating system's source of randomness is broken.")
         tape = np.concatenate((tape, source.words(lanes // 4).view(np.uint16)))
         row, at = kernel(tape, row, *arguments)

@@ -1,10 +1,10 @@
 """The exponential mechanism over candidate splits: one choice for every node of a level.
 
-Scores are integers, higher is better. A row added to or removed from one node moves all scores of that node within an
-interval ``[a, a + sensitivity]`` and leaves the other nodes alone (they hold other rows). So with
-P(c) proportional to exp(rate * score_c), rate = epsilon_each / sensitivity, numerators change by at most
-exp(rate * (a + sensitivity)) and the sum of all of them by at least exp(rate * a): the loss is epsilon_each. This is
-why scores that can only fall when a row is added cost half of what the mechanism costs in general (docs/PRIVACY.md).
+Scores are integers, and higher is better. A row added to or removed from one node moves all scores of that node within
+an interval ``[a, a + sensitivity]`` and does not affect the other nodes (they hold other rows). So with
+P(c) proportional to exp(rate * score_c), rate = epsilon_each / sensitivity, numerators change by a factor of at most
+exp(rate * (a + sensitivity)) and their sum by a factor of at least exp(rate * a): the loss is epsilon_each. This is why
+scores that can only fall when a row is added cost half of the mechanism's general cost (docs/PRIVACY.md).
 
 The candidates of a node are public: the tests that the node's released path has not yet decided.
 """
@@ -21,7 +21,7 @@ from dpforest.privacy.randomness import SPLITS, DemoSource, SecretSource, stream
 from dpforest.privacy.rationals import round_down
 from dpforest.privacy.samplers import bernoulli_exp, run_tape, uniform
 
-_GRID_BITS: Final = 13  # a sensitivity takes at most so many bits once scores are coarsened
+_GRID_BITS: Final = 13  # largest number of bits of a sensitivity after scores are coarsened
 _MOST_RATE: Final = Fraction(1, 8)
 _U = np.uint64
 _S11 = np.uint64(11)
@@ -44,19 +44,19 @@ def choose(
     scores : int64 array of shape (n_nodes, n_candidates)
         Higher is better.
     allowed : bool array of shape (n_nodes, n_candidates)
-        Public. At least one candidate of each node.
+        Public. It allows at least one candidate of each node.
     sensitivity : int
         Width of the interval in which one row moves the scores of its node (see the module), in units of the scores.
     query_budget : QueryBudget
-        One use is taken from it, whatever the number of nodes.
+        The call takes one use of it, whatever the number of nodes.
     source : SecretSource or DemoSource
     key : int
-        Names the level in a demonstration: draws depend on (seed, key, node) only.
+        Number of the level in a demonstration: draws depend on (seed, key, node) only.
 
     Returns
     -------
     int64 array of shape (n_nodes,)
-        Candidates chosen.
+        The chosen candidates.
     """
     scores, width = coarsened(scores, sensitivity)
     rate = rate_of(query_budget.use().pure_epsilon, width)
@@ -66,9 +66,9 @@ def choose(
 
 
 def coarsened(scores: np.ndarray, sensitivity: int) -> tuple[np.ndarray, int]:
-    """Scores on a coarser public grid, so that products fit into 64 bits, and their sensitivity there.
+    """Return scores on a coarser public grid, so that products fit into 64 bits, and their sensitivity there.
 
-    Rounding down adds less than one step to what a row changes.
+    Rounding down adds less than one step to the change by a row.
     """
     shift = max(0, int(sensitivity).bit_length() - _GRID_BITS)
     if shift == 0:
@@ -77,12 +77,12 @@ def coarsened(scores: np.ndarray, sensitivity: int) -> tuple[np.ndarray, int]:
 
 
 def rate_of(epsilon_each: Fraction, sensitivity: int) -> Fraction:
-    """Exponent for one unit of the score: never more than what was paid for."""
+    """Return the exponent per unit of the score, which never exceeds what was paid for."""
     return round_down(min(epsilon_each / sensitivity, _MOST_RATE))
 
 
 def choice_pmf(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarray:
-    """Probability of each candidate of each node, float (n_nodes, n_candidates); an infinite rate takes the best."""
+    """Return the probability of each candidate of each node, float (n_nodes, n_candidates); rate inf takes the best."""
     gap = np.where(allowed, scores - np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True), 0)
     if np.isinf(rate):
         weight = np.where(allowed & (gap == 0), 1.0, 0.0)
@@ -94,15 +94,15 @@ def choice_pmf(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarr
 def chosen_probability(
     scores: np.ndarray, allowed: np.ndarray, sensitivity: int, epsilon_each: Fraction, chosen: np.ndarray
 ) -> np.ndarray:
-    """With which probability `choose` takes these candidates, float (n_nodes,). Curator only, as scores are."""
+    """Return the probability that `choose` takes these candidates, float (n_nodes,). Curator only, as scores are."""
     scores, width = coarsened(scores, sensitivity)
     return choice_pmf(scores, allowed, float(rate_of(epsilon_each, width)))[np.arange(len(chosen)), chosen]
 
 
 def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed: int, *, key: int = 0) -> np.ndarray:
-    """A choice in floating point at any finite rate: for demonstrations, never for a release.
+    """Draw a choice in floating point at any finite rate, for demonstrations and never for a release.
 
-    Draws are keyed by (seed, key, node), so that one node's scores change no other node's draw.
+    Draws are keyed by (seed, key, node), so that a node's scores do not affect another node's draw.
     """
     out = np.empty(len(scores), np.int64)
     with np.errstate(over="ignore"):
@@ -112,7 +112,7 @@ def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed:
 
 @njit(nogil=True, cache=True)
 def _inverse(scores, allowed, rate, state, out):
-    """By inversion of the distribution function, one uniform number a node."""
+    """Invert the distribution function, with one uniform number per node."""
     n_nodes, n_candidates = scores.shape
     weight = np.empty(n_candidates)
     for node in range(n_nodes):
@@ -139,7 +139,7 @@ def _inverse(scores, allowed, rate, state, out):
 
 
 def draw_choices(scores: np.ndarray, allowed: np.ndarray, rate: Fraction, source: SecretSource) -> np.ndarray:
-    """Exact draws from P(c) proportional to exp(rate * score_c) among the allowed candidates, int64 (n_nodes,)."""
+    """Draw exactly from P(c) proportional to exp(rate * score_c) among the allowed candidates, int64 (n_nodes,)."""
     scores, allowed = np.ascontiguousarray(scores, np.int64), np.ascontiguousarray(allowed, np.bool_)
     if scores.shape != allowed.shape or not allowed.any(axis=1).all():
         raise ValueError("every node needs a candidate, and an entry for each that says whether it is allowed.")
@@ -155,7 +155,7 @@ def draw_choices(scores: np.ndarray, allowed: np.ndarray, rate: Fraction, source
 
 @njit(nogil=True, cache=True)
 def _choose_kernel(tape, row, scores, allowed, num, den, candidates, out):
-    """Propose an allowed candidate uniformly, accept it with probability exp(-rate (best - score)), else again."""
+    """Propose an allowed candidate uniformly; accept it with probability exp(-rate (best - score)), else repeat."""
     at = 0
     n, k = scores.shape
     while row < n:

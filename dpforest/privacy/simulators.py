@@ -1,6 +1,7 @@
-"""Fast simulations of the releases, by floats and from a seed: what a release would look like, never a release.
+"""Fast simulations of the releases, in floats and from a seed: they show what a release would look like.
 
-Draws are keyed by (seed, number of the leaf or cell): changing one leaf's counts changes no other leaf's draw.
+A simulation is never a release. Draws are keyed by (seed, number of the leaf or cell), so changing one leaf's counts
+changes no other leaf's draw.
 """
 
 from typing import Final
@@ -28,7 +29,7 @@ _UNIT: Final = 2.0**-53
 def simulate_labels(
     counts: np.ndarray, mechanism: str, rate: float, seed: int, *, leaves: np.ndarray | None = None
 ) -> np.ndarray:
-    """One label a leaf, as the mechanism would draw it.
+    """Draw one label per leaf, as the mechanism would draw it.
 
     Parameters
     ----------
@@ -36,10 +37,10 @@ def simulate_labels(
     mechanism : str
         A certified mechanism or a published one.
     rate : float
-        κ for the certified ones; for the published ones the ε that each tree is given.
+        κ for the certified mechanisms; for the published ones the ε of each tree.
     seed : int
     leaves : int array (L,), optional
-        Numbers of the leaves, by which their draws are keyed; 0..L-1 if not given.
+        Numbers of the leaves, which key their draws; by default 0..L-1.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def simulate_labels(
 
 
 def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
-    """Keys of the draws of n things, `each` for every numbered one, uint64 (n,)."""
+    """Return the keys of n draws, `each` of them for every number, uint64 (n,)."""
     if numbers is None:
         return np.arange(n, dtype=np.uint64)
     return (np.asarray(numbers, np.uint64)[:, None] * _U(each) + np.arange(each, dtype=np.uint64)).reshape(n)
@@ -63,7 +64,7 @@ def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
 def simulate_noisy_counts(
     counts: np.ndarray, scale: float, seed: int, *, key: int = 0, leaves: np.ndarray | None = None
 ) -> np.ndarray:
-    """counts plus discrete Laplace noise of this scale, int64 of the same shape; `key` names the table of a tree."""
+    """Add discrete Laplace noise of this scale to counts, int64 of the same shape; `key` is the number of the table."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.int64)
     with np.errstate(over="ignore"):
@@ -73,7 +74,7 @@ def simulate_noisy_counts(
 
 
 def simulate_rounded_gaussian(values: np.ndarray, sigma: float, seed: int, *, key: int = 0) -> np.ndarray:
-    """values plus round(sigma Z), Z standard normal, int64 of the same shape; `key` names the table."""
+    """Add round(sigma Z), Z standard normal, to values, int64 of the same shape; `key` is the number of the table."""
     values = np.ascontiguousarray(values, np.int64)
     out = np.empty(values.size, np.int64)
     with np.errstate(over="ignore"):
@@ -82,7 +83,7 @@ def simulate_rounded_gaussian(values: np.ndarray, sigma: float, seed: int, *, ke
 
 
 def simulate_laplace(counts: np.ndarray, scale: float, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
-    """counts plus continuous Laplace noise of this scale (Bojarski et al., algorithm 2), float64 of the same shape."""
+    """Add continuous Laplace noise of this scale (Bojarski et al., algorithm 2) to counts; float64, same shape."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.float64)
     with np.errstate(over="ignore"):
@@ -93,13 +94,13 @@ def simulate_laplace(counts: np.ndarray, scale: float, seed: int, *, leaves: np.
 
 @njit(nogil=True, cache=True)
 def _unit(word):
-    """A uniform number of (0, 1)."""
+    """Return a uniform number in (0, 1)."""
     return (np.float64(word >> _S11) + 0.5) * _UNIT
 
 
 @njit(nogil=True, cache=True)
 def exponent(mode, rate, gap):
-    """ln(weight of a top label / weight of another) of the mechanisms that only see who is on top; gap 0 is a tie."""
+    """Return ln(weight of a top label / weight of another) where only the top labels and their lead count."""
     if mode == 2:
         return rate
     a = 0.5 * rate * np.exp(min(rate * gap, 700.0))
@@ -130,7 +131,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
         first = counts[leaf].max()
         if first == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
-        elif mode <= 1:  # largest noisy count: exponential noise is permute-and-flip, Gumbel the exponential mechanism
+        elif mode <= 1:  # take the largest noisy score: exponential noise is permute-and-flip, Gumbel is exponential
             best, label = -np.inf, 0
             for c in range(k):
                 noise = -np.log(_unit(word_at(word, _U(c))))
@@ -161,7 +162,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
 
 @njit(nogil=True, cache=True)
 def _discrete(counts, scale, state, keys, out):
-    """By inversion: 0 with its probability, otherwise a sign and 1 + a geometric number."""
+    """Invert the distribution function: 0 with its probability, otherwise a sign and 1 + a geometric number."""
     q = np.exp(-1.0 / scale)
     zero = -np.expm1(-1.0 / scale) / (1.0 + q)
     for i in range(counts.size):
@@ -184,7 +185,7 @@ def _continuous(counts, scale, state, keys, out):
 
 @njit(nogil=True, cache=True)
 def _gaussian(values, sigma, state, out):
-    """Two uniform numbers for each (Box and Muller)."""
+    """Draw two uniform numbers for each normal one (Box and Muller)."""
     for i in range(values.size):
         word = word_at(state, _U(i))
         size, turn = np.sqrt(-2.0 * np.log(_unit(word))), _unit(word_at(word, _U(0)))

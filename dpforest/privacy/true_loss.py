@@ -1,9 +1,9 @@
-"""The privacy loss of a leaf mechanism by its law; of the published one by going through all neighboring leaves.
+"""The privacy loss of a leaf mechanism, by its law; for the published mechanism, over all neighboring leaves.
 
-The published law sees only who is on top and by how much, so a leaf is in one of few states: one top label with lead
+The published law depends only on the top label and its lead, so a leaf is in one of few states: one top label with lead
 j >= 1, or T labels tied. A *change* is a pair of states that one row added or removed (or moved within the leaf) can
-connect, with, for each role that a label plays in it, how many labels play it and their log-probability before and
-after. Worst log-ratio and hockey-stick divergence are then maxima over changes (docs/PAPERS.md).
+connect. It lists, for each role of a label, the number of labels in that role and their log-probability before and
+after. The worst log-ratio and hockey-stick divergence are then maxima over changes (docs/PAPERS.md).
 """
 
 import math
@@ -16,19 +16,19 @@ import numpy as np
 from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS, PUBLISHED, published_exponent
 from dpforest.privacy.ledger import ADD_REMOVE, rows_changed
 
-Change = list[tuple[int, np.ndarray, np.ndarray]]  # (labels in this role, log P before, log P after)
+Change = list[tuple[int, np.ndarray, np.ndarray]]  # (number of labels in this role, log P before, log P after)
 
 _MOST_LEADS: Final = 200_000
 CONTINUOUS: Final = "continuous-laplace"
 
 
 def smooth_sensitivity_published(gap: np.ndarray, epsilon: float) -> np.ndarray:
-    """S* = exp(-jε), as theorem 1 of the paper has it."""
+    """Return S* = exp(-jε), as in theorem 1 of the paper."""
     return np.exp(-epsilon * np.asarray(gap, float))
 
 
 def smooth_sensitivity(gap: np.ndarray, epsilon: float, neighbors: str = ADD_REMOVE) -> np.ndarray:
-    """The right value: exp(-max(j-1, 0) ε), under replace-one exp(-max(⌈j/2⌉-1, 0) ε) (docs/PAPERS.md)."""
+    """Return the correct S*: exp(-max(j-1, 0) ε), or exp(-max(⌈j/2⌉-1, 0) ε) under replace-one (docs/PAPERS.md)."""
     j = np.asarray(gap, float)
     steps = j if rows_changed(neighbors) == 1 else np.ceil(j / 2)
     return np.exp(-epsilon * np.maximum(steps - 1, 0))
@@ -44,28 +44,28 @@ def true_loss(
     n_trees: int = 1,
     one_leaf: bool = False,
 ) -> float | Fraction:
-    """What a forest loses at worst, if its noise is drawn by its law exactly: of floats, that is in ideal real numbers.
+    """Return the worst loss of a forest whose noise follows its law exactly; for floats, that is in ideal numbers.
 
     Parameters
     ----------
     mechanism : str
         A published mechanism, continuous Laplace noise, or a certified mechanism.
     rate : float or Fraction
-        κ of a certified mechanism; for the published ones the ε that each tree is given.
+        κ of a certified mechanism; for the published ones the ε of each tree.
     n_classes : int
     neighbors : {"add-remove", "replace-one"}
     partition : {"independent", "shared", "blocks"}
     n_trees : int
     one_leaf : bool
-        Only count replacements within a leaf. A replaced row may also leave one leaf and
-        enter another, which costs two additions.
+        Count only replacements within a leaf. A replaced row may also leave one leaf and enter another, which costs
+        two additions.
 
     Returns
     -------
     float or Fraction
-        Infinite for smooth sensitivity without the cap. For the capped one the supremum over all leaves, by going
-        through all leads up to where the exponent stays at 50. With blocks under add-remove an upper bound, which equal
-        leaves attain. Exact where the rate is and the loss is a multiple of it.
+        Infinite for smooth sensitivity without the cap. With the cap, the supremum over all leaves, found by trying all
+        leads up to where the exponent stays at 50. With blocks under add-remove, an upper bound that equal leaves
+        attain. Exact if the rate is exact and the loss is a multiple of it.
 
     Examples
     --------
@@ -102,17 +102,17 @@ def delta_lower_bound(
     neighbors: str = ADD_REMOVE,
     contenders: int | None = None,
 ) -> float:
-    """The least δ with which one leaf of a published mechanism could be (target, δ)-private.
+    """Return the least δ with which one leaf of a published mechanism could be (target, δ)-private.
 
     Parameters
     ----------
     mechanism : {"smooth-sensitivity", "smooth-sensitivity-clamped"}
     epsilon : float
-        Nominal.
+        Nominal ε.
     target : float, optional
-        The ε of the claim; the nominal one when not given.
+        The ε of the claim; by default the nominal one.
     contenders : int, optional
-        Leave out ties of more labels than this.
+        Ignore ties of more labels than this.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def delta_lower_bound(
 
 
 def first_violation(epsilon: float, n_classes: int = 2) -> int:
-    """The smallest lead at which one more row of the top label costs more than ε (two contenders, without the cap)."""
+    """Return the least lead at which a further row of the top label costs more than ε (two contenders, no cap)."""
     changes = _changes(epsilon, n_classes, clamped=False, replaced=False, contenders=2)
     lead, tie = next(changes), next(changes)
     if _worst(tie) > epsilon:
@@ -140,14 +140,14 @@ def first_violation(epsilon: float, n_classes: int = 2) -> int:
 def _changes(
     epsilon: float, n_classes: int, *, clamped: bool, replaced: bool, contenders: int | None = None
 ) -> Iterator[Change]:
-    """All changes of one leaf: a row added or removed, or (replaced) a row moved from one class to another in it.
+    """Yield all changes of one leaf: a row added or removed, or (replaced) a row moved from one class to another.
 
-    First the leads j = 1, 2, ... as one vectorized change. a_j is convex in j up to the cap, and so is -ln P of a
-    losing label, so its largest step is the last before the cap: where there are too many leads (tiny ε), a grid and
-    the neighborhood of the cap are enough for the loss, and give a lower bound for δ.
+    The first change has the leads j = 1, 2, ... as arrays. a_j is convex in j up to the cap, and so is -ln P of a
+    losing label, so its largest step is the last before the cap. If there are too many leads (tiny ε), a grid and the
+    neighborhood of the cap are enough for the loss, and give a lower bound for δ.
     """
     k = n_classes
-    last = math.ceil(max(0.0, math.log(1600 / epsilon)) / epsilon) + 3  # exp(-a) is 0 in floats from a = 745 on
+    last = math.ceil(max(0.0, math.log(1600 / epsilon)) / epsilon) + 3  # exp(-a) is 0 in floats from a = 745
     leads = np.arange(1, last + 1)
     if last > _MOST_LEADS:
         at_cap = math.ceil(math.log(100 / epsilon) / epsilon)
@@ -166,7 +166,7 @@ def _changes(
     top, other = single(leads)
     one, one_other = single(np.ones(1))
     most = k if contenders is None else min(k, contenders)
-    outsiders = k >= 3  # a third class, from or to which a row may move without touching the two contenders
+    outsiders = k >= 3  # there is a third class that a row may leave or join without changing the two contenders
     if not replaced or outsiders:
         top_next, other_next = single(leads + 1)
         yield [(1, top, top_next), (k - 1, other, other_next)]

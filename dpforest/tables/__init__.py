@@ -1,1 +1,1 @@
-"""The public schema, and the readers of files and frames: every cell becomes a code by itself."""
+"""The public schema, and the readers of files and data frames: each cell becomes a code independently of others."""

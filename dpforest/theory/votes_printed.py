@@ -189,12 +189,26 @@ def direct_bound(tree_error: float, n: float, depth: int, epsilon: float, rule: 
     check_inside("epsilon", epsilon, 0, math.inf)
     check_choice("rule", rule, ("average", "coin"))
     rate = math.sqrt(n) * epsilon / (_STEPS * 2.0**depth)
-    trees = np.unique(np.round(np.geomspace(1, max(2.0, 40 * math.sqrt(200 * rate)), 20_000)))
-    lost = np.exp(-trees / 200) + 2 * trees * np.exp(-rate / trees)
-    best = int(lost.argmin())
-    probability = 1 - n * (float(lost[best]) + math.exp(-n / 2))
+    trees, least = _least_lost(rate)
+    probability = 1 - n * (least + math.exp(-n / 2))
     e = tree_error
     if rule == "coin":
         printed, derived = 0.2 + 1.9 * e - 2 * e**2, 0.19875 + 1.9 * e - 2 * e**2
-        return DirectBound(int(trees[best]), probability * (1 - math.exp(-n / 200)), printed, derived)
-    return DirectBound(int(trees[best]), probability, 1 / 8 + 4.5 * e - 5 * e**2, 39 / 320 + 4.75 * e - 5 * e**2)
+        return DirectBound(trees, probability * (1 - math.exp(-n / 200)), printed, derived)
+    return DirectBound(trees, probability, 1 / 8 + 4.5 * e - 5 * e**2, 39 / 320 + 4.75 * e - 5 * e**2)
+
+
+def _least_lost(rate: float) -> tuple[int, float]:
+    """Return the integer k >= 1 at which f(k) = e^(-k/200) + 2k e^(-rate/k) is least, and f(k).
+
+    A grid finds the neighborhood, then every integer in it is tried.
+    """
+
+    def lost(k: np.ndarray) -> np.ndarray:
+        return np.exp(-k / 200) + 2 * k * np.exp(-rate / k)
+
+    grid = np.unique(np.round(np.geomspace(1, max(2.0, 40 * math.sqrt(200 * rate)), 20_000)))
+    best = int(lost(grid).argmin())
+    near = np.arange(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)] + 1)
+    least = int(lost(near).argmin())
+    return int(near[least]), float(lost(near)[least])

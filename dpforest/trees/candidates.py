@@ -1,4 +1,4 @@
-"""Candidate splits that everybody may know: equal cuts of public scales, and "is it this one?" of public categories."""
+"""Public candidate splits: equal cuts of public scales, and tests for one category of public categories."""
 
 from dataclasses import dataclass
 
@@ -13,23 +13,23 @@ from dpforest.trees.released_scale import ReleasedScale, quantile_code
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The tests that a greedy tree chooses from, and how a row's codes fall into the bins between them.
+    """The tests that a greedy tree chooses from, and the bins between them into which codes fall.
 
-    A numeric feature is cut into `n_bins` equal parts of its public scale, which makes n_bins - 1 tests ``x >= cut``
-    (and one more, "is it known?", where missing values are their own). A categorical feature has a test
-    ``x == category`` for each category, or a single one where there are two.
+    The public scale of a numeric feature is cut into `n_bins` equal parts, which makes n_bins - 1 tests ``x >= cut``
+    (and one more, for whether x is known, if missing is a separate value). A categorical feature has a test
+    ``x == category`` for each category, or a single test if there are two categories.
 
     Parameters
     ----------
     kind : uint8 array of shape (n_candidates,)
     feature, threshold : int32 array of shape (n_candidates,)
-        The tests as `Trees` writes them.
+        The tests as `Trees` stores them.
     cut : int32 array of shape (n_candidates,)
         The same test on bins: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
     first : int64 array of shape (n_features + 1,)
-        Candidates of each feature.
+        First candidate of each feature, then the number of candidates.
     slot : int64 array of shape (n_features + 1,)
-        Where the bins of each feature stand in a histogram.
+        First bin of each feature in a histogram, then the number of bins.
     """
 
     kind: np.ndarray
@@ -45,9 +45,9 @@ class Candidates:
 
 
 def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> Candidates:
-    """All tests of a domain (Nock and Henecka 2020, "regular quantization of the domain").
+    """Return all tests of a domain (Nock and Henecka 2020, "regular quantization of the domain").
 
-    With a released scale numeric features are cut into parts that hold equal shares of it; equal cuts are one.
+    With a released scale, numeric features are cut into parts that hold equal shares of it; equal cuts count once.
     """
     cuts_of = numeric_cuts(domain, n_bins, scale)
     kinds, features, thresholds, cuts, first, slot = [], [], [], [], [0], [0]
@@ -79,7 +79,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Of each numeric feature, by its number: least codes of all bins but the first, rising."""
+    """Return the least code of each bin but the first, rising, for each numeric feature by its index."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):
@@ -96,11 +96,11 @@ def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None
 
 
 def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedScale | None = None) -> np.ndarray:
-    """The bin of each code: uint8 (n, n_features) where no feature has more than 256 bins, else uint16."""
+    """Return the bin of each code: uint8 (n, n_features) if no feature has more than 256 bins, else uint16."""
     cuts = numeric_cuts(domain, n_bins, scale)
     most = max(n_bins + 1, *(0 if f.kind == "numeric" else f.n_codes for f in domain.features))
     bins = np.empty(codes.shape, np.uint8 if most <= 256 else np.uint16)
-    # Once for every code of the grid, not for every cell; features that are cut alike share a table.
+    # Compute the bin of each code of the grid once, not that of each cell; features with equal cuts share a table.
     tables: dict[bytes, int] = {}
     lookup = list[np.ndarray]()
     which = np.full(domain.n_features, -1)
@@ -122,15 +122,15 @@ def _bin(codes, which, lookup, bins):
 
 
 def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
-    """Which tests the nodes of the next level have not decided yet, bool (2**level, n_candidates).
+    """Return which tests the nodes of the next level have not decided yet, bool (2**level, n_candidates).
 
-    A test that every row of a node must answer alike, given the answers on its path, is not worth asking. This is
-    known from the tests alone. Where nothing is left, everything may be asked.
+    A test is decided if every row of a node must answer it alike, given the answers on its path. This follows from the
+    tests alone. If no test is left, all tests are allowed.
 
     Parameters
     ----------
     chosen : list of int arrays
-        Candidates that the nodes of each level so far have chosen, level k of shape (2**k,).
+        Candidates chosen by the nodes of each level so far; level k has shape (2**k,).
     """
     allowed = np.ones((1, candidates.n_candidates), bool)
     for level in chosen:
@@ -142,7 +142,7 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _refine(kind, feature, cut, first, allowed, chosen):
-    """Tests left to the children of a level: cuts on the far side are decided, and so is a category that is known."""
+    """Return the tests left to the children of a level: cuts on the far side and known categories are decided."""
     out = np.empty((2 * allowed.shape[0], allowed.shape[1]), np.bool_)
     for node in range(allowed.shape[0]):
         out[2 * node] = allowed[node]

@@ -1,4 +1,4 @@
-"""What a fit leaves behind: a forest that predicts, either released or for the curator's eyes only."""
+"""The result of a fit: a forest that predicts, either released or for the curator only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ from dpforest.trees.released_scale import ReleasedScale
 
 
 def as_values(X: Any) -> Any:
-    """A table from outside; 16-bit numbers become wider ones, because further inside they are taken for codes."""
+    """Widen the 16-bit numbers of a table from outside, because internal functions take them for codes."""
     return X.astype(np.uint32) if isinstance(X, np.ndarray) and X.dtype == np.uint16 else X
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A fitted forest: trees, what their leaves hold, and what is public about the fit.
+    """A fitted forest: its trees, the contents of their leaves, and the public facts about the fit.
 
     Parameters
     ----------
@@ -32,19 +32,19 @@ class Forest:
     domain : Domain
         Public schema, with the classes in the order of the columns below.
     leaves : LabelLeaves, CountLeaves or ScoreLeaves
-        What the leaves hold, and how predictions follow from it.
+        Contents of the leaves, and the rule by which predictions follow from them.
     seed : int
-        Public. It draws the shares of leaves that say nothing and the coins of probabilistic averaging.
+        Public. It draws the shares of leaves without information and the coins of probabilistic averaging.
     certificate : Certificate
-        What the fit promises, and on which assumptions.
+        The promise of the fit, and its assumptions.
     ledger : Ledger
-        What the fit asked of the rows, and at what cost.
+        The queries of the fit to the rows, and their costs.
     about : dict
-        How the forest was made: estimator and public settings.
+        Estimator and public settings that made the forest.
     notes : tuple of str
-        What was repaired when the forest was read from a file, a sentence each.
+        Repairs that were made when the forest was read from a file, one sentence each.
     scale : ReleasedScale or None
-        Noisy histograms of the numeric attributes, by which thresholds were drawn. Predictions have no use for it.
+        Noisy histograms of the numeric attributes, from which thresholds were drawn. Predictions do not use it.
     """
 
     trees: Trees
@@ -63,15 +63,13 @@ class Forest:
 
     @property
     def voting(self) -> str:
-        """How trees are combined: "majority", "threshold", "probabilistic", "log-odds", "additive" or
-        "clipped-logistic".
-        """
+        """Voting rule: "majority", "threshold", "probabilistic", "log-odds", "additive" or "clipped-logistic"."""
         return self.leaves.voting
 
     def leaf_shares(self) -> np.ndarray:
-        """Class shares that each leaf holds; 0 and 1 if it holds a label.
+        """Return the class shares that each leaf holds; these are 0 and 1 if it holds a label.
 
-        If scores are added up ("additive", "clipped-logistic"), what each leaf adds to the score of each class.
+        If scores are added up ("additive", "clipped-logistic"), return what each leaf adds to the score of each class.
 
         Returns
         -------
@@ -81,11 +79,11 @@ class Forest:
         return self.leaves.leaf_shares(self.trees, self.domain.n_classes, self.seed)
 
     def leaf_labels(self) -> np.ndarray:
-        """Class that each leaf votes for, uint8 (n_leaves,)."""
+        """Return the class that each leaf votes for, uint8 (n_leaves,)."""
         return self.leaves.leaf_labels(self.trees, self.domain.n_classes, self.seed)
 
     def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
-        """Share of each class for each row, float64 (n, n_classes): of the votes, or mean over the leaves."""
+        """Return the share of each class for each row, float64 (n, n_classes): of the votes, or mean over leaves."""
         X, out = as_values(X), np.empty((len(X), self.domain.n_classes))
         scores = self._scorer()
 
@@ -96,11 +94,11 @@ class Forest:
         return out
 
     def predict_index(self, X, *, n_jobs: int = 1) -> np.ndarray:
-        """Index in ``domain.classes`` predicted for each row, int64 (n,)."""
+        """Return the index in ``domain.classes`` predicted for each row, int64 (n,)."""
         return self._predict(as_values(X), n_jobs)
 
     def shares_and_index(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`class_shares` and `predict_index` of rows that are encoded already, routed once.
+        """Return `class_shares` and `predict_index` of encoded rows, which are routed once.
 
         Parameters
         ----------
@@ -117,20 +115,20 @@ class Forest:
         Raises
         ------
         ValueError
-            If these are not codes of the domain.
+            If the values are not codes of the domain.
         """
         sums = self._scorer()(routing.check_codes(self.domain, codes))
         return self.leaves.row_shares(sums, self.trees.n_trees), self._decide(sums, codes)
 
     def predict_codes(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
-        """`predict_index` of rows that are encoded already.
+        """Return `predict_index` of encoded rows.
 
         Parameters
         ----------
         codes : uint16 array of shape (n, n_features)
             Rows as the domain encodes them.
         n_jobs : int
-            Threads.
+            Number of threads.
 
         Returns
         -------
@@ -140,7 +138,7 @@ class Forest:
         Raises
         ------
         ValueError
-            If these are not codes of the domain.
+            If the values are not codes of the domain.
         """
         return self._predict(routing.check_codes(self.domain, codes), n_jobs)
 
@@ -148,21 +146,21 @@ class Forest:
         out = np.empty(len(X), np.int64)
         scores = self._scorer()
 
-        def work(rows: slice, codes: np.ndarray) -> None:  # block by block, as scores take room for every class
+        def work(rows: slice, codes: np.ndarray) -> None:  # block by block, as scores take memory for every class
             out[rows] = self._decide(scores(codes), codes)
 
         routing.for_each_block(self.domain, X, work, n_jobs)
         return out
 
     def predict(self, X, *, n_jobs: int = 1) -> np.ndarray:
-        """Label predicted for each row.
+        """Return the label predicted for each row.
 
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
             Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         n_jobs : int
-            Threads.
+            Number of threads.
 
         Returns
         -------
@@ -176,42 +174,42 @@ class Forest:
         return self.leaves.decide(sums, self.trees.n_trees, coin)
 
     def _scorer(self) -> Callable[[np.ndarray], np.ndarray]:
-        """A function from codes to the sums of what the rows' leaves hold, (n, n_classes)."""
+        """Return a function from codes to the summed contents of the rows' leaves, (n, n_classes)."""
         summed = self.leaves.summed(self.trees, self.domain.n_classes, self.seed)
         return routing.scorer(self.trees, self.domain, summed)
 
     def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
-        """Leaf of each row in each tree, numbered over the forest: int32 (n, n_trees)."""
+        """Return the leaf of each row in each tree, numbered over the forest: int32 (n, n_trees)."""
         return routing.leaves_of_rows(self.trees, self.domain, as_values(X), n_jobs=n_jobs).T
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CuratorForest(Forest):
-    """A forest that must stay with whoever holds the data: a non-private model or a paper's mechanism as published.
+    """A forest that must stay with the holder of the data: a non-private model or a paper's mechanism as published.
 
-    It predicts and can be drawn; it has no export, and it refuses to be mistaken for a release.
+    It predicts and can be drawn. It has no export, so it cannot be mistaken for a release.
     """
 
 
-@dataclass(frozen=True, eq=False, repr=False)  # also so that its __init__ calls __post_init__, which Forest has not
+@dataclass(frozen=True, eq=False, repr=False)  # needed so that its __init__ calls __post_init__, which Forest lacks
 class ReleasedForest(Forest):
-    """A forest made only of releases of `dpforest.privacy`, with its ledger closed. Can be saved, sent and published.
+    """A forest made only of releases of `dpforest.privacy`, with a closed ledger. It can be saved, sent and published.
 
     Parameters
     ----------
     trees, domain, leaves, seed
-        As of `Forest`; counts are whole numbers.
+        As in `Forest`; counts are whole numbers.
     certificate : Certificate
         States the same ε, δ and neighbor relation as the ledger.
     ledger : Ledger
         Closed.
     about, notes, scale
-        As of `Forest`.
+        As in `Forest`.
 
     Raises
     ------
     ValueError
-        If the ledger is still open, there is no budget behind it, or the certificate says something else.
+        If the ledger is open or has no budget, counts are not whole, or the certificate contradicts ledger or domain.
     """
 
     def __post_init__(self) -> None:
@@ -228,12 +226,12 @@ class ReleasedForest(Forest):
             raise ValueError("the certificate promises what the domain or the ledger contradicts")
 
     def to_json(self, *, uncertified: bool = False) -> str:
-        """The forest as JSON text, as ``docs/FORMAT.md`` describes. Equal forests give equal text.
+        """Return the forest as JSON text, as ``docs/FORMAT.md`` describes. Equal forests give equal text.
 
         Parameters
         ----------
         uncertified : bool
-            Write a forest that is not certified as well; its file says why it is not.
+            Also write a forest that is not certified; its file states why it is not.
 
         Returns
         -------
@@ -243,7 +241,7 @@ class ReleasedForest(Forest):
         Raises
         ------
         ValueError
-            If the forest is not certified and that was not asked for.
+            If the forest is not certified and `uncertified` is False.
         """
         if not self.certificate.certified and not uncertified:
             raise ValueError(
@@ -264,39 +262,39 @@ class ReleasedForest(Forest):
         Returns
         -------
         ReleasedForest
-            Its `notes` say what was repaired.
+            Its `notes` list the repairs.
 
         Raises
         ------
         ForestFormatError
-            If the text is not a released forest, was cut short, its parts do not fit together, or it is larger than
+            If the text is not a released forest, is cut short, has parts that do not fit together, or is larger than
             any forest that can be fitted (`dpforest.limits`).
         """
         return forest_file.read(text, cls)
 
     def to_bytes(self, *, uncertified: bool = False) -> bytes:
-        """`to_json`, compressed by gzip: what a file ``.json.gz`` holds. Equal forests give equal bytes.
+        """Return `to_json` compressed by gzip, the content of a file ``.json.gz``. Equal forests give equal bytes.
 
         Parameters
         ----------
         uncertified : bool
-            As of `to_json`.
+            As in `to_json`.
 
         Returns
         -------
         bytes
-            Without a time stamp in its gzip header.
+            The gzip header has no time stamp.
 
         Raises
         ------
         ValueError
-            As `to_json`.
+            As in `to_json`.
         """
         return forest_file.compressed(self.to_json(uncertified=uncertified))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ReleasedForest":
-        """Read what a file holds, as `to_bytes` or `to_json` wrote it.
+        """Read the content of a file that `to_bytes` or `to_json` wrote.
 
         Parameters
         ----------
@@ -310,6 +308,6 @@ class ReleasedForest(Forest):
         Raises
         ------
         ForestFormatError
-            As `from_json`.
+            As in `from_json`.
         """
         return cls.from_json(forest_file.decompressed(data))

@@ -1,4 +1,4 @@
-"""Released forests as JSON (docs/FORMAT.md): written, and read back by somebody who trusts nothing in the file."""
+"""Write released forests as JSON (docs/FORMAT.md), and read them back without trust in anything in the file."""
 
 import gzip
 import json
@@ -32,10 +32,10 @@ _PIECE: Final = 2**16  # bytes
 
 
 class ForestFormatError(ValueError):
-    """A file that is not a released forest, or one that was damaged."""
+    """A file that is not a released forest, or that is damaged."""
 
 
-# Checks that need the estimators, which import this module: `dpforest.models.read_back` registers them.
+# Checks that need the estimators, which import this module: `dpforest.models.file_consistency` registers them.
 _CHECKS: list[Callable[["ReleasedForest"], None]] = []
 
 
@@ -49,7 +49,7 @@ def check_on_reading(check: Callable[["ReleasedForest"], None]) -> None:
 
 
 def written(forest: "ReleasedForest") -> str:
-    """The text of `ReleasedForest.to_json`."""
+    """Return the text of `ReleasedForest.to_json`."""
     structure = structure_of(forest.trees)
     values = forest.leaves.to_file()
     if forest.scale is not None:
@@ -78,7 +78,7 @@ def written(forest: "ReleasedForest") -> str:
 
 
 def compressed(text: str) -> bytes:
-    """The bytes of `ReleasedForest.to_bytes`."""
+    """Return the bytes of `ReleasedForest.to_bytes`."""
     return gzip.compress(text.encode(), 6, mtime=0)
 
 
@@ -86,7 +86,7 @@ def compressed(text: str) -> bytes:
 
 
 def decompressed(data: bytes) -> bytes:
-    """The text in a file, compressed or not. No more is decompressed than the longest file may hold."""
+    """Return the text in a file, compressed or not. Decompress no more than the longest file may hold."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise ForestFormatError(f"A released forest is read from bytes, not from {type(data).__name__}.")
     data = bytes(data)
@@ -105,7 +105,7 @@ def decompressed(data: bytes) -> bytes:
 
 
 def _length(data: bytes) -> int:
-    """Bytes in a compressed file, in next to no memory; the error where there are more than in any forest."""
+    """Return the number of bytes in a compressed file, in little memory; raise if no forest has as many."""
     stream, n_bytes, n_marks = zlib.decompressobj(wbits=31), 0, 0
     for start in range(0, len(data), _PIECE):
         rest = data[start : start + _PIECE]
@@ -122,7 +122,7 @@ def _length(data: bytes) -> int:
 
 
 def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "ReleasedForest":
-    """What `ReleasedForest.from_json` says, given the class."""
+    """Read a forest as `ReleasedForest.from_json` does, given the class."""
     content = _parsed(text)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ForestFormatError("This is JSON, but not a released forest of dpforest.")
@@ -139,17 +139,17 @@ def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "Released
         return forest
     except (SchemaError, ArrayError) as error:
         raise _damaged(str(error)) from None
-    except Exception as error:  # of what the parts are made of
+    except Exception as error:  # any error of the classes of the parts
         raise _damaged(_one_line(error)) from None
 
 
 def _parsed(text: Any) -> Any:
-    """The JSON in a text, which is neither too long nor of too many values, and plain: no constant, no key twice."""
+    """Return the JSON in a text that is short enough and has few enough values, no constant, and no key twice."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise ForestFormatError(f"A released forest is read from text or bytes, not from {type(text).__name__}.")
     if len(text) > MAX_JSON_BYTES or (
         len(text) > MAX_WIDE_BYTES and not text.isascii()
-    ):  # as texts these are 4 × as large
+    ):  # such texts take 4 bytes per character
         raise _too_large()
     try:
         if not isinstance(text, str):
@@ -157,7 +157,7 @@ def _parsed(text: Any) -> Any:
         if forest_schema.n_values(text) > MAX_JSON_VALUES:
             raise _too_large()
         content = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)
-        if not text.isascii() or "\\ud" in text or "\\uD" in text:  # half of a pair has no UTF-8
+        if not text.isascii() or "\\ud" in text or "\\uD" in text:  # half of a surrogate pair has no UTF-8
             json.dumps(content, ensure_ascii=False).encode()
         return content
     except ForestFormatError:
@@ -183,7 +183,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def american(content: dict[str, Any]) -> dict[str, Any]:
-    """The content with American spelling, also of an older file, whose spelling is British."""
+    """Return the content in American spelling; older files have British spelling."""
     for name in ("certificate", "ledger"):
         part = content.get(name)
         if isinstance(part, dict) and "neighbours" in part and "neighbors" not in part:
@@ -195,7 +195,7 @@ def american(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
-    """What a forest is made of, each part checked against the others."""
+    """Return the parts of a forest, each of them checked against the others."""
     forest_schema.check(content, version)
     domain = Domain.from_dict(forest_file_1.domain(content["domain"]) if version == 1 else content["domain"])
     n_codes = np.array([f.n_codes for f in domain.features])
@@ -205,7 +205,7 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
     else:
         trees = _trees(content, n_codes)
     trees.check(n_codes)
-    routing.pack(trees, domain.n_features)  # what could not be predicted with is not read
+    routing.pack(trees, domain.n_features)  # refuse trees that cannot predict
     certificate, ledger = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
     _check_paid(content, certificate, ledger)
     leaves = _leaves(content, trees, domain.n_classes, forest_file_1.array if version == 1 else unpack)
@@ -225,7 +225,7 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
 
 
 def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledger) -> None:
-    """Refuse a file with a scale, or a number of rows, that neither its ledger nor its certificate accounts for."""
+    """Refuse a scale, or a number of rows, that neither the ledger nor the certificate accounts for."""
     paid = [entry.what for entry in ledger.entries]
     if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in paid):
         raise _damaged("it has a scale that its ledger knows nothing of")
@@ -237,7 +237,7 @@ def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledge
 
 
 def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -> None:
-    """Of rounds of gradients: each is in the ledger, with the noise of its kind, and moves scores by whole numbers."""
+    """Check rounds of gradients: the ledger has each, with the noise of its kind, and leaf values lie on their grid."""
     rounds = [entry for entry in ledger.entries if entry.what == GRADIENT_SUMS]
     wanted = (NOISE[ledger.kind], content["trees"]["n_trees"], "sequential", "")
     if [(e.mechanism, e.times, e.composition, e.part) for e in rounds] != [wanted]:
@@ -271,7 +271,7 @@ def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:
 def _leaves(
     content: dict[str, Any], trees: Trees, n_classes: int, array: Callable[..., np.ndarray]
 ) -> LabelLeaves | CountLeaves | ScoreLeaves:
-    """What the leaves hold, of any kind."""
+    """Return the leaves, of any kind."""
     key, shape = key_of_leaves(content, trees.n_leaves, n_classes)
     if math.prod(shape) > MAX_LEAF_NUMBERS:
         raise _too_large()

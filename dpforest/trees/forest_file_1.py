@@ -1,4 +1,4 @@
-"""Files of format version 1, which listed every array of the trees in full: still read, no longer written."""
+"""Files of format version 1, which listed every array of the trees in full. They are read, but no longer written."""
 
 from math import prod
 from typing import Any, Final
@@ -19,7 +19,7 @@ _TREES: Final = {
 
 
 def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees, tuple[str, ...]]:
-    """The trees, and a sentence if thresholds were corrected; `Trees.check` has still to be asked."""
+    """Return the trees, and a sentence if thresholds were corrected. The caller must still call `Trees.check`."""
     entries = content["trees"]
     if any(len(entry["shape"]) != 1 for entry in entries.values()):
         raise ArrayError("its trees have a shape that no forest has")
@@ -37,24 +37,24 @@ def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees
 
 
 def domain(entry: dict[str, Any]) -> dict[str, Any]:
-    """The schema, of a time when nobody was asked where it is known from how a file is written."""
+    """Return the schema; version 1 files did not record how the format of the table's file is known."""
     if not entry.get("reading") or entry.get("reading_source"):
         return entry
     return {**entry, "reading_source": "asserted", "reading_note": "taken as given by an earlier version"}
 
 
 def array(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
-    """An array of leaves, whose shape was checked."""
+    """Return an array of leaves whose shape was checked."""
     return unpack_plain(entry, entry["dtype"], prod(shape)).reshape(shape)
 
 
 def _mended(
     kind: np.ndarray, feature: np.ndarray, threshold: np.ndarray, n_codes: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Thresholds with those that the growth of old let rise above the codes put back, and how many they were.
+    """Return thresholds with those above the codes of their attribute lowered, and the number of these.
 
-    Where no two codes were left at a node, each test below it asked for one code more; so none is further off than a
-    path is long. Others are left for `Trees.check` to refuse.
+    Earlier versions let thresholds rise above the codes: below a node with fewer than two codes left, each test asked
+    for one more code. So no threshold is further off than a path is long. `Trees.check` refuses all others.
     """
     known = (kind == NUMERIC) & (feature >= 0) & (feature < len(n_codes))
     highest = np.full(len(kind), np.iinfo(np.int32).max, np.int64)

@@ -1,4 +1,4 @@
-"""JSON schemas of a released forest (docs/FORMAT.md): type, length and range of every field; no field is unknown."""
+"""JSON schemas of a released forest (docs/FORMAT.md): type, length and range of every field. No others may occur."""
 
 import json
 from typing import Any, Final
@@ -31,7 +31,7 @@ _MOST: Final = max(MAX_FOREST_NODES, MAX_LEAF_NUMBERS)
 
 
 class SchemaError(ValueError):
-    """Something in a file that is not as the schema has it; the message is the end of a sentence."""
+    """A field of a file that breaks the schema. The message is the end of a sentence."""
 
 
 # ---------------------------------------------------------------- the pieces
@@ -50,23 +50,23 @@ def _list(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
 
 
 def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
-    """An object with these fields, some of which may be left out, and no others."""
+    """Return the schema of an object with these fields, of which some are optional, and no others."""
     fields = {**required, **(optional or {})}
     return {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
 
 
 def _packed(*types: str) -> dict[str, Any]:
-    """An array of format version 2."""
+    """Return the schema of an array of format version 2."""
     return _object({"type": {"enum": list(types)}, "shape": _list(_whole(0, _MOST), 1, 2), "data": {"type": "string"}})
 
 
 def _plain(dtype: str) -> dict[str, Any]:
-    """An array of format version 1."""
+    """Return the schema of an array of format version 1."""
     shape = _list(_whole(0, _MOST), 1, 2)
     return _object({"dtype": {"const": dtype}, "shape": shape, "base64": {"type": "string"}})
 
 
-_SENTENCE: Final = _text(10 * MAX_NOTE)  # of a certificate: a note, with the names that it is about
+_SENTENCE: Final = _text(10 * MAX_NOTE)  # sentence of a certificate: a note, with the names that it lists
 _FRACTION: Final = {"type": "string", "pattern": r"^[0-9]{1,200}(/[0-9]{1,200})?\Z"}
 _SEED: Final = _whole(0, 2**64 - 1)
 _SOURCE: Final = {"enum": list(SOURCES)}
@@ -126,7 +126,7 @@ _CSV_FORMAT: Final = _object(
         "encoding": _text(MAX_NAME),
         "delimiter": {"type": "string", "minLength": 1, "maxLength": 1},
         "decimal": {"enum": list(DECIMALS)},
-        "point_columns": _list(_text(), 0, MAX_NOTE // 4),  # its sentence is no longer than another (`check`)
+        "point_columns": _list(_text(), 0, MAX_NOTE // 4),  # `check` bounds the length of its sentence
     }
 )
 _DOMAIN: Final = _object(
@@ -228,12 +228,12 @@ SCHEMAS: Final = {1: VERSION_1, 2: VERSION_2, "domain": _DOMAIN}
 
 
 def check(content: Any, what: int | str) -> None:
-    """Raise SchemaError, which names the first field that is not as it should be.
+    """Raise SchemaError with the name of the first field that breaks the schema.
 
     Parameters
     ----------
     what : {1, 2, "domain"}
-        A file of this format version, or a domain alone.
+        A file of this format version, or only a domain.
     """
     error = next(_VALIDATORS[what].iter_errors(content), None)
     if error is not None:
@@ -244,9 +244,9 @@ def check(content: Any, what: int | str) -> None:
 
 
 def check_domain(domain: Domain) -> None:
-    """Raise DomainError for a domain that a file could not hold, so that no fit spends anything on it.
+    """Raise DomainError for a domain that no file could hold, before any budget is spent on it.
 
-    The longest texts and lists are those of `dpforest.limits`, as is the size of all of it; a text is valid Unicode.
+    `dpforest.limits` has the longest texts and lists, and the size of a whole domain; a text must be valid Unicode.
     """
     text = json.dumps(domain.to_dict(), default=plain)
     content = json.loads(text)
@@ -266,19 +266,19 @@ def check_domain(domain: Domain) -> None:
 
 
 def plain(number: Any) -> Any:
-    """A number of numpy as JSON knows it."""
+    """Return a numpy number as one that JSON can hold."""
     return number.item()
 
 
 def n_values(text: str | bytes) -> int:
-    """At least the number of values in a JSON text, from its characters alone."""
+    """Return an upper bound of the number of values in a JSON text, from its characters alone."""
     if isinstance(text, str):
         return sum(text.count(mark) for mark in ",[{")
     return sum(text.count(mark) for mark in (b",", b"[", b"{"))
 
 
 def _items(validator, items: dict[str, Any], instance: Any, schema: dict[str, Any]):
-    """As in jsonschema, but lists that are too long are not walked, and lists of texts are quick."""
+    """Validate items as jsonschema does, but skip lists that are too long, and check lists of texts quickly."""
     if not isinstance(instance, list) or len(instance) > schema["maxItems"]:
         return
     if items.get("type") == "string" and all(type(v) is str and len(v) <= items["maxLength"] for v in instance):
@@ -291,7 +291,7 @@ _DRAFT: Final = jsonschema.Draft202012Validator
 _VALIDATOR: Final = jsonschema.validators.extend(
     _DRAFT,
     {"items": _items},
-    type_checker=_DRAFT.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),  # 1.0 is none
+    type_checker=_DRAFT.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),  # 1.0 is not an integer
 )
 _VALIDATORS: Final = {what: _VALIDATOR(schema) for what, schema in SCHEMAS.items()}
 _PROBLEMS: Final = {

@@ -1,10 +1,10 @@
-"""Trees that look at the data: level by level, histograms of class weights over public candidate splits.
+"""Trees that depend on the data: level by level, from histograms of class weights over public candidate splits.
 
-The builder counts and scores; whoever chooses is handed in. It serves the multinomial forest, the boosted trees and the
-private greedy tree, which differ in score, in who chooses, in the budget and in what their leaves hold.
+The builder counts class weights; the caller passes the function that scores and chooses. The multinomial forest, the
+boosted trees and the private greedy tree use it. They differ in score, choice, budget and contents of their leaves.
 
 Trees are complete while they grow: node p of level k has the children 2p and 2p + 1 of level k + 1. A node that is not
-split (-1) sends its rows to its left child all the way down.
+split (-1) sends its rows to its left child on all further levels.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from numba import njit
 from dpforest.trees.candidates import Candidates, undecided
 from dpforest.trees.layout import LEAF, NUMERIC, Trees
 
-# (level, class weights of every bin of every node (n_nodes, n_slots, n_classes), allowed tests) -> candidates, -1: none
+# (level, class weights of all bins of each node (n_nodes, n_slots, n_classes), allowed tests) -> candidates; -1: none
 ChooseSplits = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 
 _P = np.uintp
-_BLOCK = 512  # rows
+_BLOCK = 512  # rows per block
 
 
 def grow_tree(
@@ -33,26 +33,26 @@ def grow_tree(
     choose: ChooseSplits,
     root: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Grow one tree. Curator only: what is private about it is `choose`.
+    """Grow one tree. Curator only: privacy depends on `choose` alone.
 
     Parameters
     ----------
     bins : uint8 or uint16 array of shape (n, n_features)
-        Of `bin_codes`.
+        Result of `bin_codes`.
     y : int32 array of shape (n,)
         Class indices.
     weight : int64 array of shape (n,)
-        Weights of rows, whole numbers.
+        Weights of rows.
     depth : int
     choose : callable
-        Gets each level and the histograms of its nodes.
+        Function of each level, the histograms of its nodes and the allowed tests.
     root : int64 array of shape (1, n_slots, n_classes), optional
-        `root_histogram` of these rows, where it is there already.
+        `root_histogram` of these rows, if it is already known.
 
     Returns
     -------
     chosen : list of int64 arrays
-        Candidate of every node, level k of shape (2**k,); -1 where a node was not split.
+        Candidate of every node; level k has shape (2**k,). It is -1 where a node was not split.
     node : int32 array of shape (n,)
         Place of each row among the 2**depth places of the last level.
     """
@@ -64,7 +64,7 @@ def grow_tree(
             parents, histogram = histogram, np.zeros((2**level, *histogram.shape[1:]), np.int64)
             fill_children(bins, y, weight, node, candidates.slot, parents, histogram)
         picks = choose(level, histogram, undecided(candidates, chosen))
-        if level:  # nothing is split below a node that was not
+        if level:  # nodes below an unsplit node are not split
             picks = np.where(np.repeat(chosen[-1], 2) < 0, -1, picks)
         chosen.append(picks)
         descend(bins, candidates.kind, candidates.feature, candidates.cut, picks, node)
@@ -74,14 +74,14 @@ def grow_tree(
 def root_histogram(
     candidates: Candidates, bins: np.ndarray, y: np.ndarray, weight: np.ndarray, n_classes: int
 ) -> np.ndarray:
-    """Class weights of every bin of all rows, int64 (1, n_slots, n_classes)."""
+    """Return the class weights of every bin over all rows, int64 (1, n_slots, n_classes)."""
     histogram = np.zeros((1, int(candidates.slot[-1]), n_classes), np.int64)
     fill_histogram(bins, y, weight, np.zeros(len(bins), np.int32), candidates.slot, histogram)
     return histogram
 
 
 def places_of_rows(candidates: Candidates, bins: np.ndarray, chosen: list[np.ndarray]) -> np.ndarray:
-    """Where rows end up in a grown tree: place on the last level, int32 (n,)."""
+    """Return the place of each row on the last level of a grown tree, int32 (n,)."""
     node = np.zeros(len(bins), np.int32)
     for picks in chosen:
         descend(bins, candidates.kind, candidates.feature, candidates.cut, picks, node)
@@ -90,7 +90,7 @@ def places_of_rows(candidates: Candidates, bins: np.ndarray, chosen: list[np.nda
 
 @njit(nogil=True, cache=True)
 def fill_histogram(bins, y, weight, node, slot, histogram):
-    """Add the weight of each row to its bin of every feature, in the node where it is."""
+    """Add the weight of each row to its bin of every feature, in the row's node."""
     n_classes = histogram.shape[2]
     start, flat = slot * n_classes, histogram.reshape(histogram.size)
     for i in range(len(bins)):
@@ -99,10 +99,10 @@ def fill_histogram(bins, y, weight, node, slot, histogram):
 
 @njit(nogil=True, cache=True)
 def fill_children(bins, y, weight, node, slot, parents, histogram):
-    """The same on zeros, from the histogram of the level above: counts one child and subtracts to get the other."""
+    """Fill a histogram of zeros from that of the level above: count one child and subtract to get the other."""
     n_nodes = len(histogram)
     seen, counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)
-    for i in range(0, len(node), 8):  # a guess of which child has fewer rows is enough
+    for i in range(0, len(node), 8):  # an estimate of which child has fewer rows is enough
         seen[node[i]] += 1
     for p in range(0, n_nodes, 2):
         counted[p] = seen[p] < seen[p + 1]
@@ -111,7 +111,7 @@ def fill_children(bins, y, weight, node, slot, parents, histogram):
     start, flat = slot * n_classes, histogram.reshape(histogram.size)
     rows = np.empty(_BLOCK, np.int64)
     for first in range(0, len(bins), _BLOCK):
-        size = 0  # rows are picked out first, as a branch on each would be guessed wrong
+        size = 0  # rows are selected first, because a branch on each row would be predicted badly
         for i in range(first, min(first + _BLOCK, len(bins))):
             rows[_P(size)] = i
             size += counted[_P(node[i])]
@@ -124,7 +124,7 @@ def fill_children(bins, y, weight, node, slot, parents, histogram):
 
 @njit(nogil=True, cache=True)
 def _add_row(bins, y, weight, node, start, n_classes, i, flat):
-    """`start`: where the bins of each feature stand in the counts of one node, which are `start[-1]` numbers."""
+    """Add the weight of row i; `start` holds each feature's offset in a node's counts, then the number of counts."""
     base = np.int64(node[i]) * start[-1] + y[i]
     w = weight[i]
     for j in range(bins.shape[1]):
@@ -133,10 +133,10 @@ def _add_row(bins, y, weight, node, start, n_classes, i, flat):
 
 @njit(nogil=True, cache=True)
 def descend(bins, kind, feature, cut, chosen, node):
-    """Move each row to the child that its answer leads to."""
+    """Move each row to the child that its answer selects."""
     n_nodes = len(chosen)
     asks, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
-    for p in range(n_nodes):  # bins from low to high lead to the right
+    for p in range(n_nodes):  # bins from low to high go to the right
         c = chosen[p]
         if c >= 0:
             asks[p] = feature[c]
@@ -150,25 +150,25 @@ def descend(bins, kind, feature, cut, chosen, node):
 
 @njit(nogil=True, cache=True)
 def leaf_table(node, y, weight, table):
-    """Add the weight of each row to the class of its place: table (n_places, n_classes) int64."""
+    """Add the weight of each row to the class of its place: table is int64 (n_places, n_classes)."""
     for i in range(len(node)):
         table[node[i], y[i]] += weight[i]
 
 
 def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) -> tuple[Trees, np.ndarray]:
-    """Return grown trees as `Trees`, without the nodes below those that were not split.
+    """Return grown trees as `Trees`, without the nodes below unsplit nodes.
 
     Parameters
     ----------
-    grown : list of `chosen`, one a tree
+    grown : list of `chosen`, one per tree
     depth : int
-        Levels of the complete trees, which is at least the depth of each compact one.
+        Levels of the complete trees, at least the depth of each compact tree.
 
     Returns
     -------
     trees : Trees
     place : int64 array of shape (n_leaves,)
-        Of each leaf: its tree times 2**depth, plus the place on the last level where its rows are.
+        For each leaf, its tree times 2**depth plus the place of its rows on the last level.
     """
     parts = [_compact(candidates, chosen, depth) for chosen in grown]
     sizes = np.array([len(part[0]) for part in parts])
@@ -188,9 +188,9 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
 
 
 def _compact(candidates: Candidates, chosen: list[np.ndarray], depth: int) -> tuple[np.ndarray, ...]:
-    """Kind, feature, threshold, first child and last-level place of the nodes of one tree in level order."""
+    """Return kind, feature, threshold, first child and last-level place of the nodes of one tree in level order."""
     n_inner = 2**depth - 1
-    picks = np.concatenate([*chosen, np.full(n_inner + 1, -1)])  # of a complete tree: i has the children 2i + 1, 2i + 2
+    picks = np.concatenate([*chosen, np.full(n_inner + 1, -1)])  # complete tree: i has the children 2i + 1 and 2i + 2
     there = np.ones(len(picks), bool)
     for level in range(depth):
         here = slice(2**level - 1, 2 ** (level + 1) - 1)

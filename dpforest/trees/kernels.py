@@ -1,11 +1,12 @@
-"""Routing kernels: many rows down many trees. They check no bounds; `routing.py` does.
+"""Kernels that route many rows down many trees. They check no bounds; `routing.py` does.
 
-Rows are taken in blocks of `ROWS` and turned into columns, trees one after another, so that a tree and a block stay in
-the fastest cache. A packed node is one 32-bit word: bit 31 says multiway, then 15 bits of feature, 16 of threshold.
+Rows are taken in blocks of `ROWS` and turned into columns, for one tree after another, so that a tree and a block stay
+in the fastest cache. A packed node is one 32-bit word: bit 31 marks a multiway test, then follow 15 bits of feature and
+16 of threshold.
 
 In complete binary trees the upper levels are evaluated densely: every node of a level for every row, straight from the
-columns, which the compiler turns into wide vector instructions; only the lower levels look nodes up row by row.
-Measured: 1,000 million node steps a second and core when all levels look up, 1,750 with five dense levels.
+columns, which the compiler turns into wide vector instructions. Only the lower levels look nodes up row by row.
+Measured per core: 1,000 million node steps a second when all levels look up, 1,750 with five dense levels.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ _P = np.uintp
 
 @njit(nogil=True, cache=True)
 def _scratch(codes, packed):
-    """What a block needs: its columns (also flat), each row's place in the dense levels, and its leaf."""
+    """Allocate the arrays of a block: columns (also flat), place of each row in the dense levels, and its leaf."""
     columns = np.zeros((codes.shape[1] + len(packed[5]), ROWS), np.uint16)
     place, right, leaf = np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint32)
     return columns, columns.reshape(columns.size), place, right, leaf
@@ -29,7 +30,7 @@ def _scratch(codes, packed):
 
 @njit(nogil=True, cache=True)
 def _load(codes, start, packed, columns):
-    """Turn rows start.. into columns, and add the columns of one-vs-rest tests; return how many rows there were."""
+    """Turn rows from `start` on into columns, and add the columns of one-vs-rest tests; return the number of rows."""
     extra_source, extra_value = packed[5], packed[6]
     n, m = codes.shape
     rows = min(ROWS, n - start)
@@ -45,7 +46,7 @@ def _load(codes, start, packed, columns):
 
 @njit(nogil=True, cache=True)
 def _descend_top(columns, node, root, levels, place, right):
-    """Place of each row within level `levels` (at least 2) of a complete tree, evaluated densely."""
+    """Set the place of each row within level `levels` (at least 2) of a complete tree, evaluated densely."""
     w0, w1, w2 = node[root], node[root + 1], node[root + 2]
     c0, t0 = columns[w0 >> 16], _H(w0 & 0xFFFF)
     c1, t1 = columns[w1 >> 16], _H(w1 & 0xFFFF)
@@ -78,7 +79,7 @@ def _descend_top(columns, node, root, levels, place, right):
 
 @njit(nogil=True, cache=True)
 def _descend_complete(columns, flat, node, root, depth, place, right, leaf):
-    """Leaf of each row within a complete binary tree of depth >= 2."""
+    """Set the leaf of each row within a complete binary tree of depth >= 2."""
     levels = min(depth, DENSE)
     _descend_top(columns, node, root, levels, place, right)
     base = _U(root)
@@ -98,7 +99,7 @@ def _descend_complete(columns, flat, node, root, depth, place, right, leaf):
 
 @njit(nogil=True, cache=True)
 def _descend_any(flat, node, first_child, leaf_of_node, root, depth, leaf_start, leaf):
-    """Leaf of each row within a tree of any shape. A leaf's word never sends anyone away."""
+    """Set the leaf of each row within a tree of any shape. The word of a leaf keeps its rows there."""
     for r in range(ROWS):
         leaf[r] = _U(root)
     for _ in range(depth):
@@ -113,7 +114,7 @@ def _descend_any(flat, node, first_child, leaf_of_node, root, depth, leaf_start,
 
 @njit(nogil=True, cache=True)
 def _descend(packed, scratch, t):
-    """Leaf of each row of the block within tree t."""
+    """Set the leaf of each row of the block within tree t."""
     node, first_child, leaf_of_node, tree_start, leaf_start, _, _, depth, complete = packed
     columns, flat, place, right, leaf = scratch
     if complete:
@@ -124,7 +125,7 @@ def _descend(packed, scratch, t):
 
 @njit(nogil=True, cache=True)
 def count_all(codes, y, packed, counts):
-    """Add every row to one leaf of every tree: counts (n_leaves, n_classes) int64."""
+    """Count every row in one leaf of every tree: counts is int64 (n_leaves, n_classes)."""
     scratch = _scratch(codes, packed)
     leaf, leaf_start = scratch[4], packed[4]
     n, n_trees = len(codes), len(leaf_start) - 1
@@ -139,10 +140,10 @@ def count_all(codes, y, packed, counts):
 
 @njit(nogil=True, cache=True)
 def count_assigned(codes, y, tree_of_row, packed, counts):
-    """Add every row to one leaf of the tree that it is assigned to: counts (n_leaves, n_classes) int64."""
+    """Count every row in one leaf of the tree that it is assigned to: counts is int64 (n_leaves, n_classes)."""
     node, first_child, leaf_of_node, tree_start, _, extra_source, extra_value, depth, _ = packed
     n, m = codes.shape
-    # As in `count_all`, but a block's rows start at different roots, so nothing is gained by columns.
+    # Unlike in `count_all`, the rows of a block start at different roots, so columns would not help.
     place = np.empty(ROWS, np.uint32)
     flat = codes.reshape(codes.size)
     for start in range(0, n, ROWS):
@@ -165,7 +166,7 @@ def count_assigned(codes, y, tree_of_row, packed, counts):
 
 @njit(nogil=True, cache=True)
 def find_leaves(codes, packed, leaves):
-    """Leaf of every row in every tree, numbered over the forest: leaves (n_trees, n) int32."""
+    """Set the leaf of every row in every tree, numbered over the forest: leaves is int32 (n_trees, n)."""
     scratch = _scratch(codes, packed)
     leaf, leaf_start = scratch[4], packed[4]
     n, n_trees = len(codes), len(leaf_start) - 1
@@ -179,7 +180,7 @@ def find_leaves(codes, packed, leaves):
 
 @njit(nogil=True, cache=True)
 def count_votes(codes, packed, labels, votes):
-    """Number of trees that vote for each class: labels (n_leaves,) uint8, votes (n, n_classes) int32."""
+    """Count the trees that vote for each class: labels is uint8 (n_leaves,), votes is int32 (n, n_classes)."""
     scratch = _scratch(codes, packed)
     leaf, leaf_start = scratch[4], packed[4]
     n, n_trees = len(codes), len(leaf_start) - 1
@@ -205,7 +206,7 @@ def count_votes(codes, packed, labels, votes):
 
 @njit(nogil=True, cache=True)
 def add_shares(codes, packed, shares, total):
-    """Sum of the class shares of the leaves a row falls into: shares (n_leaves, n_classes), total (n, n_classes)."""
+    """Add up the class shares of each row's leaves: shares (n_leaves, n_classes), total (n, n_classes)."""
     scratch = _scratch(codes, packed)
     leaf, leaf_start = scratch[4], packed[4]
     n, n_trees = len(codes), len(leaf_start) - 1
@@ -226,7 +227,7 @@ def add_shares(codes, packed, shares, total):
 
 @njit(nogil=True, cache=True)
 def count_votes_at(leaves, labels, votes):
-    """As `count_votes`, for rows whose leaves (n_trees, n) are known."""
+    """Do the same as `count_votes`, for rows whose leaves (n_trees, n) are known."""
     for t in range(leaves.shape[0]):
         for i in range(leaves.shape[1]):
             votes[i, labels[_P(leaves[t, i])]] += 1
@@ -234,7 +235,7 @@ def count_votes_at(leaves, labels, votes):
 
 @njit(nogil=True, cache=True)
 def add_shares_at(leaves, shares, total):
-    """As `add_shares`, for rows whose leaves (n_trees, n) are known."""
+    """Do the same as `add_shares`, for rows whose leaves (n_trees, n) are known."""
     for t in range(leaves.shape[0]):
         for i in range(leaves.shape[1]):
             for c in range(total.shape[1]):

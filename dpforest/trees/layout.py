@@ -1,4 +1,4 @@
-"""One flat layout for every forest: arrays over nodes in level order, trees one after another."""
+"""The flat layout of all forests: arrays over nodes in level order, one tree after another."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ NO_THRESHOLD = 65_535  # no uint16 code is larger, so `code > NO_THRESHOLD` neve
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Trees as flat arrays; nothing in them comes from rows.
+    """Trees as flat arrays, which hold nothing but tests.
 
     A node tests the integer code x of one feature (see `Domain.encode`):
 
@@ -30,11 +30,11 @@ class Trees:
     feature : int32 array of shape (n_nodes,)
         Index into ``domain.features``; -1 in leaves.
     threshold : int32 array of shape (n_nodes,)
-        Code compared with; -1 where the kind needs none.
+        Code that x is compared with; -1 if the kind needs none.
     first_child : int32 array of shape (n_nodes,)
         Index over the whole forest; a leaf points to itself.
     tree_start : int64 array of shape (n_trees + 1,)
-        Node range of each tree. Nodes of a tree are in level order, children of a node side by side.
+        Node range of each tree. Nodes of a tree are in level order, and children of a node are adjacent.
     depth : int
         Number of tests on the longest path that the layout allows.
 
@@ -81,7 +81,7 @@ class Trees:
 
     @cached_property
     def is_complete(self) -> bool:
-        """Every test has two outcomes by comparison, all leaves are at `depth`: children sit at 2i + 1 and 2i + 2."""
+        """True if all tests are binary and all leaves are at `depth`: children of i are at 2i + 1 and 2i + 2."""
         size = 2 ** (self.depth + 1) - 1
         if self.depth < 1 or np.any(np.diff(self.tree_start) != size) or np.any(self.kind == MULTIWAY):
             return False
@@ -107,7 +107,7 @@ class Trees:
     def n_children(self) -> np.ndarray:
         """Number of children of each node, int64 (n_nodes,).
 
-        Children are side by side in level order, so those of a node end where the next inner node's begin.
+        Children are adjacent in level order, so those of a node end where those of the next inner node begin.
         """
         inner = np.flatnonzero(self.kind != LEAF)
         first = self.first_child[inner].astype(np.int64)
@@ -122,7 +122,7 @@ class Trees:
         """Number of tests above each node, uint8 (n_nodes,)."""
         level = np.zeros(self.n_nodes, np.uint8)
         nodes = self.tree_start[:-1]
-        for above in range(self.depth + 1):  # one more than allowed, so that `check` sees it
+        for above in range(self.depth + 1):  # one more level than allowed, so that `check` detects it
             inner = nodes[self.kind[nodes] != LEAF]
             width = self.n_children[inner]
             first = self.first_child[inner] - (np.cumsum(width) - width)
@@ -156,13 +156,13 @@ class Trees:
 
         Notes
         -----
-        This is what stands between a JSON from elsewhere and the kernels, which do not check bounds.
+        The kernels check no bounds, so this check must refuse every bad JSON from elsewhere.
         """
         n = len(self.kind)
         arrays = (self.kind, self.feature, self.threshold, self.first_child)
         start = self.tree_start
         ok = all(a.ndim == 1 and len(a) == n for a in arrays) and start.ndim == 1 and len(start) >= 2
-        # Compared, not subtracted: a difference of huge numbers can wrap round.
+        # Compare instead of subtracting: a difference of huge numbers can overflow.
         ok = ok and start[0] == 0 and start[-1] == n and bool(np.all(start[1:] > start[:-1]))
         if not ok or np.any(self.kind > LEAF):
             raise ValueError("the trees' arrays do not fit together")
@@ -173,7 +173,7 @@ class Trees:
         asked = self.threshold[binary]
         if np.any(asked < 0) or np.any(asked >= n_codes[self.feature[binary]]):
             raise ValueError("a threshold lies outside the codes of its attribute")
-        if np.any(self.threshold > NO_THRESHOLD):  # of any node: in a packed one it would run over into the feature
+        if np.any(self.threshold > NO_THRESHOLD):  # at any node: in a packed node it would overflow into the feature
             raise ValueError("a threshold lies outside the codes 0..65,535")
         width = np.where(inner, 2, 0)
         multi = self.kind == MULTIWAY

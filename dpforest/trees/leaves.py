@@ -1,4 +1,4 @@
-"""What the leaves of a forest hold, and how predictions follow: labels, noisy counts, or values that are added up.
+"""The contents of the leaves of a forest, and how predictions follow: labels, noisy counts, or values to add up.
 
 A prediction takes two steps. First the numbers of a row's leaves are summed over all trees (`summed`), then the sums
 become shares and a class (`row_shares`, `decide`).
@@ -18,26 +18,26 @@ from dpforest.voting import CLIPPED_LOGISTIC, LogOdds
 
 
 class Leaves(ABC):
-    """Base of all kinds. Leaves are numbered over the whole forest, tree after tree."""
+    """Base of all kinds of leaves. Leaves are numbered over the whole forest, tree after tree."""
 
-    negative_rule: str = "clamp"  # files have this field for all forests; only counts have use for it
+    negative_rule: str = "clamp"  # files have this field for all forests; only counts use it
 
     @property
     @abstractmethod
     def voting(self) -> str:
-        """How trees are combined, one of `dpforest.voting.VOTING`."""
+        """Rule that combines trees, one of `dpforest.voting.VOTING`."""
 
     @abstractmethod
     def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
-        """Share, or score, of each class in each leaf.
+        """Return the share, or score, of each class in each leaf.
 
         Parameters
         ----------
         trees : Trees
-            Of these leaves.
+            The trees that have these leaves.
         n_classes : int
         seed : int
-            Public. The share in a leaf that says nothing is drawn from it.
+            Public. It draws the share in a leaf without information.
 
         Returns
         -------
@@ -50,23 +50,23 @@ class Leaves(ABC):
         """All arrays, by their keys in a file."""
 
     def leaf_labels(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
-        """Class that each leaf votes for, uint8 (n_leaves,)."""
+        """Return the class that each leaf votes for, uint8 (n_leaves,)."""
         return voting.leaf_votes(self.leaf_shares(trees, n_classes, seed))
 
     def summed(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
-        """What is summed over trees: a label of each leaf (n_leaves,), or numbers (n_leaves, n_classes)."""
+        """Return what is summed over trees: a label of each leaf (n_leaves,), or numbers (n_leaves, n_classes)."""
         return self.leaf_shares(trees, n_classes, seed)
 
     def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
-        """Class shares of rows from their sums over trees, (n, n_classes)."""
+        """Return class shares of rows from their sums over trees, (n, n_classes)."""
         return sums / n_trees
 
     def decide(self, sums: np.ndarray, n_trees: int, coin: np.ndarray | None) -> np.ndarray:
-        """Predicted class index of each row, int64 (n,). Each coin is a number in [0, 1), for "probabilistic"."""
+        """Return the predicted class index of each row, int64 (n,). Each coin is in [0, 1), for "probabilistic"."""
         return voting.decide(self.row_shares(sums, n_trees), self.voting, coin)
 
     def to_file(self) -> dict[str, Any]:
-        """The fields of a file that hold the leaves, without `voting` and `negative_rule`."""
+        """Return the fields of a file that hold the leaves, without `voting` and `negative_rule`."""
         return {name: pack(array) for name, array in self.arrays.items()}
 
 
@@ -107,18 +107,18 @@ class LabelLeaves(Leaves):
 
 @dataclass(frozen=True, eq=False)
 class CountLeaves(Leaves):
-    """Each leaf holds noisy class counts. Shares and votes follow from them without touching data again.
+    """Each leaf holds noisy class counts. Shares and votes follow from them without any further use of data.
 
     Parameters
     ----------
     noisy_counts : int64 or float64 array of shape (n_leaves, n_classes)
-        Counts after noise; may be negative. A release has whole numbers.
+        Counts after noise, which may be negative. A release has whole numbers.
     voting : {"majority", "threshold", "probabilistic", "log-odds"}
-        Each leaf votes, shares are averaged, a coin decides by the mean share, or log-odds are added up.
+        Each leaf votes, shares are averaged, a coin decides by the mean share, or log-odds are added up, respectively.
     negative_rule : {"clamp", "paper"}
         Negative counts become 0, or any negative count discards the leaf.
     log_odds : LogOdds or None
-        How much leaves are trusted; given exactly for voting "log-odds".
+        Weights of leaves; given exactly for voting "log-odds".
     """
 
     noisy_counts: np.ndarray
@@ -158,18 +158,18 @@ class CountLeaves(Leaves):
 
 @dataclass(frozen=True, eq=False)
 class ScoreLeaves(Leaves):
-    """Each leaf holds what it adds to scores; the class with the largest score is predicted.
+    """Each leaf holds its addition to scores; the class with the largest score is predicted.
 
     Parameters
     ----------
     leaf_values : float64 array
-        With `class_of_tree` of shape (n_leaves,): what a leaf adds to the score of its tree's class (voting
-        "additive"). Without it, what a leaf adds to the score of the second of two classes, (n_leaves, 1), or of each
-        class, (n_leaves, n_classes) (voting "clipped-logistic").
+        With `class_of_tree`, shape (n_leaves,): what a leaf adds to the score of its tree's class (voting "additive").
+        Without it, what a leaf adds to the score of the second of two classes, shape (n_leaves, 1), or of each class,
+        shape (n_leaves, n_classes) (voting "clipped-logistic").
     class_of_tree : int16 array of shape (n_trees,), or None
         Class whose score a tree adds to. With two classes, every tree adds to the second and subtracts from the first.
     alpha_link : float
-        α of the link that turns scores into shares, above 0 and at most 1; only for voting "additive".
+        α of the link that turns scores into shares, above 0 and at most 1; used only for voting "additive".
     """
 
     leaf_values: np.ndarray
@@ -178,7 +178,7 @@ class ScoreLeaves(Leaves):
 
     @property
     def voting(self) -> str:
-        """How scores become shares: by the link of the Mα-loss, or by that of the clipped logistic loss."""
+        """Link that turns scores into shares: that of the Mα-loss, or that of the clipped logistic loss."""
         return CLIPPED_LOGISTIC if self.class_of_tree is None else "additive"
 
     @property
@@ -188,7 +188,7 @@ class ScoreLeaves(Leaves):
         return {"leaf_values": self.leaf_values, **of_trees}
 
     def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
-        """What each leaf adds to the score of each class; see `Leaves`."""
+        """Return what each leaf adds to the score of each class; see `Leaves`."""
         values = self.leaf_values
         if self.class_of_tree is not None:
             class_of_leaf = np.repeat(self.class_of_tree, np.diff(trees.leaf_start))
@@ -218,12 +218,12 @@ _MISMATCH: Final = "its leaves do not fit its way of voting"
 
 
 def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tuple[str, tuple[int, ...]]:
-    """The key of a file that holds its leaves, and the shape of their array.
+    """Return the key of a file that holds its leaves, and the shape of their array.
 
     Raises
     ------
     ValueError
-        If there is not one such key, or other fields do not fit it.
+        If there is no such key or more than one, or other fields do not fit it.
     """
     keys = [name for name in KINDS if name in content]
     if len(keys) != 1:
@@ -246,14 +246,14 @@ def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tup
 def from_file(
     content: dict[str, Any], cells: np.ndarray, class_of_tree: np.ndarray | None, n_classes: int
 ) -> LabelLeaves | CountLeaves | ScoreLeaves:
-    """The leaves of a file whose key was checked by `key_of_leaves`.
+    """Return the leaves of a file whose key `key_of_leaves` checked.
 
     Parameters
     ----------
     content : dict
         The whole file.
     cells : array
-        Under the key of the leaves.
+        Array under the key of the leaves.
     class_of_tree : int16 array of shape (n_trees,), or None
         Given exactly for voting "additive".
     n_classes : int
@@ -272,7 +272,7 @@ def from_file(
         log_odds = None if weights is None else LogOdds(float(weights["noise_scale"]), float(weights["prior_weight"]))
         counts = cells.astype(np.int64, copy=False)
         return CountLeaves(counts, content["voting"], content["negative_rule"], log_odds)
-    if not np.abs(cells).max() <= MAX_LEAF:  # NaN is refused as well
+    if not np.abs(cells).max() <= MAX_LEAF:  # this refuses NaN as well
         raise ValueError("its leaf values are not numbers that a forest has")
     if class_of_tree is None:
         return ScoreLeaves(cells)

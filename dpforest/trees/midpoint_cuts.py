@@ -1,6 +1,6 @@
-"""Kernels of the multinomial random forest as published: the cuts of a node, their scores, and the draw of one.
+"""Kernels of the multinomial random forest as published: the cuts of a node, their scores, and the draw of a cut.
 
-Scores come from sorted columns, whose words hold a row's code, class and number.
+Scores come from sorted columns. A word of a column holds a row's code, class and number.
 """
 
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-TIE = 1e-10  # decreases that are closer than this differ by rounding alone
+TIE = 1e-10  # decreases closer than this differ by rounding alone
 
 # A word: 16 bits of code, 8 of class, 32 of row number.
 CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
@@ -21,38 +21,38 @@ class Settings(NamedTuple):
     unit: float
     feature_temperature: float
     value_temperature: float
-    each: int  # estimation rows that a cut must leave on both sides to be drawn
-    fewest: int  # estimation rows without which a child is not made, nor its sibling
-    to_split: int  # estimation rows below which a child is a leaf
-    to_start: int  # estimation rows below which the root is a leaf
+    each: int  # least number of estimation rows on both sides of a cut that may be drawn
+    fewest: int  # least number of estimation rows of a child; otherwise neither child is made
+    to_split: int  # number of estimation rows below which a child is a leaf
+    to_start: int  # number of estimation rows below which the root is a leaf
     purity_stop: bool
     max_depth: int
 
 
 class Parts(NamedTuple):
-    """The two kinds of rows; those of a node lie side by side."""
+    """The structure rows and the estimation rows; rows of a node are adjacent."""
 
     structure: np.ndarray  # sorted words of structure rows, (m, n)
     estimation: np.ndarray  # numbers of estimation rows
-    sorted_estimation: np.ndarray  # their sorted words, where cuts depend on them
+    sorted_estimation: np.ndarray  # their sorted words, if cuts depend on them
 
 
 class Scratch(NamedTuple):
-    """What is written at each node anew."""
+    """Arrays that are overwritten at each node."""
 
-    total: np.ndarray  # structure rows of each class
-    left: np.ndarray  # those on the left
-    best: np.ndarray  # score of each feature that has a cut
+    total: np.ndarray  # number of structure rows of each class
+    left: np.ndarray  # number of them on the left side
+    best: np.ndarray  # best score of each feature that has a cut
     features: np.ndarray
-    scores: np.ndarray  # of the cuts of one feature
+    scores: np.ndarray  # scores of the cuts of one feature
     cuts: np.ndarray
-    goes_right: np.ndarray  # by row
+    goes_right: np.ndarray  # whether each row goes right
     spare: np.ndarray
 
 
 @njit(nogil=True, cache=True)
 def sum_of_squares(total, table):
-    """Sum of squared counts, or of c log c."""
+    """Return the sum of squared counts, or of c log c."""
     squares = np.int64(0)
     for rows in total:
         squares += table[rows] if len(table) else rows * rows
@@ -68,7 +68,7 @@ def score_cuts(span, j, squares, is_categorical, settings, parts, scratch):
         return 0
     if is_categorical[j]:
         return _score_categories(order[j, a:b], est_order[j, c:d], settings, scratch)
-    # A threshold leaves k estimation rows on each side if it is between the k-th lowest of them and the k-th highest.
+    # A threshold between the k-th lowest and the k-th highest estimation row leaves k of them on each side.
     each, low, high = settings.each, np.int64(-1), np.int64(1 << 16)
     if each:
         low, high = est_order[j, c + each - 1] >> CODE_BIT, est_order[j, d - each] >> CODE_BIT
@@ -110,7 +110,7 @@ def _score_thresholds(column, low, high, squares, settings, scratch):
 
 @njit(nogil=True, cache=True)
 def _score_categories(column, est, settings, scratch):
-    """Score "is it this one?" for each category of a sorted column; return their number."""
+    """Score the test for each category of a sorted column against the rest; return the number of tests."""
     total, left, scores, cuts = scratch.total, scratch.left, scratch.scores, scratch.cuts
     table, unit, each = settings.table, settings.unit, settings.each
     n_cuts, i, e = 0, 0, 0
@@ -138,9 +138,9 @@ def _score_categories(column, est, settings, scratch):
 
 @njit(nogil=True, cache=True)
 def _score(squares, n, other_squares, n_other, table, unit):
-    """Impurity decrease times rows, less what all tests of a node have in common.
+    """Return the impurity decrease times rows, up to a constant that all tests of a node share.
 
-    Gini: sum of squared counts / rows, of both sides. Entropy: sum of c log c, less n log n, of both sides.
+    Gini: sum of squared counts / rows, over both sides. Entropy: sum of c log c, less n log n, over both sides.
     """
     if len(table):
         return np.float64(squares - table[n] + other_squares - table[n_other]) * unit
@@ -150,7 +150,7 @@ def _score(squares, n, other_squares, n_other, table, unit):
 
 @njit(nogil=True, cache=True)
 def to_weights(scores, temperature, tie):
-    """Turn scores into weights, in place: exp(B/2 (rescaled score - 1)), so that the best has weight 1."""
+    """Turn scores into weights in place: exp(B/2 (rescaled score - 1)), so that the best has weight 1."""
     low, high = scores.min(), scores.max()
     for i in range(len(scores)):
         if high - low <= tie:
@@ -163,7 +163,7 @@ def to_weights(scores, temperature, tie):
 
 @njit(nogil=True, cache=True)
 def draw(scores, temperature, tie, u):
-    """Index drawn by the selection law with a number u in [0, 1); the scores become weights."""
+    """Return the index drawn by the selection law with a number u in [0, 1); the scores become weights."""
     to_weights(scores, temperature, tie)
     target = u * scores.sum()
     drawn = -1

@@ -1,8 +1,8 @@
 """Kernels of the multinomial random forest as published: a tree grown from sorted columns. They check no bounds.
 
-Every column is sorted once. The rows of a node lie side by side in each sorted column; a test parts them without
-changing their order, so that a level costs one pass over the columns. Children of which nothing will be asked are not
-parted, nor are columns that have become constant.
+Every column is sorted once. The rows of a node are adjacent in each sorted column. A test partitions them without
+changing their order, so a level costs one pass over the columns. Rows of children that need no test are not
+partitioned, and neither are columns that have become constant.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from dpforest.trees.midpoint_cuts import (
     sum_of_squares,
 )
 
-# What is drawn from the key of a tree, and from the key of a node.
+# Numbers of the draws from the key of a tree, and from the key of a node.
 ROWS, ROOT = 0, 1
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -33,7 +33,7 @@ FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 class Rows(NamedTuple):
     """The rows of a table."""
 
-    words: np.ndarray  # int64 (m, n): every column sorted
+    words: np.ndarray  # int64 (m, n): the words of every column, sorted
     columns: np.ndarray  # uint16 (m, n): codes
     y: np.ndarray
     is_categorical: np.ndarray
@@ -41,39 +41,39 @@ class Rows(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """The nodes of a tree in level order, with room for all."""
+    """The nodes of a tree in level order, with space for all of them."""
 
     kind: np.ndarray
     feature: np.ndarray
     threshold: np.ndarray
     first_child: np.ndarray
-    span: np.ndarray  # structure rows from, to; estimation rows from, to
-    column: np.ndarray  # one in which the node's rows do lie side by side
-    is_open: np.ndarray  # whether it may be split
+    span: np.ndarray  # first and last + 1 of the structure rows, then of the estimation rows
+    column: np.ndarray  # a column in which the rows of the node are adjacent
+    is_open: np.ndarray  # whether the node may be split
     keys: np.ndarray
 
 
 @njit(nogil=True, cache=True)
 def hashed(key, number):
-    """The number-th word of a key."""
+    """Return the number-th word of a key."""
     return word_at(key, np.uint64(number))
 
 
 @njit(nogil=True, cache=True)
 def coin(key, number):
-    """The number-th word of a key as a number in [0, 1)."""
+    """Return the number-th word of a key as a number in [0, 1)."""
     return np.float64(hashed(key, number) >> np.uint64(11)) * 2.0**-53
 
 
 @njit(nogil=True, cache=True)
 def tree_key(seed, tree):
-    """What every draw of a tree comes from; the seed is a uint64."""
+    """Return the key from which all draws of a tree come; the seed is a uint64."""
     return hashed(hashed(seed, 0), tree)
 
 
 @njit(nogil=True, cache=True)
 def draw_structure(seed, tree, n, n_structure):
-    """Which rows are structure rows, bool (n,): every set of `n_structure` rows is equally likely."""
+    """Return which rows are structure rows, bool (n,): every set of `n_structure` rows is equally likely."""
     taken = np.zeros(n, np.bool_)
     rows_key = hashed(tree_key(seed, tree), ROWS)
     wanted = n_structure
@@ -85,7 +85,7 @@ def draw_structure(seed, tree, n, n_structure):
 
 @njit(nogil=True, cache=True)
 def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
-    """Grow one tree in level order: kind, feature, threshold, first child, counts of the leaves, deepest level."""
+    """Grow a tree in level order; return kind, feature, threshold, first child, counts of leaves, deepest level."""
     m, n = rows.words.shape
     parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.each)
     scratch = Scratch(
@@ -119,7 +119,7 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
 
 @njit(nogil=True, cache=True)
 def _parts(words, taken, n_structure, each):
-    """Structure rows, which were taken, and estimation rows; the words of the latter only if cuts depend on them."""
+    """Return the structure rows (`taken`) and estimation rows; words of the latter only if cuts depend on them."""
     est = np.flatnonzero(~taken)
     n_sorted = len(est) if each else 0
     return Parts(_sorted_rows(words, taken, True, n_structure), est, _sorted_rows(words, taken, False, n_sorted))
@@ -127,21 +127,21 @@ def _parts(words, taken, n_structure, each):
 
 @njit(nogil=True, cache=True)
 def _sorted_rows(words, taken, which, size):
-    """The sorted columns of the rows that were taken, or of those that were not; nothing if the size is 0."""
+    """Return the sorted columns of the rows whose `taken` equals `which`; nothing if the size is 0."""
     kept = np.empty((len(words), size), np.int64)
     for j in range(len(words) if size else 0):
         k = 0
         for word in words[j]:
             if k == size:
                 break
-            kept[j, k] = word  # and the next one over it, where this is not kept: a branch would be slower
+            kept[j, k] = word  # the next word overwrites it if this row is not kept: a branch would be slower
             k += taken[word & ROW] == which
     return kept
 
 
 @njit(nogil=True, cache=True)
 def _only_the_root(key, settings, parts, scratch):
-    """A tree of one leaf, which may be split."""
+    """Return a tree of one leaf, which may be split."""
     n_structure, n_est = parts.structure.shape[1], len(parts.estimation)
     room = 2 * n_structure - 1  # every leaf has a structure row
     nodes = Nodes(
@@ -163,7 +163,7 @@ def _only_the_root(key, settings, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
-    """Draw a test for a node and part its rows between `child` and the next one; whether that was done."""
+    """Draw a test for a node and partition its rows between `child` and the next node; return whether that was done."""
     span = nodes.span[node]
     _count_classes(parts.structure[nodes.column[node], span[0] : span[1]], scratch.total)
     f, cut = _draw_test(span, nodes.keys[node], rows.is_categorical, settings, parts, scratch)
@@ -188,9 +188,9 @@ def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
 
 @njit(nogil=True, cache=True)
 def _draw_test(span, key, is_categorical, settings, parts, scratch):
-    """Draw a feature and a cut of it; (-1, -1) if it has none that may be drawn."""
+    """Draw a feature and one of its cuts; return (-1, -1) if no cut may be drawn."""
     best, features, scores = scratch.best, scratch.features, scratch.scores
-    tie = TIE * (span[1] - span[0])  # scores are decreases times the number of rows, up to what all have in common
+    tie = TIE * (span[1] - span[0])  # scores are decreases times the number of rows, up to a constant of the node
     squares = sum_of_squares(scratch.total, settings.table)
     n_features = 0
     for j in range(len(parts.structure)):
@@ -207,7 +207,7 @@ def _draw_test(span, key, is_categorical, settings, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _add_child(node, child, right, middle, middle_est, nodes):
-    """Give a child its rows, the column that they are sorted by, and its key."""
+    """Set the rows of a child, the column that they are sorted by, and its key."""
     span, child_span = nodes.span[node], nodes.span[child + right]
     child_span[0], child_span[1] = (middle, span[1]) if right else (span[0], middle)
     child_span[2], child_span[3] = (middle_est, span[3]) if right else (span[2], middle_est)
@@ -217,7 +217,7 @@ def _add_child(node, child, right, middle, middle_est, nodes):
 
 @njit(nogil=True, cache=True)
 def _part_estimation(span, codes, cut, categorical, est, scratch):
-    """Put the estimation rows that go left before the others; return where the others begin."""
+    """Put the estimation rows that go left before the others; return the start of the others."""
     goes_right = scratch.goes_right
     for i in range(span[2], span[3]):
         x = np.int64(codes[est[i]])
@@ -227,7 +227,7 @@ def _part_estimation(span, codes, cut, categorical, est, scratch):
 
 @njit(nogil=True, cache=True)
 def _mark(column, cut, categorical, scratch):
-    """Mark the structure rows that go right and count the classes left and, as the total, right; number on the left."""
+    """Mark the structure rows that go right; count classes in `left`, and right in `total`; return the number left."""
     total, left, goes_right = scratch.total, scratch.left, scratch.goes_right
     left[:] = 0
     n_left = 0
@@ -244,7 +244,7 @@ def _mark(column, cut, categorical, scratch):
 
 @njit(nogil=True, cache=True)
 def _part_columns(span, parts, scratch):
-    """Part the sorted columns as marked, without those that are constant."""
+    """Partition the sorted columns by the marks, except for constant columns."""
     a, b, c, d = span[0], span[1], span[2], span[3]
     for j in range(len(parts.structure)):
         if parts.structure[j, a] >> CODE_BIT != parts.structure[j, b - 1] >> CODE_BIT:
@@ -255,7 +255,7 @@ def _part_columns(span, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _part(rows, a, b, goes_right, spare):
-    """Put the rows a..b that go left before the others, in the same order; return where the others begin."""
+    """Put the rows a..b that go left before the others, in the same order; return the start of the others."""
     middle, n_right = a, 0
     for i in range(a, b):
         row = rows[i]
@@ -284,7 +284,7 @@ def _is_pure(counts):
 
 @njit(nogil=True, cache=True)
 def _count_leaves(kind, span, est, y, n_classes):
-    """Estimation rows of each class in each leaf."""
+    """Count the estimation rows of each class in each leaf."""
     counts = np.zeros(((len(kind) + 1) // 2, n_classes), np.int64)
     leaf = 0
     for node in range(len(kind)):

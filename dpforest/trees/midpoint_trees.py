@@ -1,10 +1,10 @@
 """Trees of the multinomial random forest as published: cuts between the values of rows, leaves filled by other rows.
 
-Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003, section 3). Every tree parts the rows
-at random: structure rows choose the tests, estimation rows fill the leaves. A node draws a feature and then one of its
-cuts, each with probability proportional to exp(B/2 x impurity decrease), decreases rescaled to 0..1 first.
+Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003, section 3). Every tree partitions the
+rows at random: structure rows choose the tests, estimation rows fill the leaves. A node draws a feature and then one of
+its cuts, each with probability proportional to exp(B/2 x impurity decrease), where decreases are rescaled to 0..1.
 
-Curator only: cuts are midpoints of what rows say and counts of rows end the branches, so nothing here is private.
+Curator only: cuts are midpoints of values of rows, and counts of rows end the branches, so nothing here is private.
 """
 
 from collections.abc import Sequence
@@ -47,36 +47,36 @@ def grow_midpoint_forest(
     y : int32 array of shape (n,)
         Class indices below `n_classes`, which is at most 256.
     is_categorical : bool array of shape (m,)
-        These are asked "is it this one?" of each category seen at the node; others have a threshold half-way between
-        any two codes that are neighbors there.
+        A categorical feature has a test for each category that occurs at the node; other features have a threshold
+        half-way between any two codes that are neighbors there.
     n_trees : int
     partition_rate : float
-        Structure rows for one estimation row. There is one row of either at least.
+        Structure rows per estimation row. There is at least one row of each kind.
     min_leaf : int
         The paper's k, at least 1.
     feature_temperature, value_temperature : float
         The paper's B1 and B2, from 0 (uniform) to infinity (the best, ties at random).
     impurity : {"gini", "entropy"}
     stopping : {"code", "min_leaf", "reject"}
-        What k means. "code", as the authors' program has it: children with k estimation rows or fewer are leaves, and a
-        node is a leaf if a child would get none. "min_leaf": only cuts that leave both children k may be drawn.
-        "reject": a node is a leaf if the cut that was drawn leaves fewer than k on a side.
+        Meaning of k. "code" follows the authors' program: children with at most k estimation rows are leaves, and a
+        node is a leaf if a child would get none. "min_leaf": only cuts that leave k rows to both children may be drawn.
+        "reject": a node is a leaf if the drawn cut leaves fewer than k rows on a side.
     purity_stop : bool
-        Nodes whose structure rows are of one class are leaves.
+        Whether nodes whose structure rows have one class are leaves.
     max_depth : int
-        Tests on a path, at most 60. The first levels of a deeper tree are the same.
+        Tests on a path, at most 60. A deeper tree has the same first levels.
     seed : int
-        From 0 to 2^64 - 1. A tree's rows depend on (seed, tree), a node's draws on (seed, tree, path).
+        From 0 to 2^64 - 1. The rows of a tree depend on (seed, tree), the draws of a node on (seed, tree, path).
     n_jobs : int
-        Threads; the result is the same for any number.
+        Number of threads, which does not change the result.
     words : int64 array of shape (m, n), optional
-        `sorted_words` of these rows, where they are there already.
+        `sorted_words` of these rows, if they are already known.
 
     Returns
     -------
     trees : Trees
     counts : int64 array of shape (n_leaves, n_classes)
-        Estimation rows of each class in each leaf; the leaves as in `Trees.leaf_nodes`.
+        Estimation rows of each class in each leaf, in the order of `Trees.leaf_nodes`.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def grow_midpoint_forest(
     )
 
     def grow(tree: int) -> tuple:
-        with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
+        with np.errstate(over="ignore"):  # a hash wraps around; the warning only comes without the compiler
             return grow_midpoint_tree(np.uint64(seed), tree, n_structure, rows, settings)
 
     if n_jobs == 1:
@@ -114,14 +114,14 @@ def grow_midpoint_forest(
 
 
 def _bounds(stopping: str, k: int) -> tuple[int, int, int, int]:
-    """Estimation rows that are needed: `each`, `fewest`, `to_split` and `to_start` of the settings."""
+    """Return the numbers of estimation rows that the settings require: `each`, `fewest`, `to_split`, `to_start`."""
     if stopping == "code":
         return 0, 1, k + 1, 0
     return k if stopping == "min_leaf" else 0, k, 2 * k, 2 * k
 
 
 def sorted_words(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Every column as the kernels read it, int64 (m, n): code, class and number of each row in a word, sorted."""
+    """Return every column for the kernels, int64 (m, n): code, class and number of each row in a word, sorted."""
     words = np.ascontiguousarray(codes.T).astype(np.int64) << CODE_BIT
     words |= y.astype(np.int64) << CLASS_BIT | np.arange(len(codes))
     words.sort(axis=1)
@@ -129,7 +129,7 @@ def sorted_words(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def structure_size(n: int, partition_rate: float) -> int:
-    """Number of structure rows among n.
+    """Return the number of structure rows among n rows.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def structure_size(n: int, partition_rate: float) -> int:
 
 
 def impurity_decrease(left: Sequence[int], right: Sequence[int], impurity: str = "gini") -> float:
-    """Impurity that a test takes away (equation 4), from the rows of each class on either side.
+    """Return the impurity decrease of a test (equation 4), from the rows of each class on either side.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def _impurity(rows: np.ndarray, impurity: str) -> float:
 
 
 def selection_probabilities(decreases: Sequence[float], temperature: float) -> np.ndarray:
-    """Probability of each candidate: softmax(B/2 x decrease), decreases rescaled to 0..1; uniform if all are equal.
+    """Return P of each candidate: softmax(B/2 x decrease), decreases rescaled to 0..1; uniform if all are equal.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def selection_probabilities(decreases: Sequence[float], temperature: float) -> n
 
 
 def _log_table(n: int) -> tuple[np.ndarray, float]:
-    """c log2 c for c = 0..n as whole numbers of a tiny unit, and the unit: sums of them are exact."""
+    """Return c log2 c for c = 0..n as whole numbers of a tiny unit, so that their sums are exact, and the unit."""
     c = np.arange(1, n + 1)
     values = c * np.log2(c)
     unit = 2.0 ** (np.ceil(np.log2(values[-1])) - 61)

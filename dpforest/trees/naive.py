@@ -1,4 +1,4 @@
-"""Slow, obvious versions of the kernels: one row, one tree, one step at a time. For tests and for reading."""
+"""Slow, simple versions of the kernels: one row, one tree, one step at a time. For tests and for reading."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
 
 
 def path_of_row(trees: Trees, tree: int, codes: np.ndarray) -> list[int]:
-    """Nodes that one row of codes passes in one tree, root first, leaf last."""
+    """Return the nodes that one row of codes passes in one tree, from the root to the leaf."""
     node = int(trees.tree_start[tree])
     path = [node]
     while trees.kind[node] != LEAF:
@@ -24,14 +24,14 @@ def path_of_row(trees: Trees, tree: int, codes: np.ndarray) -> list[int]:
 
 
 def leaves_of_rows(trees: Trees, codes: np.ndarray) -> np.ndarray:
-    """Twin of `routing.leaves_of_rows`: int32 (n_trees, n)."""
+    """Return the same as `routing.leaves_of_rows`: int32 (n_trees, n)."""
     number = {int(node): i for i, node in enumerate(np.flatnonzero(trees.kind == LEAF))}
     leaves = [[number[path_of_row(trees, t, row)[-1]] for row in codes] for t in range(trees.n_trees)]
     return np.array(leaves, np.int32).reshape(trees.n_trees, len(codes))
 
 
 def count_rows(trees: Trees, codes, y, *, n_classes: int, tree_of_row=None) -> np.ndarray:
-    """Twin of `routing.count_rows`: int64 (n_leaves, n_classes)."""
+    """Return the same as `routing.count_rows`: int64 (n_leaves, n_classes)."""
     leaves = leaves_of_rows(trees, codes)
     counts = np.zeros((trees.n_leaves, n_classes), np.int64)
     for i, label in enumerate(y):
@@ -41,7 +41,7 @@ def count_rows(trees: Trees, codes, y, *, n_classes: int, tree_of_row=None) -> n
 
 
 def votes_of_rows(trees: Trees, codes, labels, *, n_classes: int) -> np.ndarray:
-    """Twin of `routing.scorer` where leaves have labels: int32 (n, n_classes)."""
+    """Return the same as `routing.scorer` for leaves with labels: int32 (n, n_classes)."""
     votes = np.zeros((len(codes), n_classes), np.int32)
     for leaves in leaves_of_rows(trees, codes):
         for i, leaf in enumerate(leaves):
@@ -50,7 +50,7 @@ def votes_of_rows(trees: Trees, codes, labels, *, n_classes: int) -> np.ndarray:
 
 
 def shares_of_rows(trees: Trees, codes, shares) -> np.ndarray:
-    """Twin of `routing.scorer` where leaves have shares: float64 (n, n_classes)."""
+    """Return the same as `routing.scorer` for leaves with shares: float64 (n, n_classes)."""
     return shares[leaves_of_rows(trees, codes)].sum(axis=0)
 
 
@@ -62,7 +62,7 @@ def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
 
 
 def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth: int, choose):
-    """Twin of `greedy_trees.grow_tree`, from codes: a numeric bin is the number of the feature's tests with a yes."""
+    """Do the same as `greedy_trees.grow_tree` from codes: a numeric bin counts the feature's tests that hold."""
     first, slot = candidates.first, candidates.slot
     n_features, n_slots = len(first) - 1, int(slot[-1])
     tests_of = [range(first[f], first[f + 1]) for f in range(n_features)]
@@ -75,7 +75,7 @@ def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth
         return b > candidates.cut[test] if candidates.kind[test] == NUMERIC else b == candidates.cut[test]
 
     places = [0] * len(codes)
-    possible = [[set(range(slot[f + 1] - slot[f])) for f in range(n_features)]]  # bins of each node's rows
+    possible = [[set(range(slot[f + 1] - slot[f])) for f in range(n_features)]]  # bins that can reach each node
     split, chosen = [True], []
     for level in range(depth):
         histogram = np.zeros((2**level, n_slots, n_classes), np.int64)

@@ -1,4 +1,4 @@
-"""Arrays as entries of a JSON, small and exact, and read with limits that hold before anything is allocated."""
+"""Arrays as entries of a JSON, small and exact. Limits are checked before anything is allocated."""
 
 import base64
 import binascii
@@ -8,21 +8,21 @@ from typing import Any, Final
 
 import numpy as np
 
-# Smallest first; whole numbers take the first one that holds all of them.
+# In ascending size; whole numbers take the first type that holds all of them.
 _UNSIGNED: Final = ("u1", "u2", "u4")
 _SIGNED: Final = ("i1", "i2", "i4", "i8")
 TYPES: Final = (*_UNSIGNED, *_SIGNED, "f8")
 
 
 class ArrayError(ValueError):
-    """An entry that is not the array that it should be; the message is the end of a sentence."""
+    """An entry that is not the expected array. The message is the end of a sentence."""
 
 
 def pack(array: np.ndarray) -> dict[str, Any]:
-    """An array as ``{"type", "shape", "data"}``: base64 of zlib of its bytes, plane by plane.
+    """Return an array as ``{"type", "shape", "data"}``: base64 of zlib of its bytes, plane by plane.
 
-    The lowest bytes of all elements come first, then the next higher ones, and so on: the high bytes of counts are
-    nearly all alike, which compresses well.
+    The lowest bytes of all elements come first, then the next higher ones, and so on: most high bytes of counts are
+    equal, which compresses well.
 
     >>> pack(np.array([1, 2, 300]))["type"], pack(np.array([-1, 2]))["type"], unpack(pack(np.arange(3)), (3,)).tolist()
     ('u2', 'i1', [0, 1, 2])
@@ -35,19 +35,19 @@ def pack(array: np.ndarray) -> dict[str, Any]:
 
 
 def unpack(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
-    """The array of an entry of `pack`, in the machine's own byte order.
+    """Return the array of an entry of `pack`, in the byte order of the machine.
 
     Parameters
     ----------
     entry : dict
-        Its types were checked.
+        An entry whose types were checked.
     shape : tuple of int
-        That it must have.
+        Required shape.
 
     Raises
     ------
     ArrayError
-        If it has not, or its data are not as long as they should be. No more than that is ever decompressed.
+        If the shape or the length of the data differs. No more than that length is ever decompressed.
     """
     if tuple(entry["shape"]) != shape:
         raise ArrayError(f"an array has the shape {_short(entry['shape'])}, not {list(shape)}")
@@ -59,12 +59,12 @@ def unpack(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def unpack_plain(entry: dict[str, Any], dtype: str, most: int) -> np.ndarray:
-    """The array of an entry ``{"dtype", "shape", "base64"}`` of format version 1, of at most so many elements.
+    """Return the array of an entry ``{"dtype", "shape", "base64"}`` of format version 1, with at most `most` elements.
 
     Raises
     ------
     ArrayError
-        If it is not of that type, its shape is not that of its data, or it is larger.
+        If its type differs, its shape does not fit its data, or it is larger.
     """
     if entry["dtype"] != dtype:
         raise ArrayError(f"an array should have the type {dtype}")
@@ -88,7 +88,7 @@ def _smallest(array: np.ndarray) -> str:
 def _inflated(text: str, n_bytes: int) -> bytes:
     stream = zlib.decompressobj()
     try:
-        # Asked for one byte more, so that data that go on are seen without reading on.
+        # Ask for one byte more, to detect longer data without reading all of them.
         data = stream.decompress(_decoded(text), n_bytes + 1)
     except zlib.error:
         raise ArrayError("the data of an array are not compressed as they should be") from None

@@ -1,4 +1,4 @@
-"""Trees whose structure does not look at data: a public seed, a public domain, and nothing else."""
+"""Trees whose structure depends on a public seed and a public domain, and on no data."""
 
 import numpy as np
 from numba import njit
@@ -30,39 +30,39 @@ def grow_random_trees(
 ) -> Trees:
     """Draw a forest from a seed and a public domain alone.
 
-    Each inner node draws a feature uniformly. A multiway feature is used once on a path; all others may come again
+    Each inner node draws a feature uniformly. A multiway feature occurs at most once on a path; all others may recur
     (papers: Bojarski et al., section 2; Fletcher & Islam, Algorithm 1).
 
     Parameters
     ----------
     domain : Domain
-        Public schema; read here: kinds, numbers of codes, the strip kept for missing values.
+        Public schema. The kinds, the numbers of codes and the strip for missing values are used.
     n_trees, depth : int
-        Trees, and tests on a path. All leaves of a forest without multiway tests are at `depth`.
+        Number of trees, and of tests on a path. Without multiway tests all leaves are at `depth`.
     seed : int
         Public. The draw of a node depends on (seed, tree, place in the tree) only, so the first k trees of a larger
         forest and the first d levels of a deeper one are the same.
     categorical : {"multiway", "one-vs-rest", "ordered"}
-        One child per category, "is it this one?", or a threshold on the public order of the categories.
+        One child per category, a test for one category, or a threshold on the public order of the categories.
     thresholds : {"node", "domain", "quantized"}
-        Uniform on the range that is left at the node (Fletcher & Islam), on the whole public range (Bojarski et al.),
-        or one of `n_quantiles` - 1 equally spaced cuts of it (Nock & Henecka); all in codes, so on the public scale.
+        Uniform on the range that can reach the node (Fletcher & Islam), uniform on the whole public range (Bojarski et
+        al.), or one of `n_quantiles` - 1 equally spaced cuts of it (Nock & Henecka); all in codes of the public scale.
     max_leaves : int
         Public cap on the leaves of a tree with multiway tests. Nodes are split in level order while the cap allows.
     most_leaves : int, optional
-        Of all trees together.
+        Public cap on the leaves of all trees together.
     scale : ReleasedScale, optional
-        Thresholds are uniform on this scale instead of the public one, by the same draws.
+        With the same draws, thresholds are uniform on this scale instead of the public one.
 
     Returns
     -------
     Trees
-        No test asks for a code that its feature does not have.
+        No test compares with a code that its feature does not have.
 
     Raises
     ------
     ValueError
-        As soon as there are more leaves than `most_leaves`.
+        If there are more leaves than `most_leaves`. It is raised as soon as they are.
     """
     features = domain.features
     is_categorical = np.array([f.kind == "categorical" for f in features])
@@ -82,7 +82,7 @@ def grow_random_trees(
     starts, n_leaves = [0], 0
     for tree in range(n_trees):
         arrays = (kind, feature, threshold, first_child, parent)
-        with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
+        with np.errstate(over="ignore"):  # a hash wraps around; the warning only comes without the compiler
             n = _grow_one(
                 seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, cumulative, *arrays
             )
@@ -99,7 +99,7 @@ def grow_random_trees(
 
 @njit(nogil=True, cache=True)
 def _uniform(seed, tree, node, draw, n):
-    """Integer below n from (seed, tree, node, draw): splitmix64's finalizer, twice."""
+    """Return an integer below n from (seed, tree, node, draw), by two rounds of splitmix64's finalizer."""
     z = np.uint64(seed) * GOLDEN
     z += np.uint64(tree) * np.uint64(0xD1342543DE82EF95) + np.uint64(node) * MIX_1
     z += np.uint64(draw) * MIX_2
@@ -137,7 +137,7 @@ def _grow_one(
             level += 1
             level_end = n_nodes
         kind[node], feature[node], threshold[node], first_child[node] = LEAF, -1, -1, node
-        # A multiway feature leaves the pool of its path.
+        # A multiway feature cannot recur below its node.
         used = 0
         above = parent[node]
         while above >= 0:
@@ -170,12 +170,12 @@ def _grow_one(
                     low, high = np.int64(0), n_codes[f] - 1
                     if how[1] == 0:
                         low, high = _range_at(node, f, low, high, parent, feature, threshold, first_child)
-                    # Where no two codes are left, nothing can be split off; still the test asks for a code.
+                    # If fewer than two codes can reach a node, no test splits them; the threshold is still a code.
                     if len(cumulative) > 0 and not is_categorical[f]:
                         cut = _scaled_cut(seed, tree, node, draw, how, cumulative[f], first_code[f], low, high)
                         threshold[node] = min(cut, n_codes[f] - 1)
                     elif how[1] == 2 and not is_categorical[f]:
-                        # Cut k of n_quantiles equal parts of the known range; the strip for missing values stays left.
+                        # Cut k of n_quantiles equal parts of the known range; missing values go left.
                         k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
                         threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
                     else:
@@ -190,7 +190,7 @@ def _grow_one(
 
 @njit(nogil=True, cache=True)
 def _scaled_cut(seed, tree, node, draw, how, cumulative, first, low, high):
-    """A threshold from `low` to `high` - 1: where the released scale has the draw, or one of its quantiles."""
+    """Return a threshold from `low` to `high` - 1: the draw on the released scale, or one of its quantiles."""
     last = max(high - 1, low)
     if how[1] == 2:
         part = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
@@ -202,7 +202,7 @@ def _scaled_cut(seed, tree, node, draw, how, cumulative, first, low, high):
 
 @njit(nogil=True, cache=True)
 def _range_at(node, f, low, high, parent, feature, threshold, first_child):
-    """Codes of feature f that can still reach a node."""
+    """Return the lowest and highest code of feature f that can reach a node."""
     child, above = node, parent[node]
     while above >= 0:
         if feature[above] == f:

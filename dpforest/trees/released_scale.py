@@ -1,8 +1,8 @@
-"""Where rows lie on the public scale, as released: a distribution function for each numeric attribute.
+"""Released distribution functions of the numeric attributes, on the public scale.
 
-Rows are counted in three nested histograms of 4, 16 and 64 equal cells of an attribute's known codes; noise is added
-elsewhere (`dpforest.models.preparation`), and what follows from the noisy counts is integers only, so that everybody
-gets the same bits. Where noise is all there is, the function is the public scale itself.
+Rows are counted in three nested histograms of 4, 16 and 64 equal cells of an attribute's known codes. Noise is added
+elsewhere (`dpforest.models.preparation`). All that follows from the noisy counts is computed in integers, so that all
+machines get the same bits. If the counts are only noise, the function is the public scale itself.
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ class ReleasedScale:
     Parameters
     ----------
     cumulative : int64 array of shape (n_numeric, 65)
-        From 0 to 2**32, at the borders of 64 equal cells of each attribute's known codes; linear inside a cell.
+        Distribution functions out of 2**32, at the borders of 64 equal cells of known codes; linear inside a cell.
     """
 
     cumulative: np.ndarray
 
     @classmethod
     def of_shares(cls, shares: np.ndarray) -> "ReleasedScale":
-        """From the share of each cell, out of 2**32: int64 (n_numeric, 64)."""
+        """Build from the share of each cell, out of 2**32: int64 (n_numeric, 64)."""
         return cls(np.concatenate([np.zeros((len(shares), 1), np.int64), np.cumsum(shares, axis=1)], axis=1))
 
     @property
@@ -45,19 +45,19 @@ class ReleasedScale:
         return np.diff(self.cumulative, axis=1)
 
     def of_features(self, domain: Domain) -> np.ndarray:
-        """The same for every attribute of the domain, int64 (n_features, 65); categorical ones have zeros."""
+        """Return `cumulative` for every attribute of the domain, int64 (n_features, 65); 0 for categorical ones."""
         out = np.zeros((domain.n_features, CELLS + 1), np.int64)
         out[[f.kind == "numeric" for f in domain.features]] = self.cumulative
         return out
 
     def mixed(self, weight: Fraction) -> "ReleasedScale":
-        """The mixture with the public scale, which has this weight."""
+        """Return the mixture with the public scale, which has this weight."""
         a, b = weight.numerator, weight.denominator
         return ReleasedScale((self.cumulative * (b - a) + _PUBLIC * a) // b)
 
 
 def scale_histograms(domain: Domain, codes: Any) -> np.ndarray:
-    """Rows in each of 64 cells of each numeric attribute, exact: for the curator only, until noise is added.
+    """Count rows in each of 64 cells of each numeric attribute, exactly: curator only, until noise is added.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ def scale_histograms(domain: Domain, codes: Any) -> np.ndarray:
     Returns
     -------
     int64 array of shape (n_numeric, 64)
-        Number of rows in each cell; a row whose value is missing is in no cell.
+        Number of rows in each cell; a row with a missing value is in no cell.
     """
     numeric = np.flatnonzero([f.kind == "numeric" for f in domain.features])
     first = np.array([f.first_code for f in domain.features], np.int64)[numeric]
     counts = np.zeros((len(numeric), CELLS), np.int64)
     if len(numeric):
-        for start in range(0, max(len(codes), 1), BLOCK_ROWS):  # the same way for a table of nobody
+        for start in range(0, max(len(codes), 1), BLOCK_ROWS):  # also for a table without rows
             _count(np.ascontiguousarray(codes[start : start + BLOCK_ROWS]), numeric, first, counts)
     return counts
 
@@ -89,7 +89,7 @@ def _count(codes, numeric, first, counts):
 
 
 def nested(cells: np.ndarray) -> np.ndarray:
-    """Counts of 64 cells as three histograms in rows of 4: int64 (n_numeric * 21, 4), coarse levels first.
+    """Return counts of 64 cells as three histograms in rows of 4: int64 (n_numeric * 21, 4), coarse levels first.
 
     >>> nested(np.ones((1, 64), np.int64))[:6].tolist()
     [[16, 16, 16, 16], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [1, 1, 1, 1]]
@@ -100,12 +100,12 @@ def nested(cells: np.ndarray) -> np.ndarray:
 
 
 def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
-    """The distribution functions that follow from noisy counts; nothing private is read.
+    """Return the distribution functions that follow from noisy counts; nothing private is read.
 
     Parameters
     ----------
     noisy : int64 array of shape (n_numeric * 21, 4)
-        As `nested`, with noise.
+        Counts in the order of `nested`, with noise.
     noise_scale : Fraction
         Scale t of the discrete Laplace noise on each count.
 
@@ -121,15 +121,15 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
 
 
 def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list[int]:
-    """Borders of cells where they would be if rows were spread evenly: 65 whole numbers from 0 to 2**32.
+    """Return the distribution function at the borders of 64 cells: 65 whole numbers from 0 to 2**32.
 
-    Each cell is divided among its four parts by their noisy counts, none below 0, and a prior that is half of two
+    Each cell is divided among its four parts by weight: the noisy count, but at least 0, plus a prior of half of two
     standard deviations of the noise.
 
     Parameters
     ----------
     counts : sequence of sequences of int
-        Noisy counts of the four parts of each cell, as of one attribute in `nested`.
+        Noisy counts of the four parts of each cell, for one attribute of `nested`.
     noise_scale : Fraction
         Scale of the discrete Laplace noise in the counts, in rows.
 
@@ -161,7 +161,7 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
 
 @njit(nogil=True, cache=True)
 def known_below(cumulative, first, code):
-    """Share of the known rows below a code from `first` to 65,536, out of 2**32."""
+    """Return the share of the known rows below a code, from `first` to 65,536, out of 2**32."""
     n = N_CODES - first
     at = (code - first) * CELLS
     cell, rest = at // n, at % n
@@ -173,7 +173,7 @@ def known_below(cumulative, first, code):
 
 @njit(nogil=True, cache=True)
 def mass_below(cumulative, first, code):
-    """The same with the strip of missing values, which has the mass that it has on the public scale."""
+    """Return the same including the strip of missing values, with its mass on the public scale."""
     if code <= first:
         return code << 16
     below = known_below(cumulative, first, code)
@@ -182,7 +182,7 @@ def mass_below(cumulative, first, code):
 
 @njit(nogil=True, cache=True)
 def code_at(cumulative, first, mass, low, high):
-    """Largest code from `low` to `high` that has at most this mass below it; `low` where none has."""
+    """Return the largest code from `low` to `high` with at most this mass below it; `low` if there is none."""
     while low < high:
         middle = (low + high + 1) // 2
         if mass_below(cumulative, first, middle) <= mass:
@@ -194,7 +194,7 @@ def code_at(cumulative, first, mass, low, high):
 
 @njit(nogil=True, cache=True)
 def quantile_code(cumulative, first, part, parts):
-    """Least code that has at least this many of so many parts of the known rows below it."""
+    """Return the least code with at least the share part / parts of the known rows below it."""
     low, high = first, N_CODES
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Rows to leaves: packs trees for the kernels, walks over blocks of rows, and shares them among threads."""
+"""Routing of rows to leaves: pack trees for the kernels, walk over blocks of rows, and share them among threads."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,17 +15,17 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NO_THRESHOLD, ONE_VS_REST, Tre
 _MAX_COLUMNS = 2**15  # bits of a feature in a packed node
 
 
-@lru_cache(maxsize=2)  # trees are compared by identity; a fit, or a repeat, asks three times
+@lru_cache(maxsize=2)  # trees compare by identity; a fit, or a repeat, calls this three times
 def pack(trees: Trees, n_features: int) -> tuple:
-    """What the kernels read: one word a node, and the extra columns of one-vs-rest tests.
+    """Return the input of the kernels: one word per node, and the extra columns of one-vs-rest tests.
 
     A one-vs-rest test ``x[f] == v`` becomes ``extra > 0`` on a column made for the pair (f, v), so that the kernels
-    know one binary test only. Leaves of incomplete trees point to themselves with a test that never holds.
+    need only one binary test. Leaves of incomplete trees point to themselves with a test that never holds.
 
     Raises
     ------
     ValueError
-        If there is a test that does not fit a packed node. The kernels check nothing.
+        If a test does not fit into a packed node. The kernels check nothing.
     """
     if trees.feature.max(initial=-1) >= n_features:
         raise ValueError("a test names a feature that the domain does not have")
@@ -61,7 +61,7 @@ def pack(trees: Trees, n_features: int) -> tuple:
 
 
 def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
-    """Return codes unchanged. Raise ValueError unless `Domain.encode` can give them, as kernels check no bounds."""
+    """Return codes unchanged. Raise ValueError if `Domain.encode` cannot return them, as kernels check no bounds."""
     wanted = f"codes are uint16 of shape (n, {domain.n_features:,}), as Domain.encode gives them"
     if not isinstance(codes, np.ndarray) or codes.dtype != np.uint16 or codes.ndim != 2:
         raise ValueError(f"{wanted}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")
@@ -76,10 +76,10 @@ def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
 
 
 def blocks(domain: Domain, X, *, n_jobs: int = 1) -> Iterator[tuple[slice, Callable[[], np.ndarray]]]:
-    """Slices of rows with a function that encodes them; two blocks a thread at least, `BLOCK_ROWS` rows at most."""
+    """Yield slices of rows and their encoders: at least two blocks per thread, and at most `BLOCK_ROWS` rows each."""
     n = len(X)
     size = BLOCK_ROWS
-    if n_jobs > 1:  # equal blocks, as many for each thread, so that none waits for another's last one
+    if n_jobs > 1:  # equal blocks, equally many per thread, so that no thread waits for another's last block
         size = max(1, -(-n // (n_jobs * max(2, -(-n // (BLOCK_ROWS * n_jobs))))))
     rows = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n, size):
@@ -92,7 +92,7 @@ def _encode_part(domain: Domain, rows: Any, part: slice) -> np.ndarray:
 
 
 def encoded(domain: Domain, X) -> np.ndarray:
-    """Codes of X; codes pass through as they are, so that a caller can encode once and route often."""
+    """Return the codes of X; codes are returned unchanged, so that a caller can encode once and route often."""
     return X if isinstance(X, np.ndarray) and X.dtype == np.uint16 else domain.encode(X)
 
 
@@ -112,7 +112,7 @@ def for_each_block(domain: Domain, X, work: Callable[[slice, np.ndarray], None],
 
 
 def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_row=None, n_jobs: int = 1) -> np.ndarray:
-    """Rows of each class in each leaf. Curator only: nothing here is private until a mechanism has seen it.
+    """Count the rows of each class in each leaf. Curator only: counts are private until a mechanism releases them.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_ro
         Raw values, or their uint16 codes.
     y : int32 array of shape (n,)
     tree_of_row : int32 array of shape (n,) or None
-        The one tree that a row belongs to; None counts every row in every tree.
+        The tree of each row; None counts every row in every tree.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_ro
 
 
 def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.ndarray:
-    """Leaf number of each row in each tree, int32 (n_trees, n)."""
+    """Return the leaf number of each row in each tree, int32 (n_trees, n)."""
     packed = pack(trees, len(domain.features))
     leaves = np.empty((trees.n_trees, len(X)), np.int32)
     for_each_block(domain, X, lambda rows, codes: kernels.find_leaves(codes, packed, leaves[:, rows]), n_jobs)
@@ -155,7 +155,7 @@ def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.nd
 
 
 def scorer(trees: Trees, domain: Domain, of_leaf: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """From codes to votes (where leaves have labels) or sums of shares (where they have shares), (n, n_classes)."""
+    """Return a function from codes to votes (leaves with labels) or sums of shares (with shares), (n, n_classes)."""
     packed = pack(trees, len(domain.features))
     kernel, dtype = (kernels.count_votes, np.int32) if of_leaf.ndim == 1 else (kernels.add_shares, np.float64)
 
@@ -168,14 +168,14 @@ def scorer(trees: Trees, domain: Domain, of_leaf: np.ndarray) -> Callable[[np.nd
 
 
 def votes_at_leaves(leaves: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray:
-    """Votes for each class, int32 (n, n_classes), of rows whose leaves (n_trees, n) are known."""
+    """Return the votes for each class, int32 (n, n_classes), of rows whose leaves (n_trees, n) are known."""
     votes = np.zeros((leaves.shape[1], n_classes), np.int32)
     kernels.count_votes_at(leaves, labels, votes)
     return votes
 
 
 def shares_at_leaves(leaves: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Sums of shares, float64 (n, n_classes), of rows whose leaves (n_trees, n) are known."""
+    """Return the sums of shares, float64 (n, n_classes), of rows whose leaves (n_trees, n) are known."""
     total = np.zeros((leaves.shape[1], shares.shape[1]))
     kernels.add_shares_at(leaves, shares, total)
     return total

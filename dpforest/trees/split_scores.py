@@ -1,9 +1,9 @@
 """Scores of candidate splits as whole numbers, from histograms of whole weights; higher is better.
 
-The score of a split is minus the sum over its two children of a potential g. Every potential here grows, or stays, when
-a row is added to a child, and by at most a known amount; so a row moves all scores of its node the same way. Scores are
-on a grid of 1/1024 (weights already are), rounded once so that both facts stay exactly true (of entropy: within two
-steps); `sensitivity` says by how much scores can change, in grid steps (docs/PRIVACY.md).
+The score of a split is minus the sum over its two children of a potential g. When a row is added to a child, every
+potential here rises by at most a known amount and never falls, so a row moves all scores of its node the same way.
+Scores are on a grid of 1/1024 (weights already are), and rounded once so that both facts stay exactly true (within two
+steps for entropy). `sensitivity` states by how much scores can change, in grid steps (docs/PRIVACY.md).
 
 ============ =================================================== ==========================================
 criterion    potential of a child with class weights w, W = Σ w  most that a row of weight u adds, n rows
@@ -14,7 +14,7 @@ criterion    potential of a child with class weights w, W = Σ w  most that a ro
 "entropy"    W log₂ W - Σ w log₂ w                               u (log₂ n + 1/ln 2)
 ============ =================================================== ==========================================
 
-The m-alpha potential is half of Nock and Henecka's f; a factor changes nothing, as the exponent is divided by the
+The m-alpha potential is half of Nock and Henecka's f; a factor changes nothing, because the exponent is divided by the
 sensitivity. The other three are those of Friedman and Schuster (2010), section 4, and of the multinomial forest.
 """
 
@@ -27,17 +27,17 @@ from numba import njit
 from dpforest.trees.candidates import Candidates
 
 CRITERIA: Final = ("m-alpha", "gini", "max", "entropy")
-COUNTED: Final = CRITERIA[1:]  # on numbers of rows, for any number of classes
+COUNTED: Final = CRITERIA[1:]  # criteria on numbers of rows, for any number of classes
 UNIT: Final = 1024  # grid steps of one row of weight 1, and of alpha
 
 
 def score_splits(histogram: np.ndarray, candidates: Candidates, criterion: str, alpha: int = UNIT) -> np.ndarray:
-    """Score of every candidate in every node.
+    """Return the score of every candidate in every node.
 
     Parameters
     ----------
     histogram : int64 array of shape (n_nodes, n_slots, n_classes)
-        Class weights in each bin: in 1/1024 for "m-alpha" (two classes), numbers of rows for the others.
+        Class weights in each bin: in 1/1024 for "m-alpha" (two classes), numbers of rows for the other criteria.
     alpha : int
         α of the Mα-loss in 1/1024, 0 to 1024.
 
@@ -53,17 +53,17 @@ def score_splits(histogram: np.ndarray, candidates: Candidates, criterion: str, 
 
 
 def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int = UNIT) -> int:
-    """Width of the interval in which one row moves the scores of its node, in grid steps.
+    """Return the width of the interval in which one row moves the scores of its node, in grid steps.
 
     Parameters
     ----------
     n_bound : int
-        Public: the most rows that a table can have, this one included.
+        Public: the largest number of rows of a table, including this row.
     alpha, weight : int
-        For "m-alpha": α, and the largest weight of a row, in 1/1024.
+        For "m-alpha": α, and the largest weight of a row, both in 1/1024.
     """
-    n_bound, alpha, weight = int(n_bound), int(alpha), int(weight)  # numpy's would wrap round
-    if criterion == "m-alpha":  # one step more for the rounding of the root
+    n_bound, alpha, weight = int(n_bound), int(alpha), int(weight)  # numpy integers would overflow
+    if criterion == "m-alpha":  # one more step for the rounding of the root
         return alpha * (math.isqrt((n_bound - 1) * weight**2) + 1) + (UNIT - alpha) * weight
     if criterion == "gini":
         return 2 * UNIT + 1
@@ -71,21 +71,21 @@ def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int 
         return UNIT
     if criterion != "entropy":
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(map(repr, CRITERIA))}")
-    return math.ceil(UNIT * (math.log2(n_bound) + 1 / math.log(2))) + 5  # two rounded terms, each way
+    return math.ceil(UNIT * (math.log2(n_bound) + 1 / math.log(2))) + 5  # two rounded terms in each direction
 
 
 def depends_on_rows(criterion: str) -> bool:
-    """Whether the sensitivity grows with the number of rows, so that under add-remove a public bound must be given."""
+    """Return whether the sensitivity grows with the number of rows, so that add-remove needs a public bound."""
     return sensitivity(criterion, 2) != sensitivity(criterion, 4)
 
 
 def node_tables(histogram: np.ndarray, candidates: Candidates) -> np.ndarray:
-    """Class weights of each node, (n_nodes, n_classes): the sum over the bins of any one feature."""
+    """Return the class weights of each node, (n_nodes, n_classes): the sum over the bins of any one feature."""
     return histogram[:, : int(candidates.slot[1])].sum(axis=1)
 
 
 def node_potentials(tables: np.ndarray, criterion: str, alpha: int = UNIT) -> np.ndarray:
-    """Potential g of each node before it is split, in the units of scores, int64 (n_nodes,)."""
+    """Return the potential g of each node before its split, in the units of scores, int64 (n_nodes,)."""
     out = np.empty(len(tables), np.int64)
     _potentials(tables, CRITERIA.index(criterion), alpha, out)
     return out
@@ -100,7 +100,7 @@ def _potentials(tables, which, alpha, out):
 
 @njit(nogil=True, cache=True)
 def whole_root(x):
-    """The largest r with r² <= x, for 0 <= x < 2**62: exact, whatever the first guess was."""
+    """Return the largest r with r² <= x, for 0 <= x < 2**62. It is exact, whatever the first guess was."""
     r = np.int64(np.sqrt(np.float64(x)))
     while r * r > x:
         r -= 1
@@ -111,13 +111,13 @@ def whole_root(x):
 
 @njit(nogil=True, cache=True)
 def _n_log_n(n):
-    """n log₂ n in grid steps, rounded."""
+    """Return n log₂ n in grid steps, rounded."""
     return np.int64(np.rint(1024.0 * n * np.log2(n))) if n > 0 else np.int64(0)
 
 
 @njit(nogil=True, cache=True)
 def _gini(total, squares):
-    """Grid steps of W - Σ w²/W, rounded up; in two parts, as 1024 Σ w² may be too large."""
+    """Return W - Σ w²/W in grid steps, rounded up; it has two parts, because 1024 Σ w² may be too large."""
     if total == 0:
         return np.int64(0)
     whole = squares // total
@@ -155,7 +155,7 @@ def _score_two(histogram, kind, cut, first, slot, which, alpha, out):
                         s += 1
                 else:
                     a0, a1 = h[slot[f] + cut[c], 0], h[slot[f] + cut[c], 1]
-                if a0 != b0 or a1 != b1:  # else nothing new is on the left
+                if a0 != b0 or a1 != b1:  # otherwise the left side is unchanged
                     left = _potential_two(a0, a1, which, alpha)
                     score = -left - _potential_two(t0 - a0, t1 - a1, which, alpha)
                 out[node, c] = score

@@ -1,7 +1,7 @@
-"""The structure of trees as a stream without redundancy: level by level, one small number a node.
+"""The structure of trees as a stream without redundancy: level by level, one small number per node.
 
-All that can be derived is left out: where children are, how many nodes there are, that nodes at the greatest depth are
-leaves. What is left is which test a node asks, and the threshold of tests that have one.
+It omits all that can be derived: the positions of children, the number of nodes, and that nodes at the greatest depth
+are leaves. It keeps the test of each node, and the threshold of tests that have one.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ class Structure:
     ----------
     n_trees, depth : int
     test_feature, test_kind : int arrays of shape (n_tests,)
-        The tests that occur, without their thresholds, in the order of feature and kind; kinds as in `Trees`.
+        The tests that occur, without their thresholds, sorted by feature and kind; kinds as in `Trees`.
     nodes : int array
-        0 for a leaf, else the place of its test, from 1. The roots of all trees come first, then all nodes of level 1,
-        tree after tree and in each from left to right, and so on; without level `depth`, whose nodes are all leaves.
+        0 for a leaf, else the number of its test, from 1. The roots of all trees come first, then all nodes of level 1,
+        tree after tree and each from left to right, and so on; level `depth` is omitted, as its nodes are leaves.
     thresholds : int array
-        Of the nodes that have one, in the same order.
+        Thresholds of the nodes that have one, in the same order.
     """
 
     n_trees: int
@@ -37,8 +37,8 @@ class Structure:
 
 
 def structure_of(trees: Trees) -> Structure:
-    """What is to be written of trees."""
-    order = np.argsort(trees.level, kind="stable")  # within a level nodes already are in this order
+    """Return the structure of trees, as a file holds it."""
+    order = np.argsort(trees.level, kind="stable")  # nodes of a level are already in this order
     order = order[: np.count_nonzero(trees.level < trees.depth)]
     kind, feature = trees.kind[order], trees.feature[order]
     inner = kind != LEAF
@@ -50,12 +50,12 @@ def structure_of(trees: Trees) -> Structure:
 
 
 def trees_of(structure: Structure, n_codes: np.ndarray) -> Trees:
-    """The trees, given the number of codes of each feature (int64, 65,536 for numeric ones).
+    """Return the trees of a structure, given the number of codes of each feature (int64, 65,536 for numeric ones).
 
     Raises
     ------
     ValueError
-        If there are no such trees, or too many nodes; nothing is allocated for nodes beyond the limit.
+        If no trees have this structure, or it has too many nodes. Nothing is allocated for nodes beyond the limit.
     """
     s = structure
     if np.any(s.test_feature >= len(n_codes)) or np.any(s.test_kind >= LEAF):
@@ -79,9 +79,9 @@ def trees_of(structure: Structure, n_codes: np.ndarray) -> Trees:
 
 
 def _linked(s: Structure, n_nodes: int, width: np.ndarray) -> Trees:
-    """The arrays of `Trees`: nodes get their children, and are put in the order of trees."""
+    """Return the arrays of `Trees`: link nodes to their children, and sort them by tree."""
     test = np.zeros(n_nodes, s.nodes.dtype)
-    test[: len(s.nodes)] = s.nodes  # what follows are the leaves of the last level
+    test[: len(s.nodes)] = s.nodes  # the remaining nodes are leaves of the last level
     children = width[test]
     first = s.n_trees + np.cumsum(children) - children
     inner = test > 0
@@ -112,7 +112,7 @@ def _linked(s: Structure, n_nodes: int, width: np.ndarray) -> Trees:
 
 
 def _level_borders(n_trees: int, children: np.ndarray):
-    """Where each level begins and ends."""
+    """Yield the first node of each level, and the one after its last."""
     a, b = 0, n_trees
     while a < b:
         yield a, b

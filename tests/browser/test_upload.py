@@ -45,7 +45,7 @@ def test_choose_upload_attach_and_look(explore: Explore) -> None:
     expect(panel).to_contain_text(re.compile("Datum.*leave it out"))
     expect(panel).to_contain_text(
         "Read from the rows: the bounds of 2 attributes, the categories of 1 attribute, the types of 3 attributes, "
-        "what is said about missing cells of 3 attributes, the classes, how the file is written and which columns are "
+        "the rules for missing cells of 3 attributes, the classes, how the file is written and which columns are "
         "used."
     )
     domain = explore.page.get_by_role("region", name="The public domain")

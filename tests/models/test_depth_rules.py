@@ -20,7 +20,7 @@ from dpforest.models.base import AUTO
 from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.models.shape_rules import jagannathan_shape
 from ui.shared import tables
-from ui.shared.forests import Settings
+from ui.shared.forests import ForestSettings
 
 CAPPED = "leaves here, which no paper says"
 BY_PAPER = {"max_depth": None, "scale_share": "public"}  # JPW by the paper's rule where it is certified
@@ -102,7 +102,7 @@ def test_the_app_starts_jpw_from_the_papers_rule():
         domain = tables.bundled_table(data, data.domain.label).domain
         n = len(data.table)
         published, certified = (
-            Settings("JPW", mode, 1.0, AUTO, AUTO, "add-remove") for mode in ("as_published", "certified")
+            ForestSettings("JPW", mode, 1.0, AUTO, AUTO, "add-remove") for mode in ("as_published", "certified")
         )
         assert published.shape(domain, n) == (depth, 10)
         assert certified.shape(domain, n) == jagannathan_shape(0.98 * n, 2, domain.n_features)[::-1]
@@ -159,9 +159,9 @@ def test_ordered_categories_need_no_cap():
 
 def test_as_published_drawings_in_the_app_state_the_cap():
     domain = load_dataset("mushroom").domain
-    settings_ = Settings("majority labels", "as_published", 1.0, 11, 100, "add-remove")
+    settings_ = ForestSettings("majority labels", "as_published", 1.0, 11, 100, "add-remove")
     assert any(f"ends at 4,096 {CAPPED}" in r for r in settings_.estimator().preview(domain, 100)[0].reasons)
-    assert "max_leaves" not in Settings("majority labels", "certified", 1.0, 11, 100, "add-remove").parameters()
+    assert "max_leaves" not in ForestSettings("majority labels", "certified", 1.0, 11, 100, "add-remove").parameters()
 
 
 def test_a_capped_depth_rule_is_reported():

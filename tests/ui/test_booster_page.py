@@ -27,7 +27,7 @@ from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import Line, Releases, sweep_job
 from ui.shared import release, tables
 from ui.shared.attribute_effects import chance_of_a_turn
-from ui.shared.forests import FORESTS, TREES, Settings, as_code, as_it_comes
+from ui.shared.forests import FORESTS, TREES, ForestSettings, as_code, as_it_comes
 from ui.shared.loss_sums import success_share
 from ui.shared.sidebar import Choice
 
@@ -43,8 +43,8 @@ def page(app) -> AppTest:
     return app
 
 
-def settings(delta: float, epsilon: float = 1.0, trees: int | str = 8) -> Settings:
-    return Settings(KIND, "certified", epsilon, AUTO, trees, "add-remove", (("delta", delta),))
+def settings(delta: float, epsilon: float = 1.0, trees: int | str = 8) -> ForestSettings:
+    return ForestSettings(KIND, "certified", epsilon, AUTO, trees, "add-remove", (("delta", delta),))
 
 
 def table():
@@ -107,7 +107,7 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
         "Accuracy by round",
         "What moves the scores",
         "The effect of one attribute",
-        "The scores speak for",
+        "The scores vote for",
         "Noise alone would have turned it in ",
         "before any question it is",
     ):
@@ -126,11 +126,11 @@ def test_the_leaves_tab_shows_both_flip_rates(page, data):
 
 @pytest.mark.parametrize("delta", DELTAS)
 def test_accuracy_by_round_ends_at_that_of_the_release(delta):
-    own = table()
-    estimator = settings(delta).estimator(own.domain)
-    simulation = simulation_for(estimator, own.domain, tables.split(own))
+    data = table()
+    estimator = settings(delta).estimator(data.domain)
+    simulation = simulation_for(estimator, data.domain, tables.split(data))
     ((row,),) = simulation.pieces([1.0])
-    view, held = simulation.view(1.0), tables.split(own)
+    view, held = simulation.view(1.0), tables.split(data)
     at, accuracy = rounds_tab.accuracy_by_round(view, held.X_test, held.y_test)
     assert at.tolist() == list(range(1, 9))
     assert accuracy[-1] == pytest.approx(row["accuracy"])
@@ -152,9 +152,10 @@ def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
 
 def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
     """A moved control ends a repeat; what was done of it is not done again, and the figures are the same."""
-    own = table()
+    data = table()
     line = Line(replace(settings(0.0, trees=3), epsilon=10.0), (0.1, 1.0, 10.0))
-    whole, ended = (Releases(line, own.domain, lambda: [tables.split(own)], 1).job(line) for _ in range(2))
+    jobs = [Releases(line, data.domain, lambda: [tables.split(data)], 1, len(data.frame)).job(line) for _ in range(2)]
+    whole, ended = jobs
     for _ in whole.work(1):
         pass
     steps = ended.work(1)

@@ -12,7 +12,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from ui.explore import edited_cells
 from ui.explore.edited_cells import CELLS, SOURCE
-from ui.shared.forests import Settings
+from ui.shared.forests import ForestSettings
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 
@@ -36,7 +36,7 @@ def tab() -> None:
 @pytest.fixture(scope="module")
 def opened() -> Callable[..., AppTest]:
     """Open the tab on a small upload, with all of its columns or some."""
-    settings = Settings("majority labels", "certified", 1.0, 3, 5, "add-remove")
+    settings = ForestSettings("majority labels", "certified", 1.0, 3, 5, "add-remove")
     csv = read_csv("\n".join([HEAD, *ROWS]).encode(), name="people.csv")
 
     def open_tab(keep: Callable[[Feature], bool] = lambda _: True) -> AppTest:

@@ -25,7 +25,7 @@ from ui.explore import data_tab, rows_fit
 from ui.explore.questionnaire import EACH, STAND
 from ui.explore.questions import EVERYTHING
 from ui.shared import release, tables
-from ui.shared.forests import EPSILONS, FORESTS, Settings, as_code
+from ui.shared.forests import EPSILONS, FORESTS, ForestSettings, as_code
 from ui.shared.release import LOOKED
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
@@ -416,7 +416,7 @@ def test_bounds_that_equal_a_cell_are_reported(with_upload):
     ranges(app).set_value(STAND).run()
     assert message in words(app) and "That may be one person's value" in words(app)
     asserting(app, "the study protocol")
-    assert listed(app, "rounder")["the rows' own"].tolist() == ["lowest and highest"] * 2
+    assert listed(app, "rounder")["exactly in the rows"].tolist() == ["lowest and highest"] * 2
     assert message in app.warning[0].value and not app.success and not button(app, "Release").disabled
     next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
     assert message not in words(app) and len(app.success) == 1 and not app.warning
@@ -482,7 +482,7 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
     csv = read_csv(GAPS, name="gaps.csv")
     domain = asserted(suggest_domain(csv, "outcome"), "the code book of the study")
     table = replace(Table("digest", csv.name, csv.table, "outcome", domain, csv=csv), frame=csv.read_with(domain))
-    settings = Settings("noisy counts", "certified", EPSILONS[-1], 1, 1, "add-remove")
+    settings = ForestSettings("noisy counts", "certified", EPSILONS[-1], 1, 1, "add-remove")
     with pytest.warns(OutOfDomainWarning, match="72 rows have no label that is listed"):
         released = ReleasedForest.from_bytes(release.make(Choice(table, settings), 1, 1).file)
     read = tables._split.__wrapped__((), table)
@@ -502,8 +502,8 @@ def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
     assert cells.to_dict("split")["data"] == [
         ["a", "beyond the bounds", 1, "the nearest bound"],
         ["a", "missing", 1, "0"],
-        ["b", "not listed", 1, "a value of their own"],
-        ["b", "missing", 1, "a value of their own"],
+        ["b", "not listed", 1, "own value"],
+        ["b", "missing", 1, "own value"],
     ]
 
 
@@ -525,7 +525,7 @@ def choice() -> Choice:
     csv = read_csv(CSV.encode(), name="people.csv")
     domain = asserted(suggest_domain(csv, "ill"), "the study protocol")
     table = Table("digest", "people.csv", csv.table, "ill", domain, csv=csv)
-    return Choice(table, Settings("majority labels", "certified", 0.5, 3, 5, "add-remove"))
+    return Choice(table, ForestSettings("majority labels", "certified", 0.5, 3, 5, "add-remove"))
 
 
 def test_a_release_is_exact_fresh_and_cautioned(choice):
@@ -632,7 +632,7 @@ def test_edited_values_and_classes():
 
 
 def test_code_runs():
-    settings = Settings(
+    settings = ForestSettings(
         "majority labels", "certified", 1.0, 3, 5, "add-remove", (("leaf_mechanism", "permute-and-flip"),)
     )
     names: dict = {}

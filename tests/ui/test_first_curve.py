@@ -1,4 +1,4 @@
-"""A first look at a few ε: worked out once for all who ask, told of while it is worked out, and never replayed."""
+"""A first look at a few ε: worked out once for all who ask, reported while it is worked out, and never replayed."""
 
 import pytest
 import streamlit as st
@@ -25,15 +25,15 @@ st.session_state["job"] = job
 
 
 @pytest.mark.parametrize("large", [True, False])
-def test_a_bar_beside_it_is_drawn_each_time(monkeypatch, large):
+def test_a_progress_bar_is_drawn_each_time(monkeypatch, large):
     st.cache_resource.clear()
     monkeypatch.setattr(first_release, "MANY_CELLS", 0 if large else 10**9)
     page = AppTest.from_string(TWICE, default_timeout=120)
     for _ in range(2):
         page.run()
         assert not page.exception
-        said = [line.value for line in page.markdown]
-        assert said[0] == said[1]
-        assert said[0].startswith("4 values, 1 release" if large else "18 values, ")
+        lines = [line.value for line in page.markdown]
+        assert lines[0] == lines[1]
+        assert lines[0].startswith("4 values, 1 release" if large else "18 values, ")
         rows = page.session_state["job"].releases.rows
         assert len(rows[0]) == (5 if large else 19)  # ε, and no noise

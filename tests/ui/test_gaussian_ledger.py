@@ -38,15 +38,15 @@ def booster(share: Fraction | int = 1, neighbors: str = "add-remove", reasons: t
 
 
 def budget_page(neighbors: str) -> None:
-    """A page of its own; streamlit runs its source."""
+    """A whole page; streamlit runs its source."""
     from tests.ui.test_gaussian_ledger import booster
     from ui.explore import budget_tab
     from ui.shared import tables
-    from ui.shared.forests import Settings
+    from ui.shared.forests import ForestSettings
     from ui.shared.sidebar import Choice
 
     data = tables.bundled("zoo")
-    settings = Settings("noisy counts", "certified", 1.0, 3, 5, neighbors)
+    settings = ForestSettings("noisy counts", "certified", 1.0, 3, 5, neighbors)
     choice = Choice(tables.bundled_table(data, data.label), settings)
     budget_tab.show(choice, *booster(neighbors=neighbors))
 
@@ -95,7 +95,7 @@ def test_repeats_add_up_in_mu_squared():
 
 
 def board_page(neighbors: str) -> None:
-    """A page of its own; streamlit runs its source."""
+    """A whole page; streamlit runs its source."""
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import LEAKS, booster
@@ -124,12 +124,12 @@ def release_page() -> None:
     """The button and what it opens, with releases from before; streamlit runs its source."""
     from tests.ui.test_gaussian_ledger import booster
     from ui.shared import release, tables
-    from ui.shared.forests import Settings
+    from ui.shared.forests import ForestSettings
     from ui.shared.sidebar import Choice
 
     data = tables.bundled("zoo")
     certificate, ledger = booster()
-    settings = Settings("noisy counts", "certified", 1.0, 3, 5, "add-remove")
+    settings = ForestSettings("noisy counts", "certified", 1.0, 3, 5, "add-remove")
     release.button(Choice(tables.bundled_table(data, data.label), settings), certificate, ledger)
 
 

@@ -9,7 +9,7 @@ from dpforest.privacy.ledger import BudgetError
 from tests.ui.app_words import words
 from ui.shared import release, sidebar, tables
 from ui.shared.boost_controls import ALPHAS, BOUNDS
-from ui.shared.forests import FORESTS, Settings, as_code
+from ui.shared.forests import FORESTS, ForestSettings, as_code
 
 GREEDY = [name for name, kind in FORESTS.items() if kind.is_fitted_anew and kind.is_published]
 
@@ -102,7 +102,9 @@ def test_a_release_is_downloaded_and_uploaded_again(kind):
     data = load_dataset("congressional_voting")
     table = tables.bundled_table(data, data.label)
     options = (("n_bound", 1_000),) if kind == "boosted" else ()
-    made = release.make(sidebar.Choice(table, Settings(kind, "certified", 2.0, 3, 5, "add-remove", options)), 1, 1)
+    made = release.make(
+        sidebar.Choice(table, ForestSettings(kind, "certified", 2.0, 3, 5, "add-remove", options)), 1, 1
+    )
     forest = ReleasedForest.from_bytes(made.file)
     assert forest.certificate.certified
     assert forest.ledger.spent == 2
@@ -117,13 +119,13 @@ def test_the_code_of_a_greedy_forest_runs(kind, tmp_path, monkeypatch):
         for o in FORESTS[kind].options
         if o.choices["certified"]
     )
-    exec(as_code(Settings(kind, "certified", 1.0, 2, 3, "replace-one", options), "zoo", "type"), {})
+    exec(as_code(ForestSettings(kind, "certified", 1.0, 2, 3, "replace-one", options), "zoo", "type"), {})
     assert json.loads((tmp_path / "forest.json").read_text())["certificate"]["certified"]
 
 
 def test_infinite_temperatures_can_be_written_as_code():
     options = (("label_temperature", float("inf")),)
-    text = as_code(Settings("multinomial", "as_published", 1.0, 4, 3, "add-remove", options), "zoo", "type")
+    text = as_code(ForestSettings("multinomial", "as_published", 1.0, 4, 3, "add-remove", options), "zoo", "type")
     assert 'label_temperature=float("inf"),' in text
     compile(text, "code", "exec")
 

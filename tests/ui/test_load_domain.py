@@ -74,7 +74,7 @@ def as_read(domain: Domain) -> Domain:
 
 
 def plain_sources(domain: Domain) -> Domain:
-    """Sources that are said twice or once are the same."""
+    """Sources that are stated twice or once are the same."""
     return replace(domain, features=tuple(with_sources(feature, {}) for feature in domain.features))
 
 

@@ -1,4 +1,4 @@
-"""An upload whose classes or values look alike, or whose class one row has, is told about it on the Data tab."""
+"""An upload whose classes or values look alike, or which has a class with one row, gets a message on the Data tab."""
 
 import numpy as np
 import pandas as pd

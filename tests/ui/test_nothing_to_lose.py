@@ -192,12 +192,12 @@ def test_sentences_on_cost(means, without_noise, sentence):
 def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does(best, named):
     """Explore's card “Without privacy” shows the best model. The sentence is about the forest, so it names both."""
     means = np.array([0.6, 0.795, 0.8, 0.8])
-    said = what_privacy_costs(EPSILONS, means, Headroom(0.7, 0.8, 0.8, best, 0.01), "CART")
-    assert "compared with the same forest without noise (80.0 %)." in said
-    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in said) == named
+    sentences = what_privacy_costs(EPSILONS, means, Headroom(0.7, 0.8, 0.8, best, 0.01), "CART")
+    assert "compared with the same forest without noise (80.0 %)." in sentences
+    assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in sentences) == named
 
 
-def test_what_would_help_is_said_only_once_it_is_known():
+def test_what_would_help_is_shown_only_once_it_is_known():
     at = [Headroom(0.7, 0.7, 0.7, best, 0.01) for best in (None, 0.7, 0.9)]
     assert "being worked out" in what_helps(at[0], None, greedy=False)
     assert "say little about the label" in what_helps(at[1], "CART", greedy=False)

@@ -103,7 +103,8 @@ def test_print_colors_leave_the_figure_on_the_page_as_it_is():
 
 @WITH_A_BROWSER
 def test_a_figure_becomes_svg_and_pdf_and_leaves_no_files(monkeypatch):
-    folder = Path(tempfile.mkdtemp())  # of its own, as others draw as well; a short name, as Chromium's sockets want
+    # A separate folder, because other tests draw as well. Chromium's sockets need a short name.
+    folder = Path(tempfile.mkdtemp())
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     figure = go.Figure(go.Scatter(x=[1, 2], y=[2, 1], name="a"), layout={"title": {"text": "cut <b>here</b>"}})
     svg = paper.rendered(figure, "svg").decode()

@@ -5,7 +5,7 @@ import pytest
 from dpforest.tables.domain import Domain, Feature
 from tests.ui.app_words import words
 from ui.explore.questionnaire import AGAIN
-from ui.explore.questions import Answer, answered, left_to_say, one_range, open_questions, targets
+from ui.explore.questions import StatedValues, answered, left_to_say, one_range, open_questions, targets
 
 NAMES = [f"x{i}" for i in range(1, 5)] + ["weight", "age", "town"]
 ROWS = [
@@ -84,7 +84,7 @@ def test_no_part_gets_public_that_was_not_asked_about():
     before = Domain((Feature("a", "numeric", 1, 2), known, Feature("c", "categorical", categories=("x",))), (0, 1), "y")
     about = targets(before, ["a", "b"], {"bounds", "type"})
     assert about == [("bounds", "a"), ("type", "a"), ("type", "b")], "the bounds of b have a source"
-    after = answered(before, about, Answer({"a": (0, 9), "b": (0, 9)}, whole=True), ("asserted", "the law on it"))
+    after = answered(before, about, StatedValues({"a": (0, 9), "b": (0, 9)}, whole=True), ("asserted", "the law on it"))
     a, b, c = after.features
     assert (a.low, a.high, b.low, b.high) == (0, 9, 0, 5) and a.integer and b.integer
     assert (b.source, b.source_note, b.leaks()) == ("documented", "the manual", []) and c == before.features[2]

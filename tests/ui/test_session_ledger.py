@@ -161,8 +161,8 @@ def test_what_the_simulated_forests_would_cost():
     curve = 7, np.array(EPSILONS)
     ledger = Ledger(Fraction(1, 2), "replace-one")
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 1, "sequential")
-    said = curve_panel.price(*curve, ledger)
-    assert "7 forests at ε = 0.5 would cost ε = 3.5, all 126 of the curve ε = 221.41 (replace-one)" in said
+    sentence = curve_panel.price(*curve, ledger)
+    assert "7 forests at ε = 0.5 would cost ε = 3.5, all 126 of the curve ε = 221.41 (replace-one)" in sentence
     half = Ledger(Fraction(1, 2))
     half.charge("labels", "global-01", 1, Fraction(1, 4), 1, "sequential")
     assert "cost ε = 1.75, all 126 of the curve ε = 110.705 (add-remove)" in curve_panel.price(*curve, half)

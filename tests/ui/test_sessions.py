@@ -46,11 +46,11 @@ class Queue:
         self.scheduler, self.order = Scheduler(1), []
         self._threads: list[threading.Thread] = []
 
-    def join_in(self, name: str, *, awaited: bool) -> None:
+    def join_in(self, name: str, *, interactive: bool) -> None:
         """Ask for the place, behind those who asked before."""
 
         def work() -> None:
-            with self.scheduler.turn(awaited=awaited):
+            with self.scheduler.turn(interactive=interactive):
                 self.order.append(name)
 
         self._threads.append(threading.Thread(target=work))
@@ -59,7 +59,7 @@ class Queue:
 
     @property
     def n_waiting(self) -> int:
-        return sum(len(q) for q in (self.scheduler._awaited, self.scheduler._begun, self.scheduler._others))
+        return sum(len(q) for q in (self.scheduler._interactive, self.scheduler._begun, self.scheduler._others))
 
     def finish(self) -> list[str]:
         for thread in self._threads:
@@ -70,21 +70,21 @@ class Queue:
 
 def test_interactive_work_comes_first():
     queue = Queue()
-    with queue.scheduler.turn(awaited=False):
-        queue.join_in("refine 1", awaited=False)
-        queue.join_in("look 1", awaited=True)
-        queue.join_in("refine 2", awaited=False)
-        queue.join_in("look 2", awaited=True)
+    with queue.scheduler.turn(interactive=False):
+        queue.join_in("refine 1", interactive=False)
+        queue.join_in("look 1", interactive=True)
+        queue.join_in("refine 2", interactive=False)
+        queue.join_in("look 2", interactive=True)
     assert queue.finish() == ["look 1", "look 2", "refine 1", "refine 2"]
 
 
 def test_refining_gives_way_between_two_steps_and_goes_on_before_new_refining():
     queue = Queue()
-    with queue.scheduler.turn(awaited=False) as pause:
-        queue.join_in("refine", awaited=False)
+    with queue.scheduler.turn(interactive=False) as pause:
+        queue.join_in("refine", interactive=False)
         pause()
         assert queue.order == []  # nobody waits for it
-        queue.join_in("look", awaited=True)
+        queue.join_in("look", interactive=True)
         pause()
         queue.order.append("the first goes on")
     assert queue.finish() == ["look", "the first goes on", "refine"]
@@ -99,17 +99,17 @@ def test_whoever_gives_up_leaves_no_gap():
     queue, ended = Queue(), threading.Event()
 
     def give_up() -> None:
-        with pytest.raises(Moved), queue.scheduler.turn(awaited=True):
+        with pytest.raises(Moved), queue.scheduler.turn(interactive=True):
             raise AssertionError
         ended.set()
 
-    with queue.scheduler.turn(awaited=False):
+    with queue.scheduler.turn(interactive=False):
         leaving = threading.Thread(target=give_up)
         leaving.start()
         until(lambda: queue.n_waiting == 1)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(leaving.ident or 0), ctypes.py_object(Moved))
         assert ended.wait(10) and queue.n_waiting == 0
-        queue.join_in("next", awaited=False)
+        queue.join_in("next", interactive=False)
     assert queue.finish() == ["next"]
 
 
@@ -121,11 +121,11 @@ class Abandoned(Exception):
 
 
 def zoo_job(kind: str, epsilons: tuple[float, ...], name: str = "zoo") -> SweepJob:
-    """A job of its own, which no other test adds to."""
+    """A separate job, to which no other test adds."""
     data = load_dataset(name)
     line = Line(as_it_comes(kind, "certified", 1.0, "add-remove"), epsilons)
     split = split_table(data.domain, data.X, data.y)
-    return Releases(line, data.domain, lambda: [split], 1).job(line)
+    return Releases(line, data.domain, lambda: [split], 1, len(data.y)).job(line)
 
 
 @pytest.mark.parametrize("kind", ["majority labels", "multinomial"])
@@ -147,7 +147,7 @@ def test_steps_of_an_abandoned_fit_are_not_made_again(monkeypatch):
     job, fits = zoo_job("multinomial", (0.1, 1.0, 10.0)), []
     fit = FittedSimulation._row
     monkeypatch.setattr(
-        FittedSimulation, "_row", lambda own, epsilon, *more: fits.append(epsilon) or fit(own, epsilon, *more)
+        FittedSimulation, "_row", lambda self, epsilon, *more: fits.append(epsilon) or fit(self, epsilon, *more)
     )
     monkeypatch.setattr(sweep_job, "N_JOBS", 1)
     steps = job.work(1)

@@ -26,7 +26,7 @@ def test_every_slider_names_the_source_of_its_starting_value(app, kind, mode):
 
 
 def test_settings_of_the_papers():
-    """From the papers' text: figures that are ours are said to be ours."""
+    """From the papers' text: our figures are named as ours."""
     papers = {kind: forest for kind, forest in FORESTS.items() if forest.is_published}
     shapes = {kind: forest.estimator.published_shape for kind, forest in papers.items()}
     ours = {name for name, kind in papers.items() if kind.published_depth.startswith("As published: our choice")}

@@ -72,7 +72,7 @@ def test_a_control_puts_its_value_into_the_link_if_its_key_says_so():
 
 
 def test_every_declaration_is_used_and_named_once():
-    declared = {name: value for name, value in vars(state).items() if isinstance(value, state.Key | state.Keys)}
+    declared = {name: value for name, value in vars(state).items() if isinstance(value, state.Key | state.KeyPattern)}
     names = [value if isinstance(value, state.Key) else value.pattern for value in declared.values()]
     assert len(names) == len(set(names)) > 100
     code = "\n".join(ast.unparse(tree) for file, tree in SOURCES.items() if file != "ui/state.py")

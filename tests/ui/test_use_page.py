@@ -17,7 +17,7 @@ from dpforest.trees.leaves import LabelLeaves
 from tests.ui.app_words import words
 from ui.shared import release, sidebar, tables
 from ui.shared.downloads import as_csv
-from ui.shared.forests import FORESTS, Settings
+from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.sidebar import Choice
 
 DATA = Path(__file__).parents[1] / "data"
@@ -27,7 +27,7 @@ def choice(name: str, kind: str = "majority labels", depth: int = 3, trees: int 
     data = load_dataset(name)
     table = tables.bundled_table(data, data.label)
     options = (("n_bound", 1_000),) if kind == "boosted" else ()
-    return sidebar.Choice(table, Settings(kind, "certified", epsilon, depth, trees, "add-remove", options))
+    return sidebar.Choice(table, ForestSettings(kind, "certified", epsilon, depth, trees, "add-remove", options))
 
 
 def use_page(app: AppTest) -> AppTest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LossEstimate, Pair, attack_leaf, can_be_proved
+from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LeafPair, LossEstimate, attack_leaf, can_be_proved
 from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui import state
@@ -16,7 +16,7 @@ SEARCHING = "Looking for the telling output"
 FIRST_DRAWN = 10_000  # the looks before come faster than they can be drawn
 
 
-def show(audit: Audit, which: str, pair: Pair) -> None:
+def show(audit: Audit, which: str, pair: LeafPair) -> None:
     """A button, and what comes of it. A moved control ends an attack that is running."""
     titled(
         "Attack it",
@@ -42,7 +42,7 @@ def show(audit: Audit, which: str, pair: Pair) -> None:
         _draw(last[1], pair, st.empty(), st.empty())
 
 
-def _run(pair: Pair) -> list[LossEstimate]:
+def _run(pair: LeafPair) -> list[LossEstimate]:
     looks: list[LossEstimate] = []
     bar, words, place = st.progress(0.0, SEARCHING), st.empty(), st.empty()
     for share, look in attack_leaf(pair, SecretSource(), seconds=SECONDS):
@@ -57,7 +57,7 @@ def _run(pair: Pair) -> list[LossEstimate]:
     return looks
 
 
-def _draw(looks: list[LossEstimate], pair: Pair, words, place) -> None:
+def _draw(looks: list[LossEstimate], pair: LeafPair, words, place) -> None:
     if not looks:
         return
     last = looks[-1]

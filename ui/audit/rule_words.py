@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpforest.audit.leaf_attack import LossEstimate, Pair, can_be_proved
+from dpforest.audit.leaf_attack import LeafPair, LossEstimate, can_be_proved
 from dpforest.audit.leaf_curves import LeafCurves, Verdict
 from dpforest.plotting.audit import apart, chance, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
@@ -172,7 +172,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
     }[mechanism]
 
 
-def output_name(pair: Pair, outputs: tuple[int, ...]) -> str:
+def output_name(pair: LeafPair, outputs: tuple[int, ...]) -> str:
     """A combination of outputs in words."""
     if pair.mechanism == NOISY_COUNTS:
         words = [
@@ -185,7 +185,7 @@ def output_name(pair: Pair, outputs: tuple[int, ...]) -> str:
     return " and ".join(f"“class {c + 1}” from leaf {i + 1}" for i, c in enumerate(outputs))
 
 
-def event_name(pair: Pair, event: tuple[tuple[int, ...], ...]) -> str:
+def event_name(pair: LeafPair, event: tuple[tuple[int, ...], ...]) -> str:
     """What an attacker counts."""
     if len(event) == 1:
         return output_name(pair, event[0])
@@ -198,7 +198,7 @@ def event_name(pair: Pair, event: tuple[tuple[int, ...], ...]) -> str:
     return f"one of {len(event)} outputs"
 
 
-def proved(pair: Pair, look: LossEstimate) -> str:
+def proved(pair: LeafPair, look: LossEstimate) -> str:
     """What came of the attack, in a few sentences."""
     few = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
     a, b = (how_often(hits, look.trials) if few else chance(hits / look.trials) for hits in look.hits)

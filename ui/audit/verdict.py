@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.audit import leaf_attack, leaf_curves
-from dpforest.audit.leaf_attack import Pair
+from dpforest.audit.leaf_attack import LeafPair
 from dpforest.audit.leaf_curves import LeafCurves, Verdict
 from dpforest.plotting.audit import chance, flip_curves, loss_curves, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS
@@ -36,7 +36,7 @@ def verdict_of(audit: Audit) -> Verdict:
 
 
 @cache.for_everybody(data=True, max_entries=256)
-def pair_of(audit: Audit, which: str) -> Pair:
+def pair_of(audit: Audit, which: str) -> LeafPair:
     """The pair that is shown and attacked."""
     find = leaf_attack.telling_pair if which == TELLING else leaf_attack.first_pair
     return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
@@ -151,7 +151,7 @@ def pair_title(audit: Audit) -> None:
     )
 
 
-def pair_tables(audit: Audit, pair: Pair) -> None:
+def pair_tables(audit: Audit, pair: LeafPair) -> None:
     """Two small tables and how differently they come out."""
     one_more = rows_changed(audit.neighbors) == 1
     left, right = st.columns(2)
@@ -172,7 +172,7 @@ def pair_tables(audit: Audit, pair: Pair) -> None:
         st.caption("The exchanged row leaves leaf 2 and enters leaf 1; each leaf publishes its own label.")
 
 
-def telling(pair: Pair) -> str:
+def telling(pair: LeafPair) -> str:
     """The output that tells the tables apart best, and by how much."""
     p = float(np.exp(sum(pair.change.log_before[i, o] for i, o in enumerate(pair.change.outputs))))
     q = float(np.exp(sum(pair.change.log_after[i, o] for i, o in enumerate(pair.change.outputs))))
@@ -193,13 +193,13 @@ def telling(pair: Pair) -> str:
     return f"{text}. No two tables come out further apart than ε allows."
 
 
-def _product(pair: Pair, log_p: np.ndarray) -> str:
+def _product(pair: LeafPair, log_p: np.ndarray) -> str:
     """How the chance of several outputs together came about."""
     parts = [chance(float(np.exp(log_p[i, o]))) for i, o in enumerate(pair.change.outputs)]
     return f" ({' × '.join(parts)})" if len(parts) > 1 else ""
 
 
-def table_of(pair: Pair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
+def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
     """Rows of each class, and the probability of each output; the telling output is bold."""
     outputs = pair.change.outputs
     lines = []
@@ -225,7 +225,7 @@ def table_of(pair: Pair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _listed(pair: Pair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
+def _listed(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
     """(first, one past the last) of the classes that a line stands for: many classes that are alike share one."""
     change, counted = pair.change, pair.mechanism == NOISY_COUNTS
     laws = [] if counted else [change.log_before, change.log_after]

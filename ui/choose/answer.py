@@ -32,7 +32,7 @@ from ui.jobs.sweep_job import promise as promise_of
 from ui.shared import tables
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import OTHERS
-from ui.shared.forests import EPSILONS, WITH_DELTA, Settings
+from ui.shared.forests import EPSILONS, WITH_DELTA, ForestSettings
 from ui.shared.page import badge, chart
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -123,9 +123,9 @@ def how_read(answers: Sequence[Answer], done: SweepResult, wish: Wish) -> str:
     return text
 
 
-def promise(table: Table, settings: Settings) -> tuple[Certificate, Ledger]:
+def promise(table: Table, settings: ForestSettings) -> tuple[Certificate, Ledger]:
     """Certificate and ledger of a release with these settings."""
-    return promise_of(tables.fingerprint(table.domain), settings, len(table.frame), table.domain)
+    return promise_of(tables.fingerprint(table.domain), settings, tables.planned_rows(table, settings), table.domain)
 
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
@@ -153,7 +153,7 @@ def about_claims(certificate: Certificate) -> None:
 
 def report(
     table: Table,
-    settings: Settings,
+    settings: ForestSettings,
     certificate: Certificate,
     answers: Sequence[Answer],
     needed: float,
@@ -222,6 +222,6 @@ def _written(value: object) -> str:
     return "the default" if value is None else str(value)
 
 
-def at(settings: Settings, epsilon: float) -> Settings:
+def at(settings: ForestSettings, epsilon: float) -> ForestSettings:
     """The same forest at another ε."""
     return replace(settings, epsilon=epsilon)

@@ -32,7 +32,7 @@ from dpforest.tables.rows import EncodedTable, read_rows
 from ui import state
 from ui.shared import cache
 from ui.shared.controls import within
-from ui.shared.forests import FORESTS, Settings
+from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.loss_sums import at_delta, would_promise
 from ui.shared.page import badge, drawn
 from ui.shared.tables import Table, fingerprint, read_by
@@ -42,7 +42,7 @@ SECONDS, GREEDY_SECONDS = 4.0, 20.0
 _DRAW_EVERY = 0.25  # seconds
 
 
-def show(table: Table, settings: Settings, certificate: Certificate) -> None:
+def show(table: Table, settings: ForestSettings, certificate: Certificate) -> None:
     """Choose a record, attack it, and compare with what is possible. A moved control ends an attack that is running."""
     table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -62,7 +62,7 @@ def show(table: Table, settings: Settings, certificate: Certificate) -> None:
         _Drawing(table, settings, certificate, row).draw(last[1])
 
 
-def _game(settings: Settings, replaced: bool) -> str:
+def _game(settings: ForestSettings, replaced: bool) -> str:
     greedy = FORESTS[settings.kind].is_fitted_anew
     if replaced:
         coin = (
@@ -90,7 +90,7 @@ def _game(settings: Settings, replaced: bool) -> str:
     )
 
 
-def _choose(table: Table, settings: Settings) -> int:
+def _choose(table: Table, settings: ForestSettings) -> int:
     """Number of the row that is attacked, among those that forests learn from."""
     n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_fitted_anew
     if state.MEMBER_WANTED in st.session_state:
@@ -135,7 +135,7 @@ def _shown(table: Table, row: int) -> None:
     st.dataframe(own.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
 
 
-def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -> list[AttackEstimate]:
+def _run(table: Table, settings: ForestSettings, certificate: Certificate, row: int) -> list[AttackEstimate]:
     estimator = settings.estimator(table.domain)
     codes, labels = _encoded(table)
     greedy = FORESTS[settings.kind].is_fitted_anew
@@ -169,7 +169,7 @@ def _run(table: Table, settings: Settings, certificate: Certificate, row: int) -
 class _Drawing:
     """What came of an attack so far: words and chart, drawn again in place."""
 
-    def __init__(self, table: Table, settings: Settings, certificate: Certificate, row: int) -> None:
+    def __init__(self, table: Table, settings: ForestSettings, certificate: Certificate, row: int) -> None:
         self._settings, self._certificate = settings, certificate
         self._record = None if FORESTS[settings.kind].is_fitted_anew else _counted(table, settings).record(row)
         self._best = None if self._record is None else best_success(self._record)
@@ -197,12 +197,12 @@ class _Drawing:
         )
 
 
-def _loss(settings: Settings, certificate: Certificate) -> float:
+def _loss(settings: ForestSettings, certificate: Certificate) -> float:
     """What the limit follows from: for a certified forest its noise, whatever else its table gives away."""
     return min(certificate.true_epsilon, settings.epsilon) if settings.certified else certificate.true_epsilon
 
 
-def _limit(settings: Settings, certificate: Certificate) -> float:
+def _limit(settings: ForestSettings, certificate: Certificate) -> float:
     """Most that an attacker can be right in, of guesses at 50:50."""
     if not settings.delta:
         return most_success(_loss(settings, certificate))
@@ -212,7 +212,7 @@ def _limit(settings: Settings, certificate: Certificate) -> float:
     return DistinguishingGame(promise, promise.questions[0]).success()
 
 
-def _verdict(settings: Settings, certificate: Certificate, last: AttackEstimate, best: float | None) -> str:
+def _verdict(settings: ForestSettings, certificate: Certificate, last: AttackEstimate, best: float | None) -> str:
     """What was counted, and what is possible."""
     shown = _limit(settings, certificate) if settings.certified else most_success(settings.epsilon)
     digits = 1 if shown > 0.53 else 2
@@ -296,7 +296,7 @@ def _about(n: float) -> str:
 # ---------------------------------------------------------------- what is kept
 
 
-def _key(table: Table, settings: Settings) -> tuple:
+def _key(table: Table, settings: ForestSettings) -> tuple:
     """Trees follow from ε, too, where their shape goes by rule or the scale of the data is asked for."""
     return (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), settings.epsilon)
 
@@ -311,7 +311,7 @@ def _read(key: tuple, _table: Table) -> EncodedTable:
 
 
 @cache.by_table(everybody=4, session=2, spinner="Counting the rows in the leaves …")
-def _count(key: tuple, _table: Table, _settings: Settings) -> RowsInLeaves:
+def _count(key: tuple, _table: Table, _settings: ForestSettings) -> RowsInLeaves:
     return count_in_leaves(_settings.estimator(_table.domain), _table.domain, *_encoded(_table))
 
 
@@ -331,10 +331,10 @@ def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
     return _rows(table).codes, _rows(table).y
 
 
-def _counted(table: Table, settings: Settings) -> RowsInLeaves:
+def _counted(table: Table, settings: ForestSettings) -> RowsInLeaves:
     """The rows in the leaves, at the present ε."""
     return _count(_key(table, settings), table, settings)
 
 
-def _most_exposed(table: Table, settings: Settings) -> Exposed:
+def _most_exposed(table: Table, settings: ForestSettings) -> Exposed:
     return _expose(_key(table, settings), table, _counted(table, settings))

@@ -23,7 +23,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
 from ui.jobs.job import Job, run
 from ui.shared import cache
-from ui.shared.forests import EPSILONS, FORESTS, Settings
+from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
 from ui.shared.page import badge, drawn
 from ui.shared.tables import Table, fingerprint, read_by, split
 
@@ -61,11 +61,11 @@ def _repeat(*given) -> list[np.ndarray]:
 
 
 @cache.by_table(everybody=8, session=4)
-def _make(key: tuple, _table: Table, _settings: Settings) -> LearningJob:
+def _make(key: tuple, _table: Table, _settings: ForestSettings) -> LearningJob:
     return LearningJob(_settings.estimator(_table.domain), _table.domain, split(_table), key[-1])
 
 
-def show(table: Table, settings: Settings, target: float | None = None) -> None:
+def show(table: Table, settings: ForestSettings, target: float | None = None) -> None:
     """Learning curves at the chosen ε and at smaller ones, and the rows that reach an accuracy.
 
     Parameters
@@ -107,7 +107,7 @@ def smaller(epsilon: float) -> list[float]:
     return [e for e in dict.fromkeys(parts) if e > 0]
 
 
-def _job(table: Table, settings: Settings, shown: list[float]) -> LearningJob:
+def _job(table: Table, settings: ForestSettings, shown: list[float]) -> LearningJob:
     """Shared by all sessions; of an upload for this session only.
 
     Forests with random structure are counted once for all ε; others are fitted at every ε, so only at those that the
@@ -123,7 +123,7 @@ def _job(table: Table, settings: Settings, shown: list[float]) -> LearningJob:
 
 
 def _draw(
-    learning: Learning, shown: list[float], settings: Settings, target: float | None, words, place, under
+    learning: Learning, shown: list[float], settings: ForestSettings, target: float | None, words, place, under
 ) -> None:
     now = float(learning.by_rows(settings.epsilon)[-1])
     wanted = now if target is None else target
@@ -182,7 +182,7 @@ def sentence(epsilon: float, needed: Needed, what: str) -> str:
     return f"{at} **it cannot be told** from this table how many rows it would take for {what}."
 
 
-def _how(learning: Learning, settings: Settings, target: float | None) -> str:
+def _how(learning: Learning, settings: ForestSettings, target: float | None) -> str:
     bound = ""
     if settings.option("n_bound") is not None:
         bound = " The public bound on the rows would have to be raised with them, which costs a little accuracy."

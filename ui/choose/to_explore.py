@@ -6,11 +6,11 @@ import streamlit as st
 
 from ui import state
 from ui.shared.epsilon import put_epsilon
-from ui.shared.forests import Settings
+from ui.shared.forests import ForestSettings
 from ui.shared.link import hand_over
 
 
-def offer(settings: Settings, answer: tuple[str, float]) -> None:
+def offer(settings: ForestSettings, answer: tuple[str, float]) -> None:
     """The way there, in the main column; and back to the answer, a name and an ε, where something else is looked at."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="content"):

@@ -14,7 +14,7 @@ from ui.jobs.lines import delta_control, lines_of
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, follow, known, select, within
 from ui.shared.epsilon import choose_epsilon
-from ui.shared.forests import EPSILONS, FORESTS, MODES, Settings
+from ui.shared.forests import EPSILONS, FORESTS, MODES, ForestSettings
 from ui.shared.tables import Table
 
 # Share of releases that must reach the accuracy, and how many simulated ones it takes to know.
@@ -148,6 +148,6 @@ def kinds() -> list[str]:
     return list(FORESTS)
 
 
-def forests(table: Table, wish: Wish) -> list[Settings]:
+def forests(table: Table, wish: Wish) -> list[ForestSettings]:
     """All forests of the app that there are in this mode, and where that is asked for also with δ above 0."""
     return [line.settings for line in lines_of(table, kinds(), wish.mode, wish.neighbors, delta=wish.delta)]

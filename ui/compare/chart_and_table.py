@@ -23,7 +23,7 @@ from ui.jobs.sweep_job import SweepJob
 from ui.shared import figures
 from ui.shared.epsilon import OTHERS
 from ui.shared.forest_options import DELTA
-from ui.shared.forests import FORESTS, Settings
+from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.headroom_words import points
 from ui.shared.loss_sums import at_delta, caution_on_delta
 from ui.shared.page import badge, chart
@@ -87,7 +87,7 @@ def _series(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureS
     )
 
 
-def _promise(settings: Settings, epsilon: float) -> str:
+def _promise(settings: ForestSettings, epsilon: float) -> str:
     if settings.certified:
         return f"ε = {epsilon:g}{at_delta(settings.delta)}"
     return f"claims ε = {epsilon:g}, true loss: no finite bound"

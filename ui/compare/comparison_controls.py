@@ -14,7 +14,7 @@ from ui.jobs.sweep_job import Line
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, all_known, known, select
 from ui.shared.epsilon import grid_with
-from ui.shared.forests import EPSILONS, FORESTS, Settings
+from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
 from ui.shared.tables import Table
 
 MEASURES: Final = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy", "AUC": "auc", "F1": "f1"}
@@ -159,13 +159,13 @@ def mapped(view: Comparison, table: Table) -> list[Line]:
     return [_own_line(view, Line(settings, epsilons, depths=_map_depths(settings)), "depth") for epsilons in grids]
 
 
-def _map_depths(settings: Settings) -> tuple[int, ...]:
+def _map_depths(settings: ForestSettings) -> tuple[int, ...]:
     return tuple(d for d in MAP_DEPTHS if d <= _deepest(settings))
 
 
-def _deepest(settings: Settings) -> int:
+def _deepest(settings: ForestSettings) -> int:
     return FORESTS[settings.kind].most_depth
 
 
-def _certified(view: Comparison, table: Table) -> list[Settings]:
+def _certified(view: Comparison, table: Table) -> list[ForestSettings]:
     return [settings_of(table, kind, "certified", view.neighbors) for kind in view.kinds]

@@ -13,7 +13,7 @@ from dpforest.tables.features import plural
 from ui import state
 from ui.shared.controls import known
 from ui.shared.forest_options import Option
-from ui.shared.forests import FORESTS, TREES, Settings
+from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
 
 Own = dict[str, dict[str, int | str]]  # forest to settings: depth, trees, and labels of options by their key
@@ -41,7 +41,7 @@ def choose(kinds: tuple[str, ...]) -> Own:
     return {kind: dict(found) for kind, found in own.items() if kind in kinds}
 
 
-def applied(settings: Settings, own: Mapping[str, int | str], varied: str = "") -> tuple[Settings, str]:
+def applied(settings: ForestSettings, own: Mapping[str, int | str], varied: str = "") -> tuple[ForestSettings, str]:
     """A certified forest with what is set for it, and what its line says of that.
 
     Parameters

@@ -87,15 +87,15 @@ def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
     if view.domain.n_classes == 2:
         total = float(values.sum())
         winner = int(total > 0)
-        said = f"The trees add up to a score of **{total:+.3f}**, which speaks for **{plain(classes[winner])}**"
+        sentence = f"The trees add up to a score of **{total:+.3f}**, so they vote for **{plain(classes[winner])}**"
     else:
         scores = np.bincount(class_of_tree, weights=values, minlength=view.domain.n_classes)
         winner = int(scores.argmax())
-        said = f"**{plain(classes[winner])}** has the largest score, {scores[winner]:+.3f}"
+        sentence = f"**{plain(classes[winner])}** has the largest score, {scores[winner]:+.3f}"
     right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     flip = view.flip[leaves]
     sure = flip[np.isfinite(flip)]
     flips = (
         f" Its leaves change sign in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else ""
     )
-    st.markdown(f"{said}, {right}.{flips}")
+    st.markdown(f"{sentence}, {right}.{flips}")

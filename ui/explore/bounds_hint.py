@@ -19,62 +19,68 @@ from ui.shared.wording import plain
 
 
 @cache.for_session(data=True, max_entries=8)
-def _found(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[ExactBounds]:
+def _exact_bounds(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[ExactBounds]:
     return exact_bounds(_domain, _columns)
 
 
 def of(table: Table) -> list[ExactBounds]:
     """Attributes with such bounds; where looking at the rows costs nobody anything, only those that were read."""
-    found = _found((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
+    exact = _exact_bounds((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
-    return [own for own in found if not table.is_public or own.name in read]
+    return [bounds for bounds in exact if not table.is_public or bounds.name in read]
 
 
-def sentence(found: Sequence[ExactBounds], most: int = 3) -> str:
-    """Which bounds, of the first attributes."""
-    said = []
-    for own in found[:most]:
-        ends = ((own.low, own.at_low, "lowest"), (own.high, own.at_high, "highest"))
+def sentence(exact: Sequence[ExactBounds], most: int = 3) -> str:
+    """Name the bounds that are exactly a value of the rows, of the first `most` attributes."""
+    clauses = []
+    for bounds in exact[:most]:
+        ends = ((bounds.low, bounds.at_low, "lowest"), (bounds.high, bounds.at_high, "highest"))
         hits = [(text(bound), which) for bound, hit, which in ends if hit]
         numbers, which = (" and ".join(words) for words in zip(*hits, strict=True))
-        said.append(f"{numbers} {'are' if len(hits) > 1 else 'is'} exactly the {which} value of '{plain(own.name)}'")
-    more = f"; so it is with {plural(len(found) - most, 'further attribute')}" if len(found) > most else ""
-    return f"{', '.join(said)} in your rows{more}."
+        verb = "are" if len(hits) > 1 else "is"
+        clauses.append(f"{numbers} {verb} exactly the {which} value of '{plain(bounds.name)}'")
+    more = f"; so it is with {plural(len(exact) - most, 'further attribute')}" if len(exact) > most else ""
+    return f"{', '.join(clauses)} in your rows{more}."
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Such bounds that have a source all the same, what could be written instead, and a button that fills it in.
+    """Show such bounds where somebody has stated a source, rounder ones, and a button that fills these in.
 
-    Those that have none are asked for (`questionnaire`). Not while other edits wait.
+    `questionnaire` asks about bounds without a source.
+
+    Parameters
+    ----------
+    pending : bool
+        Whether edits wait to be applied. The button is then off, because it would drop them.
     """
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
-    found = [own for own in of(table) if own.name not in read]
-    if not found:
+    exact = [bounds for bounds in of(table) if bounds.name not in read]
+    if not exact:
         return
     titled(
-        "Bounds that are the rows' own",
+        "Bounds that are exactly a value of your rows",
         "Curator only",
-        help="Only you see this hint. It depends on the rows, so nothing of it goes into a certificate.",
+        help="Only you see this hint. It depends on the rows, so a certificate contains nothing of it.",
     )
     st.markdown(
-        "These bounds are exactly the lowest or highest value in your rows. That may be one person's, and publishing "
-        "it tells on them: write what everybody could know. The rounder numbers beside them are worked out from your "
-        "rows as well, so **still decide by what is known without the rows**: a percentage lies between 0 and 100, an "
-        "age between 0 and 120."
+        "These bounds are exactly the lowest or highest value in your rows. That value may belong to one person, and "
+        "publishing it reveals it. Write bounds that everybody could know. The rounder numbers next to them are also "
+        "computed from your rows, so **decide by what is known without the rows**: a percentage lies between 0 and "
+        "100, an age between 0 and 120."
     )
     key = f"rounder_{tables.fingerprint(table.domain)[:12]}"
     features = {feature.name: feature for feature in table.domain.features}
-    names = [own.name for own in found]
-    if len(found) > 1:
+    names = [bounds.name for bounds in exact]
+    if len(exact) > 1:
         names = column_groups.choose("Attributes to fill in", [features[name] for name in names], key)
-    chosen = [own for own in found if own.name in names]
+    chosen = [bounds for bounds in exact if bounds.name in names]
     figures.table(
         pd.DataFrame(
             {
-                "attribute": [own.name for own in chosen],
-                "bounds now": [_range(own.low, own.high) for own in chosen],
-                "rounder": [_range(*own.rounder) for own in chosen],
-                "the rows' own": [_which(own) for own in chosen],
+                "attribute": [bounds.name for bounds in chosen],
+                "bounds now": [_range(bounds.low, bounds.high) for bounds in chosen],
+                "rounder": [_range(*bounds.rounder) for bounds in chosen],
+                "exactly in the rows": [_which(bounds) for bounds in chosen],
             }
         ),
         "Rounder bounds",
@@ -88,7 +94,7 @@ def show(table: Table, *, pending: bool) -> None:
         disabled=pending or not chosen,
         help="They appear in the table above and count as read from the data until you say where they are known from.",
     ):
-        rounder = {own.name: own.rounder for own in chosen}
+        rounder = {bounds.name: bounds.rounder for bounds in chosen}
         domain = table.domain
         filled = tuple(with_rounder(f, rounder[f.name]) if f.name in rounder else f for f in domain.features)
         tables.edit(table, replace(domain, features=filled))
@@ -99,5 +105,5 @@ def _range(low: float, high: float) -> str:
     return f"{text(low)} to {text(high)}"
 
 
-def _which(own: ExactBounds) -> str:
-    return " and ".join(which for which, hit in (("lowest", own.at_low), ("highest", own.at_high)) if hit)
+def _which(bounds: ExactBounds) -> str:
+    return " and ".join(which for which, hit in (("lowest", bounds.at_low), ("highest", bounds.at_high)) if hit)

@@ -73,8 +73,8 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         st.info(
             "No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:"
         )
-    for own in session_ledger.groups().values():
-        st.caption(session_ledger.sentence(own))
+    for releases in session_ledger.groups().values():
+        st.caption(session_ledger.sentence(releases))
     if choice.settings.certified:
         titled("The certificate a release would carry", "Simulated")
     else:
@@ -110,7 +110,7 @@ def _sentence(entry, budget: PrivacyLoss) -> str:
     else:
         each, total = f"μ² = {epsilon_text(entry.each.amount)}", f"{share_of(entry.loss, budget)} of μ²"
         counts = "twice in μ, which is four times in μ²"
-    twice = f" An exchanged row counts {counts}: once as it leaves, once as it comes." if entry.rows == 2 else ""
+    twice = f" An exchanged row counts {counts}: once removed, once added." if entry.rows == 2 else ""
     if entry.composition == "sequential":
         return (
             f"{_first_up(entry.what)}: "

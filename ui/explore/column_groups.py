@@ -12,7 +12,7 @@ from dpforest.tables.features import Feature
 from ui import state
 from ui.shared.controls import all_known, known
 
-FEWEST: Final = 3  # attributes of a group with a name of its own
+FEWEST: Final = 3  # attributes that make a group with a name
 MOST: Final = 12  # such groups
 ALL, ONE_BY_ONE = "all", "one by one …"
 
@@ -27,14 +27,12 @@ def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
     >>> {group: len(names) for group, names in groups(columns).items()}
     {'all': 5, 'numbers': 4, 'categories': 1, 'word_freq_…': 3}
     """
-    found = {ALL: [f.name for f in features]}
+    by_group = {ALL: [f.name for f in features]}
     for kind, title in (("numeric", "numbers"), ("categorical", "categories")):
         names = [f.name for f in features if f.kind == kind]
         if 0 < len(names) < len(features):
-            found[title] = names
-    for start, members in alike(found[ALL]).items():
-        found[start] = members
-    return found
+            by_group[title] = names
+    return by_group | alike(by_group[ALL])
 
 
 def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
@@ -43,12 +41,12 @@ def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[
     >>> alike(["x1", "x2", "x3"]), alike(["x1", "x2", "x3"], all_of_them=True)
     ({}, {'x…': ['x1', 'x2', 'x3']})
     """
-    found: dict[str, list[str]] = {}
+    by_start: dict[str, list[str]] = {}
     for name in names:
         for end in sorted({place.end() for place in _SEPARATOR.finditer(name)} - {0, len(name)}):
-            found.setdefault(name[:end], []).append(name)
+            by_start.setdefault(name[:end], []).append(name)
     longest: dict[tuple[str, ...], str] = {}
-    for start, members in found.items():
+    for start, members in by_start.items():
         if len(members) >= FEWEST and (all_of_them or len(members) < len(names)):
             longest[tuple(members)] = max(start, longest.get(tuple(members), ""), key=len)
     largest = sorted(longest, key=len, reverse=True)[:MOST]
@@ -57,16 +55,22 @@ def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[
 
 def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
     """Names of the attributes that somebody chooses: a group, or one by one."""
-    found = groups(features)
-    choices = [*found, ONE_BY_ONE]
+    by_group = groups(features)
+    choices = [*by_group, ONE_BY_ONE]
     known(state.COLUMN_GROUP(key), choices)
     group = st.selectbox(
         label,
         choices,
         key=state.COLUMN_GROUP(key),
-        format_func=lambda g: g if g == ONE_BY_ONE else f"{g} ({len(found[g])})",
+        format_func=lambda g: g if g == ONE_BY_ONE else f"{g} ({len(by_group[g])})",
     )
     if group != ONE_BY_ONE:
-        return found[group]
-    all_known(state.COLUMN_NAMES(key), found[ALL])
-    return st.multiselect("These attributes", found[ALL], key=state.COLUMN_NAMES(key), placeholder="Choose attributes")
+        return by_group[group]
+    return one_by_one(by_group[ALL], key)
+
+
+def one_by_one(names: list[str], key: str) -> list[str]:
+    """Names that the user chooses one by one."""
+    key = state.COLUMN_NAMES(key)
+    all_known(key, names)
+    return st.multiselect("These attributes", names, key=key, placeholder="Choose attributes")

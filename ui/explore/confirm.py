@@ -48,32 +48,32 @@ def is_source(words: str) -> bool:
     True
     """
     words = "".join(sign for sign in words if unicodedata.category(sign) != "Cf")  # which nobody sees
-    found = {word.casefold() for word in _WORD.findall(words)}
-    if found & _ROWS_THEMSELVES or _FROM_THE_DATA.search(" ".join(words.casefold().split())):
+    different = {word.casefold() for word in _WORD.findall(words)}
+    if different & _ROWS_THEMSELVES or _FROM_THE_DATA.search(" ".join(words.casefold().split())):
         return False
-    return len(found) >= FEWEST_WORDS and sum(map(len, found)) >= FEWEST_LETTERS
+    return len(different) >= FEWEST_WORDS and sum(map(len, different)) >= FEWEST_LETTERS
 
 
 def check_source(words: str, what: str) -> None:
     """Raise DomainError unless words can be a source."""
     if not is_source(words):
-        said = f"{words.strip()!r} does not say" if words.strip() else "It does not say"
+        problem = f"{words.strip()!r} does not say" if words.strip() else "It does not say"
         raise DomainError(
-            f"{said} where {what} known from. A source takes three words at least, such as “{EXAMPLE}”; it stands on "
-            "the certificate in your words."
+            f"{problem} where {what} known from. A source takes three words at least, such as “{EXAMPLE}”; it stands "
+            "on the certificate in your words."
         )
 
 
 def state(feature: Feature) -> str:
     """Where an attribute comes from, for its row."""
-    found = sources(feature)
-    own = next(iter(found.values()))[0]
-    read = [what for what, (source, _) in found.items() if source == "data"]
-    if own == "data":
+    by_part = sources(feature)
+    of_values = next(iter(by_part.values()))[0]
+    read = [what for what, (source, _) in by_part.items() if source == "data"]
+    if of_values == "data":
         return READ
-    said = {"documented": "documented", "asserted": "asserted by you"}[own]
+    origin = {"documented": "documented", "asserted": "asserted by you"}[of_values]
     words = {TYPE: "type", MISSING: "missing cells"}
-    return said if not read else f"{said}; {' and '.join(words[what] for what in read)} {READ}"
+    return origin if not read else f"{origin}; {' and '.join(words[what] for what in read)} {READ}"
 
 
 def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: str) -> Feature:
@@ -91,8 +91,8 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
     note : str
         Words in the editor.
     """
-    found = sources(old)
-    own: Source = next(iter(found.values()))
+    by_part = sources(old)
+    of_values: Source = next(iter(by_part.values()))
     columns = {
         BOUNDS: {"lowest", "highest", "values"},
         CATEGORIES: {"lowest", "highest", "values"},
@@ -103,9 +103,9 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
     if strange := set(changed) - {"use", "where this is known from"}.union(*columns.values()):
         raise ValueError(f"nobody says which part of an attribute the columns {strange} are")
     changes: dict[str, Source] = {}
-    for what, source in found.items():
+    for what, source in by_part.items():
         touched = bool(columns[what] & set(changed))
-        if typed and (touched or source[0] == "data" or source == own):
+        if typed and (touched or source[0] == "data" or source == of_values):
             changes[what] = ("asserted", note) if note else ("data", "")
         elif touched and source[0] != "asserted":
             changes[what] = ("data", "")
@@ -114,15 +114,15 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
 
 def summary(parts: Sequence[Part]) -> str:
     """What was read, in half a sentence."""
-    said = []
+    clauses = []
     for what, words in (
         (BOUNDS, "the bounds"),
         (CATEGORIES, "the categories"),
         (TYPE, "the types"),
-        (MISSING, "what is said about missing cells"),
+        (MISSING, "the rules for missing cells"),
     ):
         if n := sum(part.what == what for part in parts):
-            said.append(f"{words} of {plural(n, 'attribute')}")
+            clauses.append(f"{words} of {plural(n, 'attribute')}")
     whole = {CLASSES: "the classes", READING: "how the file is written", COLUMNS: "which columns are used"}
-    said += [words for what, words in whole.items() if any(part.what == what for part in parts)]
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    clauses += [words for what, words in whole.items() if any(part.what == what for part in parts)]
+    return clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])} and {clauses[-1]}"

@@ -23,7 +23,7 @@ from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
-from ui.shared.forests import FORESTS, Settings
+from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.headroom_words import learns_nothing, what_helps, what_privacy_costs
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import badge, chart, titled
@@ -36,7 +36,7 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 
 
 class Panel:
-    """Drawn once, then refined in place. A Gaussian ledger is said in ε at `delta`."""
+    """Drawn once, then refined in place. It states the cost of a Gaussian ledger as ε at `delta`."""
 
     def __init__(
         self, choice: Choice, result: SweepResult, ledger: Ledger, level: Baselines, delta: float = 0.0
@@ -105,10 +105,8 @@ class Panel:
         at = self._headroom(self._measure)
         if at.has_none:
             self._warning.info(self._nothing(at), icon=":material/info:")
-            said = "What privacy costs cannot be read from this curve" + (
-                ": too few rows are held out." if at.is_undecided else ": there is nothing to lose."
-            )
-            self._insight.caption(said, width="content")
+            why = "too few rows are held out" if at.is_undecided else "without privacy it is no better than guessing"
+            self._insight.caption(f"This curve does not show what privacy costs: {why}.", width="content")
         else:
             self._warning.empty()
             what = "privacy" if self._choice.settings.certified else "its noise"
@@ -124,18 +122,18 @@ class Panel:
         guess = "always saying “" + plain(table.domain.classes[int(self._level.floor["class"])], 20) + "”"
         if self._measure == "balanced_accuracy":
             guess = "always naming one class"
-        said = learns_nothing(at, guess, self._name, len(self._level.labels), certified=settings.certified)
+        sentences = learns_nothing(at, guess, self._name, len(self._level.labels), certified=settings.certified)
         if self._measure == "accuracy" and is_skewed(self._level):
             other = self._headroom("balanced_accuracy")
             if not other.has_none:
-                said += (
+                sentences += (
                     " It does learn something of the rarer classes: choose “balanced accuracy” below, which counts "
                     "every class alike."
                 )
         reading = read_by(table, settings)
         wide = overwide_features(reading.domain, split(reading).X_train)
         helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].chooses_questions, wide=wide)
-        return f"{said} {helps}{self._others.sentence(self._measure, at)}"
+        return f"{sentences} {helps}{self._others.sentence(self._measure, at)}"
 
     def look_elsewhere(self) -> bool:
         """What δ buys; where this forest learns nothing, another one. False when there is nothing left to do."""
@@ -146,8 +144,8 @@ class Panel:
 
     @property
     def _best_name(self) -> str | None:
-        found = best([self._level], self._measure)
-        return found and found[0]
+        best_model = best([self._level], self._measure)
+        return best_model and best_model[0]
 
     def _headroom(self, measure: str) -> Headroom:
         (headroom,) = headroom_of(self._result, [self._level], measure).values()
@@ -193,7 +191,7 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
     repeats : int
         Simulated releases at each ε.
     delta : float
-        At which every ε of the curve is meant, and the sums are said; above 0 for a Gaussian ledger.
+        δ of every ε of the curve and of the sums. Above 0 for a Gaussian ledger.
     """
     points = len(epsilons)
     budget = ledger.budget
@@ -222,7 +220,7 @@ def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
     return PrivacyLoss.pure(positive_fraction(epsilon)) if kind == PURE else mu_for(positive_fraction(epsilon), delta)
 
 
-def table(result: SweepResult, level: Baselines, settings: Settings) -> pd.DataFrame:
+def table(result: SweepResult, level: Baselines, settings: ForestSettings) -> pd.DataFrame:
     """One row for each ε. Curator only."""
     accuracy, balanced = result.private("accuracy"), result.private("balanced_accuracy")
     return pd.DataFrame(

@@ -71,7 +71,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
 
 
 def _leaks(table: Table) -> None:
-    """One box: what was read from the rows, or that nothing was; in the latter case what there is to look at."""
+    """Show in one box what was read from the rows. If nothing was, show bounds that are exactly a value of a row."""
     parts = read_parts(table.domain)
     if parts:
         st.info(
@@ -81,9 +81,9 @@ def _leaks(table: Table) -> None:
             "certificate then quotes your words as *asserted by the curator*.",
             icon=":material/search:",
         )
-    elif own := bounds_hint.of(table):
+    elif exact := bounds_hint.of(table):
         st.warning(
-            f"All of this has a source, so a release can be certified. But {bounds_hint.sentence(own)} If "
+            f"All of this has a source, so a release can be certified. But {bounds_hint.sentence(exact)} If "
             "everybody knows these bounds all the same, as the ends of a scale from 1 to 5, leave them.",
             icon=":material/info:",
         )

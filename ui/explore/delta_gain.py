@@ -24,13 +24,15 @@ class DeltaGain:
         if not self._left:
             return False
         self._left = False
-        own, table = self._choice.settings, self._choice.table
-        other = own.with_option("delta", 0.0 if own.delta else DELTA)
-        job = sweep_job(table, Line(other, (own.epsilon,)))
+        settings, table = self._choice.settings, self._choice.table
+        other = settings.with_option("delta", 0.0 if settings.delta else DELTA)
+        job = sweep_job(table, Line(other, (settings.epsilon,)))
         for _ in job.work():
             pass
         accuracy = gathered([job]).private("accuracy")
-        self._place.caption(sentence(own.epsilon, float(accuracy.mean()), len(accuracy), allowed=own.delta > 0))
+        self._place.caption(
+            sentence(settings.epsilon, float(accuracy.mean()), len(accuracy), allowed=settings.delta > 0)
+        )
         return True
 
 

@@ -16,7 +16,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.simulation.pieces import Row
 from ui.jobs.sweep_job import SweepJob
 from ui.shared.epsilon import grid_with
-from ui.shared.forests import Settings
+from ui.shared.forests import ForestSettings
 from ui.shared.tables import Table, fingerprint
 
 PATH: Final = Path(__file__).parents[2] / "data" / "first_curve.json"
@@ -36,18 +36,18 @@ class FirstLook:
             job.add(n, piece)
 
 
-def stored(table: Table, settings: Settings) -> FirstLook | None:
+def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
     """Of these settings on this table; None for all but those that the app opens with."""
     if table.uploaded or not PATH.exists():
         return None
-    found = json.loads(PATH.read_text())
-    if found["of"] != key(table, settings):
+    content = json.loads(PATH.read_text())
+    if content["of"] != key(table, settings):
         return None
-    promise = Certificate.from_dict(found["certificate"]), Ledger.from_dict(found["ledger"])
-    return FirstLook([[_read(row) for row in piece] for piece in found["pieces"]], *promise)
+    promise = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
+    return FirstLook([[_read(row) for row in piece] for piece in content["pieces"]], *promise)
 
 
-def key(table: Table, settings: Settings) -> dict[str, Any]:
+def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
     """What all of it depends on, as JSON reads it back."""
     of = {
         "table": table.schema_key,

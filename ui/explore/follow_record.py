@@ -50,8 +50,8 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
     else:
         boosted_tab.verdict(view, leaves, truth)
     with st.expander("What the record says"):
-        said = zip(view.domain.features, codes, strict=True)
-        st.markdown(" · ".join(f"{plain(f.name)} **{plain(value_text(f, int(c)))}**" for f, c in said))
+        cells = zip(view.domain.features, codes, strict=True)
+        st.markdown(" · ".join(f"{plain(f.name)} **{plain(value_text(f, int(c)))}**" for f, c in cells))
     if view.added is not None:
         return view.path(tree, codes)
     if view.leaf_values is None:

@@ -27,12 +27,12 @@ UNTIL: Final = " That holds once the schema is public (*Data* tab)."
 def header(choice: Choice) -> None:
     """Whose table it is, what is learned from it, and what a release promises them, in two lines."""
     table, settings = choice.table, choice.settings
-    told = story(table)
-    who = plural(len(table.frame), told.one, told.many)
-    st.markdown(f"**{plain(table.short_title, 50)}** · {who} · {told.question}", width="content")
+    subject = story(table)
+    who = plural(len(table.frame), subject.one, subject.many)
+    st.markdown(f"**{plain(table.short_title, 50)}** · {who} · {subject.question}", width="content")
     st.caption(
-        f"A forest, published with noise: ε limits how sure anybody can become whether one {told.one} is in the table. "
-        "Smaller ε: less sure." + (UNTIL if table.domain.leaks() else "")
+        f"A forest, published with noise: ε limits how sure anybody can become whether one {subject.one} is in the "
+        "table. Smaller ε: less sure." + (UNTIL if table.domain.leaks() else "")
         if settings.certified
         else "This is a mechanism as it was published. What is claimed about its ε and what is true stand below."
     )
@@ -97,8 +97,8 @@ class Figures:
 
     def _without_privacy(self, result: SweepResult, shown: bool) -> tuple[str, str, str, str | None]:
         """The best without privacy, and the same forest without noise."""
-        own = float(result.without_noise("accuracy").mean())
-        forest = f"this forest without noise: {percent(own)}"
+        without_noise = float(result.without_noise("accuracy").mean())
+        forest = f"this forest without noise: {percent(without_noise)}"
         help = (
             "The best model known without privacy, on the same records. Tried are scikit-learn's CART, its random "
             "forest (Breiman's), and a forest of the same kind as yours without noise: all rows in every tree, and by "
@@ -108,13 +108,10 @@ class Figures:
         if best is None:
             return "Without privacy", "…", f"being fitted; {forest}", help
         name, value = THIS_FOREST if best.is_forest else best.name, best.value
-        said = (
-            f"best of those tried: {THIS_FOREST} without noise"
-            if name == THIS_FOREST
-            else f"best of those tried: {name}"
-        )
-        said += _balanced(balanced.value if balanced else 0.0, shown)
-        return "Without privacy", percent(value), said if name == THIS_FOREST else f"{said}; {forest}", help
+        is_this = name == THIS_FOREST
+        note = f"best of those tried: {name}{' without noise' if is_this else ''}"
+        note += _balanced(balanced.value if balanced else 0.0, shown)
+        return "Without privacy", percent(value), note if is_this else f"{note}; {forest}", help
 
 
 def _spread(values: np.ndarray) -> str:
@@ -145,7 +142,7 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
 
 
 def _sure(promise: Guarantee, *, holds: bool) -> str:
-    """What the large number is about; in a paragraph of its own what may be guessed of somebody's values.
+    """What the large number is about; in a separate paragraph what may be guessed of somebody's values.
 
     >>> _sure(would_promise(1.0, 0.0, "add-remove"), holds=True).split("\\n\\n")[1]
     'unsure between two values of theirs, at most 88.1 %'

@@ -41,8 +41,8 @@ def show(choice: Choice, view: ForestView) -> None:
         "Histogram of the flip rate of leaves, weighted by the records in them.",
         title="How often labels flip",
     )
-    told = full & np.isfinite(flip)
-    mean = float(np.average(flip[told], weights=n_rows[told])) if told.any() else 0.0
+    known_flip = full & np.isfinite(flip)
+    mean = float(np.average(flip[known_flip], weights=n_rows[known_flip])) if known_flip.any() else 0.0
     says = "number" if view.added is not None else "label"
     st.markdown(
         f"At ε = {choice.settings.epsilon:g}, for a typical record, the noise turns the "
@@ -55,14 +55,14 @@ def show(choice: Choice, view: ForestView) -> None:
         st.markdown(rounds_tab.flips_of_records(choice, view))
     if view.leaf_values is not None:
         st.caption(
-            "These leaves say a number, not a label. Its sign tells which class it speaks for: here a label flips when "
-            "noise turns the sign. The number follows the rows' weights against and for the tree's class, not their "
-            "counts, as later trees weigh rows differently. The rate is in closed form (for noise on the real line), "
-            "beside redraws."
+            "These leaves hold a number, not a label. Its sign is the class that the leaf votes for, and a label flips "
+            "when noise turns the sign. The number follows the rows' weights against and for the tree's class, not "
+            "their counts, as later trees weigh rows differently. The rate is in closed form (for noise on the real "
+            "line), next to redraws."
         )
     if view.added is not None:
         st.caption(
-            "These leaves say numbers, not labels: how far they move the score of each class. Here a label flips when "
+            "These leaves hold numbers, not labels: how far they move the score of each class. Here a label flips when "
             "noise turns the sign of a leaf's step (of more than two classes: when another one gets the largest)."
         )
     titled("Leaf by leaf", "Curator only")

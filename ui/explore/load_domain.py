@@ -51,7 +51,7 @@ def downloads(table: Table) -> None:
 
 def show(table: Table) -> None:
     """Attach a file, see what it says, and load it with a press."""
-    said = state.LOADED.value.get(table.schema_key)
+    loaded = state.LOADED.value.get(table.schema_key)
     with st.expander("Load a domain from a file", icon=":material/upload_file:"):
         st.caption(
             "The JSON of this page, or a codebook as CSV with the columns name, kind (numeric or categorical), low, "
@@ -66,36 +66,36 @@ def show(table: Table) -> None:
         )
         if file is not None:
             _offer(table, file.name, file.getvalue())
-    if said and said[0] == tables.fingerprint(table.domain):
-        st.success(f"Loaded. {plain(said[1], 600)}", icon=":material/check:")
+    if loaded and loaded[0] == tables.fingerprint(table.domain):
+        st.success(f"Loaded. {plain(loaded[1], 600)}", icon=":material/check:")
 
 
 def _offer(table: Table, name: str, data: bytes) -> None:
     """What a file would change, or why it cannot be used."""
     try:
-        found = _read(table, name, data, exactly=False)
+        loaded = _read(table, name, data, exactly=False)
         if (
-            found.differs
-            and not found.mistakes
+            loaded.differs
+            and not loaded.mistakes
             and st.checkbox("Use exactly the attributes of the file, no others", key=state.DOMAIN_EXACTLY)
         ):
-            found = _read(table, name, data, exactly=True)
+            loaded = _read(table, name, data, exactly=True)
     except (TableError, DomainError) as problem:
         sorry(problem)
         return
-    if found.mistakes:
-        more = f" There are {len(found.mistakes) - MOST:,} more mistakes." if len(found.mistakes) > MOST else ""
-        sorry(f"Nothing was loaded. {' '.join(found.mistakes[:MOST])}{more}")
+    if loaded.mistakes:
+        more = f" There are {len(loaded.mistakes) - MOST:,} more mistakes." if len(loaded.mistakes) > MOST else ""
+        sorry(f"Nothing was loaded. {' '.join(loaded.mistakes[:MOST])}{more}")
         return
-    for note in found.notes:
+    for note in loaded.notes:
         st.caption(plain(note, 600))
     st.markdown("This is what the file says:")
-    _preview([feature for feature in found.domain.features if feature.name in found.names])
-    st.markdown(f"Once it is loaded: {plain(changes(table.domain, tables.kept(table.domain, found.domain)), 600)}")
+    _preview([feature for feature in loaded.domain.features if feature.name in loaded.names])
+    st.markdown(f"Once it is loaded: {plain(changes(table.domain, tables.kept(table.domain, loaded.domain)), 600)}")
     if st.button("Load it", key="load_domain", type="primary", help="It replaces what was edited before."):
         before = table.domain
-        tables.edit(table, found.domain)
-        after = tables.kept(before, found.domain)
+        tables.edit(table, loaded.domain)
+        after = tables.kept(before, loaded.domain)
         state.LOADED.value = {table.schema_key: (tables.fingerprint(after), changes(before, after))}
         state.DOMAIN_FILES.value += 1  # the file was dealt with
         st.rerun()

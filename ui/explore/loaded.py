@@ -53,12 +53,12 @@ def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
     """The same domain as entries, its sources as they are for the values that it states."""
     entries = []
     for place, (written, feature) in enumerate(zip(content["features"], file.features, strict=True), 1):
-        own, of_type, of_missing = sources(feature).values()
-        said: dict[str, Source] = {VALUES: own}
+        of_values, of_type, of_missing = sources(feature).values()
+        stated: dict[str, Source] = {VALUES: of_values}
         if feature.kind == "categorical" or "integer" in written:
-            said[TYPE] = of_type
+            stated[TYPE] = of_type
         if "missing" in written:
-            said[MISSING] = of_missing
+            stated[MISSING] = of_missing
         entries.append(
             CodebookEntry(
                 f"Attribute {place}",
@@ -70,7 +70,7 @@ def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
                 feature.categories,
                 feature.missing if "missing" in written else None,
                 feature.missing_value,
-                said,
+                stated,
             )
         )
     return Codebook(tuple(entries), (), ())
@@ -103,36 +103,36 @@ def over(
     """
     if book.mistakes:
         return Loaded(domain, mistakes=book.mistakes)
-    said = {entry.name: entry for entry in book.entries}
+    entries = {entry.name: entry for entry in book.entries}
     used = {feature.name: feature for feature in domain.features}
     unused = {feature.name: feature for feature in spare}
     mistakes: list[str] = []
     features: list[Feature] = []
     for name, old in (used | unused if exactly else used).items():
-        if name not in said:
+        if name not in entries:
             features += [] if exactly else [old]
             continue
         try:
-            features.append(merged(old, said[name], other_kinds=other_kinds))
+            features.append(merged(old, entries[name], other_kinds=other_kinds))
         except DomainError as problem:
             mistakes.append(str(problem))
             features.append(old)
     result = domain
     try:
-        classes, of_label = _classes(domain, said.get(domain.label), file)
+        classes, of_label = _classes(domain, entries.get(domain.label), file)
         result = replace(domain, features=tuple(features), **classes)
         result = replace(result, **_of_table(result, domain, file))
     except DomainError as problem:
         mistakes.append(str(problem))
         of_label = []
     known = {*used, *unused, domain.label}
-    differs = bool(set(used) ^ (set(said) & {*used, *unused}))
-    notes = [] if exactly else _not_used(used, unused, said)
-    if strange := [name for name in said if name not in known]:
+    differs = bool(set(used) ^ (set(entries) & {*used, *unused}))
+    notes = [] if exactly else _not_used(used, unused, entries)
+    if strange := [name for name in entries if name not in known]:
         notes.insert(0, f"This table does not have {_some(strange)}; what the file says of that is not used.")
     if book.unread:
         notes.append(f"The file's {plural(len(book.unread), 'column')} {_some(book.unread)} cannot be used here.")
-    names = tuple(feature.name for feature in features if feature.name in said)
+    names = tuple(feature.name for feature in features if feature.name in entries)
     if not names and not mistakes and not of_label:
         mistakes.append("The file names no attribute of this table; check that it belongs to it.")
     return Loaded(result, names, (*notes, *of_label), tuple(dict.fromkeys(mistakes)), differs)
@@ -151,21 +151,22 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
         TYPE: (new.kind, new.integer) != (old.kind, old.integer),
         MISSING: (new.missing, new.missing_value) != (old.missing, old.missing_value),
     }
-    found = {part: _source(entry, part, now[part], changed[part]) for part in now}
-    if found[VALUES][0] != "data" and now[VALUES][0] == "data" and not _states_all(entry, kind):
+    by_part = {part: _source(entry, part, now[part], changed[part]) for part in now}
+    if by_part[VALUES][0] != "data" and now[VALUES][0] == "data" and not _states_all(entry, kind):
         what = "low and high" if kind == "numeric" else "categories"
         raise DomainError(
             f"{entry.where}, column 'source': {old.name!r} has words but no {what}, and those in the table were read "
             f"from the rows; give {what}, or leave the source empty."
         )
-    own = BOUNDS if kind == "numeric" else CATEGORIES
-    return with_sources(new, {own: found[VALUES], TYPE: found[TYPE], MISSING: found[MISSING]})
+    values = BOUNDS if kind == "numeric" else CATEGORIES
+    return with_sources(new, {values: by_part[VALUES], TYPE: by_part[TYPE], MISSING: by_part[MISSING]})
 
 
 def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
-    """What words assert but the file does not say, by a public rule: the rows, where it was read, must not say it.
+    """The entry with a public rule where its words assert something that the file leaves open.
 
-    Numbers need not be whole, and a missing cell is a value of its own: any column can be read so.
+    The table has read this from the rows, so its value must not count as asserted. The rule fits any column: numbers
+    need not be whole, and missing cells form a category.
     """
 
     def is_left_open(part: str) -> bool:
@@ -228,7 +229,7 @@ def _check_words(where: str, stated: Source, now: Source, *, changed: bool = Fal
 
 
 def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -> tuple[dict[str, Any], list[str]]:
-    """(the classes and their source, what is to be said of them)."""
+    """(the classes and their source, notes about them)."""
     stated: Source | None
     if file is not None and file.classes and file.label == domain.label:
         values, stated, where = file.classes, (file.classes_source, file.classes_note), "The label"
@@ -247,15 +248,15 @@ def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -
     source = _source(
         CodebookEntry(where, domain.label, sources={VALUES: stated} if stated else {}), VALUES, now, changed
     )
-    said = {"classes": classes, "classes_source": source[0], "classes_note": source[1]}
-    return said, [f"The classes of {domain.label!r} are taken from the file."]
+    changes = {"classes": classes, "classes_source": source[0], "classes_note": source[1]}
+    return changes, [f"The classes of {domain.label!r} are taken from the file."]
 
 
 def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, Any]:
     """Sources of how the file is written and of the columns, where the JSON says them of the same ones."""
-    said: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     if file is None:
-        return said
+        return changes
     same = {"reading": file.reading == domain.reading, "columns": set(file.names) == set(result.names)}
     for part, is_same in same.items():
         stated, now = ((getattr(one, f"{part}_source"), getattr(one, f"{part}_note")) for one in (file, domain))
@@ -264,15 +265,15 @@ def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, 
         if stated[0] != "data":
             _check_words("How the file is written" if part == "reading" else "The choice of columns", stated, now)
             stated = now if stated == now else ("asserted", stated[1])
-        said |= {f"{part}_source": stated[0], f"{part}_note": stated[1]}
-    return said
+        changes |= {f"{part}_source": stated[0], f"{part}_note": stated[1]}
+    return changes
 
 
-def _not_used(used: dict[str, Feature], unused: dict[str, Feature], said: dict[str, CodebookEntry]) -> list[str]:
+def _not_used(used: dict[str, Feature], unused: dict[str, Feature], entries: dict[str, CodebookEntry]) -> list[str]:
     notes = []
-    if left := [name for name in said if name in unused]:
+    if left := [name for name in entries if name in unused]:
         notes.append(f"Of the table's columns, {_some(left)} {'is' if len(left) == 1 else 'are'} not used.")
-    if silent := [name for name in used if name not in said]:
+    if silent := [name for name in used if name not in entries]:
         stay = "stays as it is" if len(silent) == 1 else "stay as they are"
         notes.append(f"Not in the file: {_some(silent)}; {'it' if len(silent) == 1 else 'they'} {stay}.")
     return notes
@@ -290,12 +291,12 @@ def changes(before: Domain, after: Domain) -> str:
     left = {feature.name for feature in after.features if feature.leaks()}
     names = set(after.names)
     won = len((leaked & names) - left)
-    said = [f"{plural(won, 'attribute')} now {'has' if won == 1 else 'have'} a source"] if won or not left else []
+    clauses = [f"{plural(won, 'attribute')} now {'has' if won == 1 else 'have'} a source"] if won or not left else []
     if lost := len((left & set(before.names)) - leaked):
-        said.append(f"{plural(lost, 'attribute')} {'has lost its' if lost == 1 else 'have lost their'} source")
+        clauses.append(f"{plural(lost, 'attribute')} {'has lost its' if lost == 1 else 'have lost their'} source")
     if left:
-        said.append(f"{len(left):,} {'is' if len(left) == 1 else 'are'} still read from the rows")
-    return f"{', '.join(said)}."
+        clauses.append(f"{len(left):,} {'is' if len(left) == 1 else 'are'} still read from the rows")
+    return f"{', '.join(clauses)}."
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:

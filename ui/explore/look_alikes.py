@@ -1,4 +1,4 @@
-"""Values that look alike and are not the same, and classes that only one row has: said before they are learned."""
+"""Values that look alike but differ, and classes that only one row has: reported before a forest learns them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,28 @@ _SHOWN = 3
 
 def show(table: Table) -> None:
     """A sentence for each; nothing where there is nothing to say."""
-    own = [(f"Values of “{plain(f.name, 30)}”", f.categories) for f in table.domain.features if f.kind == "categorical"]
-    own = [("Classes", table.domain.classes), *own]
-    found = [f"{what} that look alike: {_listed(groups)}." for what, values in own if (groups := look_alike(values))]
-    if found:
-        said = " ".join(found[:_SHOWN]) + (f" And in {len(found) - _SHOWN} more attributes." if found[_SHOWN:] else "")
+    domain = table.domain
+    lists = [(f"Values of “{plain(f.name, 30)}”", f.categories) for f in domain.features if f.kind == "categorical"]
+    lists = [("Classes", domain.classes), *lists]
+    messages = [
+        f"{what} that look alike: {_listed(groups)}." for what, values in lists if (groups := look_alike(values))
+    ]
+    if messages:
+        more = f" And in {len(messages) - _SHOWN} more attributes." if messages[_SHOWN:] else ""
         st.info(
-            f"{said} They count as different, as they differ in capitals, spaces, signs that are not seen, or in how a "
-            "letter is put together. If they are meant to be the same, mend the file and load it again.",
+            f"{' '.join(messages[:_SHOWN])}{more} They count as different values: they differ in capitals, spaces, "
+            "invisible characters, or in how a letter is encoded. If they mean the same, correct the file and load it "
+            "again.",
             icon=":material/info:",
         )
     if rare := of_one_row(table):
         named = ", ".join(f"“{plain(text(label), 30)}”" for label in rare[:_SHOWN])
-        said = f"Only one row has the class {named}. No forest can learn it, and it is"
+        sentence = f"Only one row has the class {named}. No forest can learn it, and it is"
         if len(rare) > 1:
             others = " and others" if rare[_SHOWN:] else ""
-            said = f"The classes {named}{others} have one row each. No forest can learn them, and each such row is"
+            sentence = f"The classes {named}{others} have one row each. No forest can learn them, and each such row is"
         st.info(
-            f"{said} either with the rows that are learned from or with those held out. Is it a slip of the pen?",
+            f"{sentence} either with the rows that are learned from or with those held out. Is it a typing error?",
             icon=":material/info:",
         )
 

@@ -15,17 +15,17 @@ from ui.shared.sidebar import Choice
 
 
 class OtherForests:
-    """The other forests as they come, certified and by rule; simulated one by one, when somebody asks."""
+    """The other forests with default settings, certified and by rule. Each `step` simulates one of them."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._jobs = choice, dict[str, SweepJob]()
-        own = choice.settings
+        settings = choice.settings
         every = [
-            as_it_comes(kind, "certified", own.epsilon, own.neighbors, delta=delta)
+            as_it_comes(kind, "certified", settings.epsilon, settings.neighbors, delta=delta)
             for kind in FORESTS
             for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))
         ]
-        self._left = [other for other in every if other.name != own.name]
+        self._left = [other for other in every if other.name != settings.name]
 
     def step(self) -> bool:
         """Simulate one more; False when there is none left."""

@@ -17,24 +17,24 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
     """Parts of a schema, as sentences and as a table of the attributes."""
     domain = table.domain
     of_table = {part.what: part for part in chosen}
-    said = []
+    sentences = []
     if part := of_table.get(CLASSES):
         classes = plain(part.value, 2_000)
-        said.append(f"**{plain(domain.label)}** is the label, and its classes are {classes}")
+        sentences.append(f"**{plain(domain.label)}** is the label, and its classes are {classes}")
     if part := of_table.get(READING):
-        said.append(plain(part.value, 2_000))
+        sentences.append(plain(part.value, 2_000))
     if COLUMNS in of_table:
         left_out = (
             [c.name for c in table.csv.columns if c.name not in (*domain.names, domain.label)] if table.csv else []
         )
         besides = f", and not {plain('; '.join(left_out), 2_000)}" if left_out else ""
-        said.append(f"the forest learns from {_those(domain.n_features)} below{besides}")
+        sentences.append(f"the forest learns from {_those(domain.n_features)} below{besides}")
     rows: dict[str, dict[str, Any]] = {}
     for part in chosen:
         if part.what in OF_ATTRIBUTES:
             rows.setdefault(part.name, {"attribute": part.name})[_column(part)] = part.value
-    if said or rows:
-        st.markdown("\n".join(["You assert that", *(f"- {sentence}" for sentence in said)]))
+    if sentences or rows:
+        st.markdown("\n".join(["You assert that", *(f"- {sentence}" for sentence in sentences)]))
     if rows:
         columns = ["attribute", *(c for c in _COLUMNS if any(c in row for row in rows.values()))]
         st.dataframe(

@@ -27,7 +27,7 @@ from ui.explore.confirm import EXAMPLE, check_source
 from ui.explore.questions import (
     EVERYTHING,
     TABLE,
-    Answer,
+    StatedValues,
     answered,
     is_alike,
     left_to_say,
@@ -125,10 +125,7 @@ def _members(table: Table, group: str, questions: dict[str, list[str]], key: str
     if group == EVERYTHING:
         return [feature.name for feature in left], True
     if group == column_groups.ONE_BY_ONE:
-        names = [f.name for f in left]
-        all_known(state.COLUMN_NAMES(key), names)
-        chosen = st.multiselect("These attributes", names, key=state.COLUMN_NAMES(key), placeholder="Choose attributes")
-        return chosen, False
+        return column_groups.one_by_one([feature.name for feature in left], key), False
     return column_groups.groups(left)[group], False
 
 
@@ -164,9 +161,9 @@ def _ask(
     with st.container(horizontal=True, gap="large"):
         whole = _whole([f for f in chosen if f.kind == "numeric" and (TYPE, f.name) in about], key)
         missing = _missing([f for f in chosen if (MISSING, f.name) in about], key)
-    answer = Answer(ranges, whole, missing)
+    stated = StatedValues(ranges, whole, missing)
     try:
-        listed = answered(domain, about, answer, ("data", ""))
+        listed = answered(domain, about, stated, ("data", ""))
         public_list.show(table, [part for part in read_parts(listed) if (part.what, part.name) in about])
     except DomainError as problem:
         sorry(problem)
@@ -184,23 +181,23 @@ def _ask(
         except DomainError as problem:
             sorry(problem)
             return
-        tables.edit(table, answered(domain, about, answer, ("asserted", words.strip())))
+        tables.edit(table, answered(domain, about, stated, ("asserted", words.strip())))
         st.rerun()
 
 
 def _kinds(table: Table, names: Collection[str], key: str, *, of_table: bool, again: bool) -> set[str]:
     """Kinds of parts that the words are about: all that there are, or some."""
-    found = {part.what for part in read_parts(table.domain) if part.name in names or (of_table and not part.name)}
+    parts = {part.what for part in read_parts(table.domain) if part.name in names or (of_table and not part.name)}
     if again:
-        found = {what for f in table.domain.features if f.name in names for what in sources(f)}
+        parts = {what for f in table.domain.features if f.name in names for what in sources(f)}
     if not of_table:
-        found &= set(OF_ATTRIBUTES)
-    offered = [title for title, what in KINDS.items() if found & set(what)]
+        parts &= set(OF_ATTRIBUTES)
+    offered = [title for title, what in KINDS.items() if parts & set(what)]
     if not offered:
         return set()
     all_known(state.STATEMENTS(key), offered)
     wanted = st.pills("What you say it of", offered, selection_mode="multi", default=offered, key=state.STATEMENTS(key))
-    return {what for title in wanted or () for what in KINDS[title]} & found
+    return {what for title in wanted or () for what in KINDS[title]} & parts
 
 
 def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool) -> dict[str, tuple[float, float]]:
@@ -210,17 +207,18 @@ def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool)
     st.markdown("**Between which numbers does everybody know these lie?**")
     names = [feature.name for feature in features]
     now = {f.name: (float(f.low), float(f.high)) for f in features if f.low is not None and f.high is not None}
-    own = [own for own in bounds_hint.of(table) if own.name in names]
-    rounder = {one.name: one.rounder for one in own}
-    how = _way(names, key, STAND if again else ONE if is_alike(names) else EACH if own else STAND, with_each=bool(own))
-    if own and how != STAND:
+    exact = [bounds for bounds in bounds_hint.of(table) if bounds.name in names]
+    rounder = {bounds.name: bounds.rounder for bounds in exact}
+    first = STAND if again else ONE if is_alike(names) else EACH if exact else STAND
+    how = _way(names, key, first, with_each=bool(exact))
+    if exact and how != STAND:
         st.caption(
             "The numbers filled in were worked out from your rows, rounder than the lowest and highest of them. So "
             "**still decide by what is known without the rows**: a percentage lies between 0 and 100, an age between "
             "0 and 120."
         )
-    elif own:
-        st.caption(f"{bounds_hint.sentence(own)} That may be one person's value, and publishing it tells on them.")
+    elif exact:
+        st.caption(f"{bounds_hint.sentence(exact)} That may be one person's value, and publishing it tells on them.")
     if how == STAND:
         return {}
     if how == EACH:
@@ -233,7 +231,7 @@ def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool)
 
 
 def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
-    """How the ranges are said; of a single attribute there is one way."""
+    """How the user states the ranges; for a single attribute there is one way."""
     if len(names) == 1:
         return ONE
     choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]

@@ -17,8 +17,8 @@ Target = tuple[str, str]  # as `Part.what` and `Part.name`
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What somebody says of some attributes; None and ranges that are not there leave what stands.
+class StatedValues:
+    """Values that the user states for some attributes. None, or no range, leaves the present value.
 
     Parameters
     ----------
@@ -42,30 +42,28 @@ def open_questions(domain: Domain) -> dict[str, list[str]]:
     {'word_freq_…': ['word_freq_make', 'word_freq_all', 'word_freq_our'], 'age': ['age'], 'town': ['town'], \
 'the label and the file': []}
     """
-    found: dict[str, list[str]] = {}
+    questions: dict[str, list[str]] = {}
     left = [feature for feature in domain.features if feature.leaks()]
     for kind, title in (("numeric", "numbers"), ("categorical", "categories")):
-        own = [feature.name for feature in left if feature.kind == kind]
-        groups = _disjoint(own) if kind == "numeric" else {}
-        rest = [name for name in own if not any(name in names for names in groups.values())]
-        found |= groups
+        of_kind = [feature.name for feature in left if feature.kind == kind]
+        groups = _disjoint(of_kind) if kind == "numeric" else {}
+        rest = [name for name in of_kind if not any(name in names for names in groups.values())]
+        questions |= groups
         if rest:
             title = rest[0] if len(rest) == 1 else f"other {title}" if groups else title
-            found[title if title not in found and title != TABLE else f"{title} (attributes)"] = rest
+            questions[title if title not in questions and title != TABLE else f"{title} (attributes)"] = rest
     if any(part.what in OF_TABLES for part in read_parts(domain)):
-        found[TABLE] = []
-    return found
+        questions[TABLE] = []
+    return questions
 
 
 def _disjoint(names: Sequence[str]) -> dict[str, list[str]]:
     """Names that begin alike, the largest groups first, none in two of them."""
-    found: dict[str, list[str]] = {}
-    taken: set[str] = set()
+    groups: dict[str, list[str]] = {}
     for start, members in alike(names, all_of_them=True).items():
-        if not taken & set(members):
-            found[start] = members
-            taken |= set(members)
-    return found
+        if set[str]().union(*groups.values()).isdisjoint(members):
+            groups[start] = members
+    return groups
 
 
 def left_to_say(domain: Domain, questions: Mapping[str, Sequence[str]]) -> str:
@@ -73,8 +71,8 @@ def left_to_say(domain: Domain, questions: Mapping[str, Sequence[str]]) -> str:
     n = domain.n_features
     n_left = sum(1 for feature in domain.features if feature.leaks())
     groups = [f"{title} ({len(names):,})" if len(names) > 1 else title for title, names in questions.items()]
-    said = f"{n - n_left:,} of {plural(n, 'attribute')} {'has' if n - n_left == 1 else 'have'} a source"
-    return f"{said}, {n_left:,} left: {', '.join(groups)}." if groups else f"{said}."
+    sentence = f"{n - n_left:,} of {plural(n, 'attribute')} {'has' if n - n_left == 1 else 'have'} a source"
+    return f"{sentence}, {n_left:,} left: {', '.join(groups)}." if groups else f"{sentence}."
 
 
 def targets(domain: Domain, names: Collection[str], kinds: Collection[str], *, again: bool = False) -> list[Target]:
@@ -88,18 +86,18 @@ def targets(domain: Domain, names: Collection[str], kinds: Collection[str], *, a
     return [(what, f.name) for f in domain.features if f.name in names for what in sources(f) if what in kinds]
 
 
-def answered(domain: Domain, about: Collection[Target], answer: Answer, source: Source | None) -> Domain:
+def answered(domain: Domain, about: Collection[Target], stated: StatedValues, source: Source | None) -> Domain:
     """The schema with an answer, its values and their source; without a source just the values, to be looked at.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94),))
     >>> about = [(what, "age") for what in ("bounds", "type", "missing")]
-    >>> answered(age, about, Answer({"age": (0, 120)}), ("asserted", "people live so long")).leaks()
+    >>> answered(age, about, StatedValues({"age": (0, 120)}), ("asserted", "people live so long")).leaks()
     []
     """
     by_name: dict[str, set[str]] = {}
     for what, name in about:
         by_name.setdefault(name, set()).add(what)
-    features = tuple(_answered(f, by_name.get(f.name, set()), answer, source) for f in domain.features)
+    features = tuple(_answered(f, by_name.get(f.name, set()), stated, source) for f in domain.features)
     of_table: dict[str, Any] = {}
     if source is not None:
         for what in by_name.get("", ()):
@@ -107,16 +105,16 @@ def answered(domain: Domain, about: Collection[Target], answer: Answer, source: 
     return replace(domain, features=features, **of_table)
 
 
-def _answered(feature: Feature, parts: set[str], answer: Answer, source: Source | None) -> Feature:
+def _answered(feature: Feature, parts: set[str], stated: StatedValues, source: Source | None) -> Feature:
     if not parts:
         return feature
     values: dict[str, Any] = {}
-    if BOUNDS in parts and feature.name in answer.ranges:
-        values["low"], values["high"] = answer.ranges[feature.name]
-    if TYPE in parts and feature.kind == "numeric" and answer.whole is not None:
-        values["integer"] = answer.whole
-    if MISSING in parts and answer.missing is not None:
-        values |= {"missing": answer.missing, "missing_value": None}
+    if BOUNDS in parts and feature.name in stated.ranges:
+        values["low"], values["high"] = stated.ranges[feature.name]
+    if TYPE in parts and feature.kind == "numeric" and stated.whole is not None:
+        values["integer"] = stated.whole
+    if MISSING in parts and stated.missing is not None:
+        values |= {"missing": stated.missing, "missing_value": None}
     new = replace(feature, **values)
     return new if source is None else with_sources(new, dict.fromkeys(parts, source))
 

@@ -48,20 +48,20 @@ def _by_round(choice: Choice, view: ForestView) -> None:
     )
     st.caption(
         f"One simulated release of {plural(view.trees.n_trees, 'round')}, on {len(truth):,} records held out. A "
-        "release contains all rounds, so whoever has it can draw this curve for records of their own at no cost."
+        "release contains all rounds, so whoever has it can draw this curve for other records at no cost."
     )
 
 
 def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """After how many rounds, and the share of rows told rightly by then."""
+    """After how many rounds, and the share of rows classified rightly by then."""
     assert view.added is not None
     n_trees = view.trees.n_trees
     at = np.unique(np.linspace(1, n_trees, min(MOST_ROUNDS, n_trees)).astype(int))
     scores, accuracy = np.zeros((len(truth), view.domain.n_classes)), []
     for before, after in zip(np.append(0, at[:-1]), at, strict=True):
         some = view.trees.between(int(before), int(after))
-        own = view.added.leaf_scores[int(view.trees.leaf_start[before]) :]
-        scores += own[leaves_of_rows(some, view.domain, codes)].sum(axis=0)
+        leaf_scores = view.added.leaf_scores[int(view.trees.leaf_start[before]) :]
+        scores += leaf_scores[leaves_of_rows(some, view.domain, codes)].sum(axis=0)
         accuracy.append(float((scores.argmax(axis=1) == truth).mean()))
     return at, np.array(accuracy)
 
@@ -73,7 +73,7 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     winner = int(scores.argmax())
     right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     st.markdown(
-        f"The scores speak for **{plain(classes[winner])}** ({scores[winner]:+.3f}), {right}. "
+        f"The scores vote for **{plain(classes[winner])}** ({scores[winner]:+.3f}), {right}. "
         f"{noise_alone(added, scores)}"
     )
     features = added.domain.features
@@ -95,7 +95,7 @@ def flips_of_records(choice: Choice, view: ForestView) -> str:
     assert view.added is not None
     codes = split(read_by(choice.table, choice.settings)).X_test[:MOST_ROWS]
     leaves = leaves_of_rows(view.trees, view.domain, codes)
-    scores = sum((view.added.leaf_scores[own] for own in leaves), np.zeros((len(codes), view.domain.n_classes)))
+    scores = sum((view.added.leaf_scores[at] for at in leaves), np.zeros((len(codes), view.domain.n_classes)))
     mean = float(np.mean([chance_of_a_turn(view.added, row) for row in scores]))
     return (
         f"What the forest says of a record follows from all {plural(view.trees.n_trees, 'round')}, and noise alone "

@@ -19,26 +19,26 @@ def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> t
     """(a row for each attribute and way not to fit, rows left out for their labels)."""
     rows = [
         (feature.name, what, int(n), _read_as(feature, what))
-        for feature, found in zip(domain.features, domain.report(columns).itertuples(index=False), strict=True)
-        for what, n in zip(_ways(feature), found, strict=True)
+        for feature, counts in zip(domain.features, domain.report(columns).itertuples(index=False), strict=True)
+        for what, n in zip(_ways(feature), counts, strict=True)
         if n
     ]
     return pd.DataFrame(rows, columns=COLUMNS), int((domain.listed_labels(labels) < 0).sum())
 
 
-def all_beyond(found: pd.DataFrame, n_rows: int) -> list[str]:
+def all_beyond(cells: pd.DataFrame, n_rows: int) -> list[str]:
     """Numeric attributes none of whose numbers lie within their bounds. Takes the first value of `out_of_domain`."""
     names = []
-    for name, rows in found.groupby("attribute", sort=False):
-        cells = rows.set_index("what")["cells"]
-        n_beyond = cells.get("beyond the bounds", 0)
-        if n_beyond and n_beyond == n_rows - cells.get("no number", 0) - cells.get("missing", 0):
+    for name, rows in cells.groupby("attribute", sort=False):
+        counts = rows.set_index("what")["cells"]
+        n_beyond = counts.get("beyond the bounds", 0)
+        if n_beyond and n_beyond == n_rows - counts.get("no number", 0) - counts.get("missing", 0):
             names.append(str(name))
     return names
 
 
 @cache.for_session(data=True, max_entries=8)
-def _misfits(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
+def _out_of_domain(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
     return out_of_domain(_table.domain, _table.columns(), _table.frame[_table.label])
 
 
@@ -52,7 +52,7 @@ def _read_as(feature: Feature, what: str) -> str:
     if what == "beyond the bounds":
         return "the nearest bound"
     if feature.missing == "category":
-        return "a value of their own"
+        return "own value"
     if feature.missing == "value":
         return text(feature.missing_value)
     return text(feature.low) if feature.kind == "numeric" else feature.categories[0]
@@ -67,7 +67,7 @@ def show(table: Table) -> None:
         "would tell on a row.",
     )
     try:
-        found, left_out = _misfits((table.schema_key, tables.fingerprint(table.domain)), table)
+        cells, left_out = _out_of_domain((table.schema_key, tables.fingerprint(table.domain)), table)
     except (DomainError, KeyError) as problem:
         sorry(problem)
         return
@@ -78,23 +78,23 @@ def show(table: Table) -> None:
             f"**{plural(left_out, 'row')} of {n:,} {have} left out** of figures and releases: "
             f"{plain(table.label)} is empty there, or says something else than its classes above."
         )
-    if found.empty:
+    if cells.empty:
         st.markdown(f"All cells of all {plural(n, 'row')} lie within the domain, and none is missing.")
         return
-    if names := all_beyond(found, n):
+    if names := all_beyond(cells, n):
         listed = ", ".join(plain(name, 40) for name in names)
         st.warning(
             f"All numbers of {listed} lie beyond {'its' if len(names) == 1 else 'their'} bounds, so each of them is "
             "read as a bound. Check the bounds in the table above.",
             icon=":material/warning:",
         )
-    total = int(found["cells"].sum())
+    total = int(cells["cells"].sum())
     st.markdown(
         f"{plural(total, 'cell')} of {n * table.domain.n_features:,} {'is' if total == 1 else 'are'} missing, not "
         "listed or beyond the bounds, and read by the public rule:"
     )
     figures.table(
-        found,
+        cells,
         "How the rows fit",
         hide_index=True,
         alt="Cells that are missing, not listed or beyond the bounds, by attribute, and what they are read as.",

@@ -11,12 +11,12 @@ def spare(table: Table) -> list[Feature]:
     """Such columns as attributes read from the data; empty for a table that comes with the app."""
     if table.csv is None:
         return []
-    found = []
+    features = []
     for column in table.csv.columns:
         if column.name in table.domain.names or column.name == table.label:
             continue
         try:
-            found.append(Domain.infer(table.frame[[column.name]]).features[0])
+            features.append(Domain.infer(table.frame[[column.name]]).features[0])
         except DomainError:
-            found.append(Feature(column.name, "categorical", categories=("(too many to list)",), missing="category"))
-    return found
+            features.append(Feature(column.name, "categorical", categories=("(too many to list)",), missing="category"))
+    return features

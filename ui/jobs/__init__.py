@@ -1,1 +1,1 @@
-"""Background jobs of the pages: simulated releases, sweeps, and baselines; who computes, where, and how long."""
+"""Background jobs of the pages: simulated releases, sweeps and baselines. Also: which job computes, where, how long."""

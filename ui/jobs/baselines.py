@@ -1,6 +1,7 @@
-"""What is to be had without privacy, and by guessing: fitted in the background of a page, kept, shared where public.
+"""Baselines of a table: the accuracy of guessing and of models without privacy.
 
-Of bundled tables it is in a file, written by `scripts/without_privacy.py`; a test fits some of it again.
+Models are fitted in the background. Figures of public tables are shared by all sessions. Those of bundled tables come
+from a file that `scripts/without_privacy.py` writes; a test fits some of them again.
 """
 
 from __future__ import annotations
@@ -25,18 +26,28 @@ from ui.shared.tables import Table, fingerprint, split
 PATH: Final = Path(__file__).parents[2] / "data" / "without_privacy.json"
 THIS_FOREST = "this forest"
 FITTING = "Fitting {name} …"
-Metrics = dict[str, dict[str, float]]  # of every model
+Metrics = dict[str, dict[str, float]]  # for each model, each measure
 
 
 class Baselines(Job[Metrics]):
-    """What models without privacy, and guessing, reach on one split. All models are one piece.
+    """Figures of guessing and of models without privacy on one split. The job has one piece: all models.
+
+    Parameters
+    ----------
+    domain : Domain
+    y_train, y_test : array of int
+        Labels of the training rows and of the held-out rows.
+    split : callable
+        Returns the split. The first step calls it.
+    metrics : dict, optional
+        Figures from the file. Nothing is fitted then.
 
     Attributes
     ----------
     floor : dict
-        Of `nonprivate.guessing`: known at once.
-    labels : array
-        Of the rows held out.
+        Figures of guessing, from `nonprivate.guessing`.
+    labels : array of int
+        Labels of the held-out rows.
     """
 
     name = "scikit-learn's forest without privacy"
@@ -51,8 +62,8 @@ class Baselines(Job[Metrics]):
     ) -> None:
         super().__init__()
         self.floor, self.labels = guessing(y_train, y_test, domain.n_classes), y_test
-        self._domain, self._split = domain, split  # rows are read by the first step
-        if metrics:  # in the file
+        self._domain, self._split = domain, split
+        if metrics:
             self.add(0, metrics)
 
     def task(self, n: int) -> tuple:
@@ -72,7 +83,7 @@ class Baselines(Job[Metrics]):
 
     @property
     def metrics(self) -> Metrics:
-        """All measures of every model; nothing until all are fitted."""
+        """All measures of every model; empty until all are fitted."""
         return self.pieces.get(0, {})
 
 
@@ -87,7 +98,7 @@ def _make(key: tuple, _table: Table) -> Baselines:
 
 
 def _stored(table: Table) -> Metrics | None:
-    """What the file has for this table with this domain."""
+    """Figures in the file for this table with this domain."""
     entry = None if table.uploaded else _file().get(table.key)
     return entry["metrics"] if entry and entry["of"] == key_of(table) else None
 
@@ -98,18 +109,18 @@ def _file() -> dict[str, Any]:
 
 
 def key_of(table: Table) -> list[str]:
-    """What the models depend on."""
+    """The table and the domain, which determine the models."""
     return [table.schema_key, fingerprint(table.domain)]
 
 
 def level(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
-    """Floor and ceiling of a table, by its content and schema; of an upload for this session only."""
+    """The baselines of a table on one split. Sessions share those of a public table; an upload's stay private."""
     key = (table.schema_key, fingerprint(table.domain), folds, fold)
     return _make(key, table)
 
 
 def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
-    """Name and figure of the best model without privacy, mean over splits; None until all are fitted."""
+    """Name and figure of the best model without privacy, mean over splits. None until all models are fitted."""
     if not levels or not all(one.metrics for one in levels):
         return None
     means = {name: float(np.mean([one.metrics[name][measure] for one in levels])) for name in levels[0].metrics}
@@ -118,12 +129,12 @@ def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
 
 
 def rows(levels: list[Baselines], measure: str) -> float:
-    """As many rows as make an accuracy as sure as this measure is here (`headroom.effective_n`)."""
+    """Number of rows at which an accuracy would be as precise as this measure is here (`headroom.effective_n`)."""
     return sum(effective_n(measure, one.labels) for one in levels)
 
 
 def floor(levels: list[Baselines], measure: str) -> float | None:
-    """What guessing gets, mean over splits; None for measures where that depends on how one guesses."""
+    """Figure of guessing, mean over splits. None for a measure that depends on the way of guessing."""
     of_one = {
         "accuracy": lambda one: one.floor["accuracy"],
         "balanced_accuracy": lambda one: 1 / one.floor["classes"],

@@ -1,4 +1,4 @@
-"""The first simulated releases that a page shows, and their refinement while somebody looks."""
+"""The first simulated releases that a page shows, and further ones that refine its figures while it is open."""
 
 from __future__ import annotations
 
@@ -16,17 +16,25 @@ from ui.jobs.workers import INTERACTIVE
 from ui.shared.forests import FORESTS
 from ui.shared.tables import Table
 
-FIRST, LAST = 2, 20  # releases at once where they are quick, and at last
-QUICK: Final = 0.4  # seconds
-MOST_SECONDS: Final = 30  # of refining; what is drawn by then says how many releases it rests on
-MANY_CELLS: Final = 700_000  # of a table; more take a noticeable time at all ε
-SOME_ROWS: Final = 5_000  # more are first simulated at a few ε only, while others compute
+FIRST, LAST = 2, 20  # releases that a page shows first if they are quick, and after refinement
+QUICK: Final = 0.4  # seconds of one release, below which a page waits for a second one
+MOST_SECONDS: Final = 30  # of refinement; the page states how many releases its figures rest on
+MANY_CELLS: Final = 700_000  # of a table; with more, a release at all ε takes a noticeable time
+SOME_ROWS: Final = 5_000  # with more, the first release is at a few ε only while other threads compute
 
 
 def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
-    """What there is, or the first release of each job.
+    """Result of the available releases. If there are none, simulate the first one of each job.
 
-    On a large table, while others compute, or once several people wait, it is made at a few ε only.
+    The first release is at a few ε only if the table is large, if other threads compute, or if worker processes have
+    started because several users wait.
+
+    Parameters
+    ----------
+    few : tuple of float
+        These few ε.
+    place : container of Streamlit
+        For the progress bar.
     """
     if n_of_all(jobs):
         return gathered(jobs)
@@ -41,19 +49,19 @@ def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...
     (job,) = jobs
     is_slow = is_large or FORESTS[job.line.settings.kind].is_fitted_anew
     bar = place.progress(0.0, f"Sending {n_rows:,} rows through the trees …") if is_slow else None
-    for share in job.work(1, awaited=True):
+    for share in job.work(1, interactive=True):
         if bar is not None:
             bar.progress(min(share, 1.0), _words(job, n_rows))
     if bar is not None:
         bar.empty()
     if time.monotonic() - start < QUICK and len(job.line.epsilons) > len(few):
-        for _ in job.work(FIRST, awaited=True):
+        for _ in job.work(FIRST, interactive=True):
             pass
     return gathered([job])
 
 
 def _words(job: SweepJob, n_rows: int) -> str:
-    """Of the bar: the accuracy at the ε that is looked at, once it is there."""
+    """Text of the progress bar: the accuracy at the chosen ε, once it is known."""
     epsilon, so_far = job.line.settings.epsilon, job.so_far()
     if epsilon not in so_far:
         return f"Sending {n_rows:,} rows through the trees …"
@@ -64,15 +72,22 @@ def _words(job: SweepJob, n_rows: int) -> str:
 def refined(
     job: SweepJob, result: SweepResult, n_pieces: int, place: Any, other_work: Callable[[], bool] = lambda: False
 ) -> Iterator[SweepResult]:
-    """Add releases one by one, with a progress bar once it takes long; moving a control ends this within one of them.
+    """Add releases one by one. A progress bar appears if this takes long, and a moved control ends it at any time.
 
-    Yields the result now and then, when it is worth drawing again: it rests on more releases than the one before,
-    whoever added them, or the other work is done.
+    Yields the result about once a second, if it differs from the last one: it rests on more releases, which another
+    session may have added, or the other work is done.
 
     Parameters
     ----------
+    result : SweepResult
+        The result that the page shows.
+    n_pieces : int
+        Number of releases to reach.
+    place : container of Streamlit
+        For the progress bar.
     other_work : callable
-        A step of other work, done after each release and to its end; False when there is nothing left to do.
+        Does one step of other work and returns False if none is left. It is called after each release, and then until
+        it returns False.
     """
     bar, start = None, time.monotonic()
     drawn, is_new, is_left, worked = start, False, True, False
@@ -87,7 +102,7 @@ def refined(
             pass
         now = time.monotonic()
         is_left = is_left and other_work()
-        start += time.monotonic() - now  # other work has a time of its own
+        start += time.monotonic() - now  # other work does not count as refinement
         worked, is_new = worked or is_left, is_new or (worked and not is_left)
         now = time.monotonic()
         if now - start > MOST_SECONDS:

@@ -86,11 +86,11 @@ class Job(Generic[Piece]):
         with self._lock:
             self._claimed.discard(n)
 
-    def make_here(self, n: int, *, awaited: bool) -> Generator[float]:
+    def make_here(self, n: int, *, interactive: bool) -> Generator[float]:
         """Make a claimed piece in this thread, once it is its turn. Yields the share that is done after each step."""
         making = None
         try:
-            with SCHEDULER.turn(awaited=awaited) as pause:
+            with SCHEDULER.turn(interactive=interactive) as pause:
                 with self._lock:
                     making = self._left.pop(n, None)
                 making = making or self._making(n)
@@ -105,7 +105,7 @@ class Job(Generic[Piece]):
     def _making(self, n: int) -> Generator[float]:
         self.add(n, (yield from self.steps(n)))
 
-    def make(self, n: int, *, awaited: bool) -> Generator[float]:
+    def make(self, n: int, *, interactive: bool) -> Generator[float]:
         """As `make_here`; in a worker where several people wait for something."""
         if SCHEDULER.is_crowded:
             INTERACTIVE.start(load)
@@ -113,13 +113,13 @@ class Job(Generic[Piece]):
         if INTERACTIVE.is_ready and n not in self._left:  # for one person this thread is as fast
             try:
                 function, arguments = self.task(n)
-                if (piece := (INTERACTIVE if awaited else BACKGROUND).work(function, *arguments)) is not None:
+                if (piece := (INTERACTIVE if interactive else BACKGROUND).work(function, *arguments)) is not None:
                     self.add(n, piece)
                     return
             except BaseException:
                 self.drop(n)
                 raise
-        yield from self.make_here(n, awaited=awaited)
+        yield from self.make_here(n, interactive=interactive)
 
     def hand_over(self, n: int) -> None:
         """Let the worker in the background make a claimed piece. It is kept, even if everybody has left by then."""
@@ -137,17 +137,17 @@ class Job(Generic[Piece]):
             if not is_taken:
                 self.drop(n)
 
-    def work(self, n_pieces: int = 1, *, awaited: bool = False) -> Generator[float]:
+    def work(self, n_pieces: int = 1, *, interactive: bool = False) -> Generator[float]:
         """Bring the job to so many pieces. Yields its progress after each step, or while another session is at it.
 
         Parameters
         ----------
-        awaited : bool
+        interactive : bool
             Whether somebody has nothing to look at before that.
         """
         while (n := self.n_done) < n_pieces:
             if self.claim(n):
-                with closing(self.make(n, awaited=awaited)) as steps:
+                with closing(self.make(n, interactive=interactive)) as steps:
                     for share in steps:
                         yield n + share
             else:
@@ -237,7 +237,7 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float, bo
             yield jobs[0].name, time.thread_time() - start, False
             continue
         job, n = claimed or _missing(jobs)  # a worker may take long on a busy machine
-        with closing(job.make_here(n, awaited=n == 0)) as steps:
+        with closing(job.make_here(n, interactive=n == 0)) as steps:
             for _ in steps:
                 yield job.name, time.thread_time() - start, True
                 start = time.thread_time()

@@ -12,7 +12,7 @@ from ui.jobs.sweep_job import Line
 from ui.shared import boost_controls
 from ui.shared.controls import LINKED
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
-from ui.shared.forests import FORESTS, Settings, as_it_comes
+from ui.shared.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared.tables import Table
 
 
@@ -22,14 +22,13 @@ def delta_control() -> bool:
 
 
 def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, delta: bool = False) -> list[Line]:
-    """A line for each of these forests that there is in a mode, and one more for each that there is with δ above 0."""
-    found = [settings_of(table, kind, mode, neighbors) for kind in kinds if mode in FORESTS[kind].modes().values()]
-    weaker = [kind for kind in kinds if delta and ALLOW_DELTA in FORESTS[kind].options]
-    found += [settings_of(table, kind, mode, neighbors, delta=DELTA) for kind in weaker]
-    return [Line(settings) for settings in found]
+    """One line for each forest that has this mode. With `delta`, one more for each forest that offers δ above 0."""
+    pairs = [(kind, 0.0) for kind in kinds if mode in FORESTS[kind].modes().values()]
+    pairs += [(kind, DELTA) for kind in kinds if delta and ALLOW_DELTA in FORESTS[kind].options]
+    return [Line(settings_of(table, kind, mode, neighbors, delta=delta_of)) for kind, delta_of in pairs]
 
 
-def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: float = 0.0) -> Settings:
+def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: float = 0.0) -> ForestSettings:
     """A forest as the app starts from it, on this table."""
     settings = as_it_comes(kind, mode, 1.0, neighbors, delta=delta)
     if mode == "certified" and neighbors == "add-remove" and kind == "boosted":

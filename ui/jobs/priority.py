@@ -1,4 +1,8 @@
-"""Whose turn it is to compute: a few at a time in this process, first what somebody waits for, then what is refined."""
+"""Which thread of the server may compute now. A user who waits for a first figure goes before a finer figure.
+
+Every open page has a thread. Python runs one thread at a time, so pages take turns (`Scheduler`). While a page waits,
+it checks every `LOOK` seconds whether its user has moved a control (`look_up`). If so, this run of the page ends.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +17,18 @@ import streamlit as st
 
 from ui import state
 
-LOOK = 0.1  # seconds after which a script that waits looks whether a control was moved meanwhile
-TURN = 0.3  # seconds that awaited work may take before it lets other awaited work go first
+LOOK = 0.1  # seconds between two checks whether the user has moved a control
+TURN = 0.3  # seconds after which interactive work lets other interactive work go first
 
 
 def look_up() -> None:
-    """End this run of the page if a control was moved: Streamlit looks whenever its state is asked for something."""
+    """End this run of the page if the user has moved a control. Streamlit checks this at each access to its state."""
     _ = state.STOPPED in st.session_state
 
 
 @contextmanager
 def held(lock: threading.Lock) -> Iterator[None]:
-    """Hold a lock; waiting for it ends when a control is moved."""
+    """Hold a lock. A moved control ends the wait for it."""
     while not lock.acquire(timeout=LOOK):
         look_up()
     try:
@@ -34,39 +38,53 @@ def held(lock: threading.Lock) -> Iterator[None]:
 
 
 class Scheduler:
-    """Places to compute at. Who waits longest is next: first of those that somebody waits for, then of those that are
-    half done, then of all others.
+    """Lets a limited number of threads compute at a time. The others wait in three queues, first in, first out.
 
-    With more threads at work than there are processors, each mostly waits for Python's lock, and so does the server.
+    First comes interactive work (a user waits for a first figure), then work that was interrupted, then all other work.
+    More threads than processors would mostly wait for Python's lock, and so would the server.
+
+    Parameters
+    ----------
+    places : int
+        Number of threads that may compute at a time.
     """
 
     def __init__(self, places: int) -> None:
         self._lock = threading.Lock()
-        self._free = places  # while there is one, nobody waits
-        self._awaited: deque[threading.Event] = deque()
+        self._free = places  # above 0 only while all queues are empty
+        self._interactive: deque[threading.Event] = deque()
         self._begun: deque[threading.Event] = deque()
         self._others: deque[threading.Event] = deque()
 
     @property
     def is_busy(self) -> bool:
+        """Whether all places are taken."""
         return not self._free
 
     @property
     def is_crowded(self) -> bool:
-        """Whether several wait for something to look at, which is never so for one person."""
-        return len(self._awaited) + len(self._begun) > 1
+        """Whether several threads wait with interactive work. One user alone never causes this."""
+        return len(self._interactive) + len(self._begun) > 1
 
     @contextmanager
-    def turn(self, *, awaited: bool) -> Iterator[Callable[[], None]]:
-        """Hold a place. Gives a function to call between two steps: it ends the work if a control was moved, and lets
-        what is awaited elsewhere go first."""
-        self._take(self._awaited if awaited else self._others)
-        has_place, until = True, time.monotonic() + TURN * awaited
+    def turn(self, *, interactive: bool) -> Iterator[Callable[[], None]]:
+        """Hold a place. Yields a function to call between two steps of the work.
+
+        It ends the work if the user has moved a control. After `TURN` seconds of interactive work, or at once for other
+        work, it gives the place to interactive work that waits, and waits for a place again.
+
+        Parameters
+        ----------
+        interactive : bool
+            Whether a user waits for a first figure.
+        """
+        self._take(self._interactive if interactive else self._others)
+        has_place, until = True, time.monotonic() + TURN * interactive
 
         def pause() -> None:
             nonlocal has_place
             look_up()
-            if self._awaited and time.monotonic() >= until:
+            if self._interactive and time.monotonic() >= until:
                 self._give()
                 has_place = False
                 self._take(self._begun)
@@ -90,19 +108,19 @@ class Scheduler:
                 look_up()
         except BaseException:
             with self._lock:
-                came_anyway = mine not in waiting
-                if not came_anyway:
+                has_place = mine not in waiting  # it came while this thread was ending
+                if not has_place:
                     waiting.remove(mine)
-            if came_anyway:
+            if has_place:
                 self._give()
             raise
 
     def _give(self) -> None:
         with self._lock:
-            if waiting := self._awaited or self._begun or self._others:
+            if waiting := self._interactive or self._begun or self._others:
                 waiting.popleft().set()
             else:
                 self._free += 1
 
 
-SCHEDULER: Final = Scheduler(1)  # one turn keeps all processors busy; with more turns all wait for Python's lock
+SCHEDULER: Final = Scheduler(1)  # one, because kernels use all processors and other code needs Python's lock

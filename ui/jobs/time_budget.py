@@ -1,4 +1,4 @@
-"""How long a page goes on working by itself: until somebody stops it, or until its time budget is used up."""
+"""The stop button of a page, and the time budget after which a page pauses by itself."""
 
 from __future__ import annotations
 
@@ -12,18 +12,28 @@ from ui import state
 
 
 class TimeBudget:
-    """So many seconds of a page's own work; then it pauses until somebody goes on.
+    """Seconds that a page may compute before it pauses until the user presses "Go on".
 
-    Seconds of its thread (`time.thread_time`): neither waiting for other people counts, nor that a machine is busy,
-    nor what a process beside the server does meanwhile.
+    Only the computing time of the page's thread counts (`time.thread_time`). Waiting for other users, for a busy
+    machine or for a worker process does not count.
+
+    Parameters
+    ----------
+    key : object
+        The work that this budget is for. Other work has a separate budget.
+    seconds : float
+        Computing time until the pause.
     """
 
     def __init__(self, key: object, seconds: float) -> None:
         self._key, self._seconds = key, seconds
 
     def pause_if_over(self, seconds: float) -> None:
-        """Between two pieces, after so many seconds more: the page is drawn again with what there is."""
-        before = state.WORKED.value  # a page that is drawn anew in between goes on counting
+        """Add computing time. If the budget is used up, pause and draw the page again with the pieces that are done.
+
+        Call it between two pieces.
+        """
+        before = state.WORKED.value  # kept in the session, because the page may be drawn several times meanwhile
         worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
         state.WORKED.value = (self._key, worked)
         if worked > self._seconds and state.PATIENT.value != self._key:
@@ -34,7 +44,14 @@ class TimeBudget:
 
 @contextmanager
 def stoppable(key: object, place) -> Iterator[Any]:
-    """Place for progress bars next to a stop button; None once somebody, or the time budget, stopped the work."""
+    """Draw a stop button. Yields the place for progress bars next to it, or None if the work is stopped or paused.
+
+    Parameters
+    ----------
+    key : object
+        The work that the button stops.
+    place : container of Streamlit
+    """
     frame = place.empty()
     if state.STOPPED.value == key:
         with frame.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
@@ -58,6 +75,6 @@ def _stop(key: object) -> None:
 
 
 def _go_on(key: object) -> None:
-    """To the end, however long it takes."""
+    """Continue to the end, without a time budget."""
     state.STOPPED.pop()
     state.PATIENT.value = key

@@ -16,7 +16,7 @@ from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
 from ui.server.streamlit_patches.process import freeze_what_stays
 from ui.shared import cache
-from ui.shared.forests import FORESTS, Settings
+from ui.shared.forests import FORESTS, ForestSettings
 
 Step = tuple[str, ...]  # ("engine", which), (forest, mode), or ("exact noise", estimator)
 
@@ -35,12 +35,12 @@ def _done() -> set[Step]:
     return set()
 
 
-def is_ready(settings: Settings) -> bool:
+def is_ready(settings: ForestSettings) -> bool:
     """Whether nothing has to be compiled before a forest with these settings can be simulated."""
     return _needed(settings) <= _done()
 
 
-def warm_up(settings: Settings | None = None, place=st) -> None:
+def warm_up(settings: ForestSettings | None = None, place=st) -> None:
     """What a forest needs, or everything, with a counted bar. Compiled code is kept on disk: later starts are quick."""
     _run(steps() if settings is None else _needed(settings), place, "The very first start compiles them.")
 
@@ -50,7 +50,7 @@ def warm_up_the_rest(place) -> None:
     _run(steps(), place, "No need to wait: they are for other forests.")
 
 
-def _needed(settings: Settings) -> set[Step]:
+def _needed(settings: ForestSettings) -> set[Step]:
     return {step for step in steps() if step[0] == "engine"} | {(settings.kind, settings.mode)}
 
 
@@ -93,7 +93,7 @@ def _fit(kind, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
 
 
 def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
-    settings = Settings(kind, mode, 1.0, 3, 3, "add-remove")
+    settings = ForestSettings(kind, mode, 1.0, 3, 3, "add-remove")
     estimator = settings.estimator()
     domain = estimator.reading_domain(domain)
     tiny = simulation_for(estimator, domain, split_table(domain, X, y))

@@ -81,7 +81,7 @@ class Workers:
         """
         future = self._submit(function, given)
         try:
-            return None if future is None else _awaited(future)
+            return None if future is None else _result_of(future)
         except BrokenProcessPool:
             return None
 
@@ -121,7 +121,7 @@ class Workers:
                 self._pool, self._started = None, []
 
 
-def _awaited(future: Future[Result]) -> Result:
+def _result_of(future: Future[Result]) -> Result:
     try:
         while True:
             try:

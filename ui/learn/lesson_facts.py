@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.audit.events import lower_bound
-from dpforest.audit.leaf_attack import CONFIDENCE, Pair, first_pair
+from dpforest.audit.leaf_attack import CONFIDENCE, LeafPair, first_pair
 from dpforest.privacy.mechanisms import pmf
 from dpforest.privacy.simulators import simulate_labels
 from dpforest.risk.guarantee import VALUE, Guarantee
@@ -84,7 +84,7 @@ def most_rebuilt(epsilon: float, students: int = 30) -> float:
 
 
 @cache
-def broken_pair() -> Pair:
+def broken_pair() -> LeafPair:
     """The two tables that show that the rule of 2017 does not keep ε = 1."""
     return first_pair(PAPER, 1.0, 2, "add-remove")
 

@@ -189,7 +189,7 @@ NEIGHBORS = {"a row more or less": "add-remove", "a row exchanged": "replace-one
 
 
 @dataclass(frozen=True)
-class Settings:
+class ForestSettings:
     """All that the sidebar sets about a forest, as values of the estimator.
 
     `depth` and `trees` are numbers, or `AUTO` for the estimator's own: by rule, as published the paper's.
@@ -243,7 +243,7 @@ class Settings:
     def name(self) -> str:
         """What tells it apart where forests stand side by side.
 
-        >>> Settings("random-tree booster", "certified", 1.0, AUTO, AUTO, "add-remove", (("delta", 1e-6),)).name
+        >>> ForestSettings("random-tree booster", "certified", 1.0, AUTO, AUTO, "add-remove", (("delta", 1e-6),)).name
         'random-tree booster, δ = 10⁻⁶'
         """
         if not self.certified:
@@ -259,7 +259,7 @@ class Settings:
         """What a parameter beyond the common ones is set to; None where it is not."""
         return dict(self.options).get(parameter)
 
-    def with_option(self, parameter: str, value: Any) -> Settings:
+    def with_option(self, parameter: str, value: Any) -> ForestSettings:
         """The same but for one parameter beyond the common ones."""
         return replace(self, options=tuple((name, value if name == parameter else old) for name, old in self.options))
 
@@ -268,13 +268,13 @@ class Settings:
         return (self.kind, self.mode, self.depth, self.trees, self.neighbors, self.options)
 
 
-def as_it_comes(kind: str, mode: str, epsilon: float, neighbors: str, *, delta: float = 0.0) -> Settings:
+def as_it_comes(kind: str, mode: str, epsilon: float, neighbors: str, *, delta: float = 0.0) -> ForestSettings:
     """A forest as the app starts from it: depth and trees by rule, options as they are until somebody moves them."""
     options = tuple((o.parameter, o.start(mode)) for o in FORESTS[kind].options if o.choices[mode])
-    return Settings(kind, mode, epsilon, AUTO, AUTO, neighbors, options).with_option("delta", delta)
+    return ForestSettings(kind, mode, epsilon, AUTO, AUTO, neighbors, options).with_option("delta", delta)
 
 
-def as_code(settings: Settings, dataset: str | None, label: str) -> str:
+def as_code(settings: ForestSettings, dataset: str | None, label: str) -> str:
     """The Python that releases the same forest in a notebook.
 
     Parameters

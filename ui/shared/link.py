@@ -12,7 +12,7 @@ from dpforest.models.base import AUTO
 from ui import state
 from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
-from ui.shared.forests import FORESTS, MODES, Settings
+from ui.shared.forests import FORESTS, MODES, ForestSettings
 
 # Controls of each page that other pages have as well, besides `PRESENT`, and those that can be handed over.
 _TABLE: Final = (state.DATA, state.LABEL)
@@ -71,7 +71,7 @@ def _look_at_what_was_chosen() -> None:
         if weaker:
             state.ALSO_DELTA.value, st.query_params[state.ALSO_DELTA] = True, "true"
         options = (("delta", DELTA),) if weaker else ()
-        name = Settings(kind, mode, 1.0, AUTO, AUTO, "add-remove", options).name
+        name = ForestSettings(kind, mode, 1.0, AUTO, AUTO, "add-remove", options).name
         state.LOOKED_AT.value = st.query_params[state.LOOKED_AT] = name
 
 
@@ -97,7 +97,7 @@ def _remember_what_is_looked_at(address: dict[str, str], last: dict[str, dict[st
         state.FOREST.value = last["values"]["forest"] = last["address"]["forest"] = kind
 
 
-def hand_over(settings: Settings, label: str, help: str) -> None:
+def hand_over(settings: ForestSettings, label: str, help: str) -> None:
     """A link to Explore that takes a forest along, with depth and trees by rule. All else goes along anyway."""
     state.HANDED_OVER.value = settings
     st.page_link("app.py", label=label, icon=":material/arrow_forward:", query_params=_FROM, help=help)
@@ -138,7 +138,7 @@ def address(url: str, settings: Mapping[str, str | list[str]]) -> str:
     ).geturl()
 
 
-def _take(settings: Settings) -> None:
+def _take(settings: ForestSettings) -> None:
     """What Explore's controls will say."""
     for key in _SHAPE:
         st.session_state.pop(key, None)

@@ -16,19 +16,19 @@ from dpforest.tables.features import plural
 from ui import state
 from ui.shared import boost_controls, cache
 from ui.shared.controls import LINKED, among
-from ui.shared.forests import FORESTS, TREES, Settings
-from ui.shared.tables import Table, fingerprint
+from ui.shared.forests import FORESTS, TREES, ForestSettings
+from ui.shared.tables import Table, fingerprint, planned_rows
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
 # What rules go by while there is no table: one attribute and two classes.
 _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 
-def choose_shape(settings: Settings, table: Table | None) -> Settings:
+def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSettings:
     """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
     if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
         state.BY_RULE.value = False  # a link says so by its numbers alone
-    n_rows = len(table.frame) if table is not None else ROWS_WITHOUT_A_TABLE
+    n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
     depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
     by_rule = st.toggle(
         "Depth and trees by rule",
@@ -53,10 +53,10 @@ def choose_shape(settings: Settings, table: Table | None) -> Settings:
     return replace(settings, options=(("alpha", alpha), *settings.options))
 
 
-def rule_sentence(settings: Settings, depth: int, trees: int, n_rows: int) -> str:
+def rule_sentence(settings: ForestSettings, depth: int, trees: int, n_rows: int) -> str:
     """What the rule says, in words.
 
-    >>> rule_sentence(Settings("noisy counts", "certified", 1.0, "auto", "auto", "add-remove"), 10, 16, 26_048)
+    >>> rule_sentence(ForestSettings("noisy counts", "certified", 1.0, "auto", "auto", "add-remove"), 10, 16, 26_048)
     'The rule, at ε = 1 and about 26,000 records: 16 trees of depth 10.'
     """
     size = f"{plural(trees, 'tree')} of depth {depth}"
@@ -118,7 +118,7 @@ def _deepest_level(key: tuple, _spec: ForestSpec, _domain: Domain) -> int:
     return max(int(_spec.grow(_domain, seed).level.max()) for seed in range(3))
 
 
-def ends_at(settings: Settings, domain: Domain, n_rows: int) -> int | None:
+def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None:
     """Depth at which the cap on leaves ends every tree; None where it does not.
 
     Found by growing trees from the public domain alone, so it says nothing about the rows.
@@ -132,7 +132,7 @@ def ends_at(settings: Settings, domain: Domain, n_rows: int) -> int | None:
     return deepest if deepest < spec.depth else None
 
 
-def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | None) -> int:
+def _depth(settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: int | None) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_depth(settings.mode):
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
@@ -165,7 +165,7 @@ def _depth(settings: Settings, by_rule_depth: int, by_rule: bool, ends: int | No
     return min(max(int(depth), 1), most)
 
 
-def _trees(settings: Settings, by_rule_trees: int, by_rule: bool) -> int:
+def _trees(settings: ForestSettings, by_rule_trees: int, by_rule: bool) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_trees:
         return 1

@@ -20,7 +20,7 @@ from ui.server import uploads
 from ui.shared import boost_controls, cache, session_ledger, tables
 from ui.shared.controls import LINKED, all_known, follow, known, select
 from ui.shared.forest_options import Option
-from ui.shared.forests import FORESTS, MODES, NEIGHBORS, Settings, as_code
+from ui.shared.forests import FORESTS, MODES, NEIGHBORS, ForestSettings, as_code
 from ui.shared.link import copy_link
 from ui.shared.loss_sums import caution_on_delta
 from ui.shared.page import sorry
@@ -37,7 +37,7 @@ class Choice:
     """What the sidebar says."""
 
     table: Table
-    settings: Settings
+    settings: ForestSettings
 
 
 def choose(epsilon: float) -> Choice | None:
@@ -167,7 +167,7 @@ def _without_some(csv: CsvTable, digest: str) -> CsvTable:
     return csv.without(left_out) if left_out else csv
 
 
-def _forest(table: Table | None, epsilon: float) -> Settings:
+def _forest(table: Table | None, epsilon: float) -> ForestSettings:
     kind = select(
         "Forest",
         list(FORESTS),
@@ -200,7 +200,7 @@ def _forest(table: Table | None, epsilon: float) -> Settings:
         bounded = kind == "boosted" or depends_on_rows(dict(chosen).get("criterion", "max"))
         if bounded and mode == "certified" and neighbors == "add-remove":
             extra = (("n_bound", boost_controls.row_bound(table)),)
-    settings = Settings(kind, mode, epsilon, AUTO, AUTO, neighbors, (*switched, *extra, *chosen))
+    settings = ForestSettings(kind, mode, epsilon, AUTO, AUTO, neighbors, (*switched, *extra, *chosen))
     with shape:
         settings = choose_shape(settings, table)
     return settings

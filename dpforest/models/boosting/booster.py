@@ -1,10 +1,10 @@
 """Gradient boosting of totally random trees: one noisy vector of clipped leaf gradients a round, one public rule."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from dpforest.trees.random_trees import grow_random_trees
 from dpforest.trees.released_scale import LEVELS
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RandomTreeBoosterClassifier(DataDependentClassifier):
     """Gradient boosting of totally random trees.
 
@@ -46,19 +47,19 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model.
-    delta : float, default=1e-6
-        0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ), by rounded Gaussian
-        noise and exact accounting in μ, which needs about a third of the ε for the same accuracy.
     n_estimators, max_depth : int or "auto", default="auto"
         Rounds, a tree each, and depth of the trees. "auto": by a public rule (`models.boosting.round_rule`).
-    total_step : float or "auto", default="auto"
-        Learning rate times number of rounds.
-    structure_seed : int, default=0
-        Public. Draws the trees.
     neighbors, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads.
+    delta : float, default=1e-6
+        0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ), by rounded Gaussian
+        noise and exact accounting in μ, which needs about a third of the ε for the same accuracy.
+    total_step : float or "auto", default="auto"
+        Learning rate times number of rounds.
+    structure_seed : int, default=0
+        Public. Draws the trees.
 
     Attributes
     ----------
@@ -81,7 +82,11 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     True
     """
 
-    mode = "certified"  # there is no paper that it could be as published as
+    mode: ClassVar[str] = "certified"  # type: ignore[misc]  # there is no paper that it could be as published as
+    delta: float = 1e-6
+    total_step: float | str = AUTO
+    structure_seed: int = 0
+
     scale_rule = GREEDY  # how simulations without noise mix the scale; `_preparation` says when a release asks for it
     constraints = {
         **ForestClassifier.constraints,
@@ -89,35 +94,6 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         "delta": lambda name, value: _check_delta(name, value),
         "total_step": lambda name, value: _check_step(name, value),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        delta: float = 1e-6,
-        n_estimators: int | str = "auto",
-        max_depth: int | str = "auto",
-        total_step: float | str = "auto",
-        structure_seed: int = 0,
-        neighbors: str = "add-remove",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.total_step = total_step
-        self.structure_seed = structure_seed
-        self.neighbors = neighbors
-        self.scale_share = scale_share
-        self.size = size
-        self.domain = domain
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     # ------------------------------------------------------------ what is spent
 

@@ -1,6 +1,7 @@
 """Boosted private trees with the Mα-loss and objective calibration (Nock and Henecka), repaired and as published."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +30,7 @@ from dpforest.trees.greedy_trees import as_trees
 from dpforest.trees.leaves import ScoreLeaves
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoostedForestClassifier(GreedyClassifier):
     """Trees grown one after another, each on rows weighted by how badly the trees so far do on them.
 
@@ -44,6 +46,12 @@ class BoostedForestClassifier(GreedyClassifier):
         published 5.
     max_depth : int or "auto", default="auto"
         All leaves are at this depth. "auto": as many levels as a list of `alpha` has, else by the rule; as published 4.
+    neighbors, mode, scale_share, size, domain, random_state
+        As in `MajorityLabelForestClassifier`.
+    n_jobs : int or None, default=None
+        Threads for prediction; a fit takes one.
+    n_bins : int, default=10
+        Parts into which the public range of a numeric attribute is cut.
     alpha : float, str, list of float or None, default=None
         α of the loss that splits are chosen by: low values need less noise, high ones boost faster. A number from 0 to
         1; a list of them, one for each level (drawn by hand); "schedule" (0.7 to the power of the level);
@@ -53,8 +61,6 @@ class BoostedForestClassifier(GreedyClassifier):
         "published".
     alpha_link : float or None, default=None
         α of leaf values and weights, above 0. None: `alpha` where it is a number above 0, else 1.
-    n_bins : int, default=10
-        Parts into which the public range of a numeric attribute is cut.
     max_leaf : float or None, default=None
         Public bound M on what a leaf says. None: 2, as published 10.
     step_factor : float, default=1.0
@@ -77,10 +83,6 @@ class BoostedForestClassifier(GreedyClassifier):
     n_bound : int or None, default=None
         Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the most that
         can be weighed. Under replace-one the number of rows itself is public.
-    neighbors, mode, scale_share, size, domain, random_state
-        As in `MajorityLabelForestClassifier`.
-    n_jobs : int or None, default=None
-        Threads for prediction; a fit takes one.
 
     Attributes
     ----------
@@ -101,6 +103,17 @@ class BoostedForestClassifier(GreedyClassifier):
     True
     """
 
+    alpha: float | str | Sequence[float] | None = None
+    alpha_link: float | None = None
+    max_leaf: float | None = None
+    step_factor: float = 1.0
+    leaf: str | None = None
+    beta: str | None = None
+    shrink: bool | None = None
+    tree_share: float = 0.5
+    calibration_share: float = 0.05
+    n_bound: int | None = None
+
     shape_rule = staticmethod(boosted_shape)
     published_shape = (5, 4)
     constraints = {
@@ -112,55 +125,6 @@ class BoostedForestClassifier(GreedyClassifier):
         "calibration_share": check_share,
         "n_bound": count(1, MAX_BOUND, optional=True),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        alpha: float | str | Sequence[float] | None = None,
-        alpha_link: float | None = None,
-        n_bins: int = 10,
-        max_leaf: float | None = None,
-        step_factor: float = 1.0,
-        leaf: str | None = None,
-        beta: str | None = None,
-        shrink: bool | None = None,
-        tree_share: float = 0.5,
-        calibration_share: float = 0.05,
-        n_bound: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            max_depth=max_depth,
-            n_bins=n_bins,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_estimators = n_estimators
-        self.alpha = alpha
-        self.alpha_link = alpha_link
-        self.max_leaf = max_leaf
-        self.step_factor = step_factor
-        self.leaf = leaf
-        self.beta = beta
-        self.shrink = shrink
-        self.tree_share = tree_share
-        self.calibration_share = calibration_share
-        self.n_bound = n_bound
 
     @property
     def _levels_by_hand(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -71,6 +72,7 @@ class TreeSpec:
         return splits, leaves
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FriedmanSchusterClassifier(GreedyClassifier):
     """A single tree whose splits are drawn by the exponential mechanism and whose leaves have noisy counts.
 
@@ -81,16 +83,6 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     max_depth : int or "auto", default="auto"
         All leaves are at this depth, as published at most there. "auto": by a public rule (`models.shape_rules`), as
         published 5.
-    criterion : {"max", "gini", "entropy", "gain_ratio"}, default="max"
-        Rows that the children's majority votes get right, Gini impurity, or information gain. The paper's gain ratio
-        has no bound on what one row changes: as published only.
-    tree_share : float, default=0.5
-        Share of epsilon that goes into splits, divided evenly among levels; the rest goes into the counts of leaves
-        (certified).
-    n_bins : int, default=10
-        Parts into which the public range of a numeric attribute is cut (certified).
-    n_bound : int or None, default=None
-        Public bound on the number of rows, for criterion="entropy" or "gain_ratio" under add-remove. None: 2,000,000.
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
@@ -101,6 +93,16 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
         Threads for prediction; a fit takes one.
+    n_bins : int, default=10
+        Parts into which the public range of a numeric attribute is cut (certified).
+    criterion : {"max", "gini", "entropy", "gain_ratio"}, default="max"
+        Rows that the children's majority votes get right, Gini impurity, or information gain. The paper's gain ratio
+        has no bound on what one row changes: as published only.
+    tree_share : float, default=0.5
+        Share of epsilon that goes into splits, divided evenly among levels; the rest goes into the counts of leaves
+        (certified).
+    n_bound : int or None, default=None
+        Public bound on the number of rows, for criterion="entropy" or "gain_ratio" under add-remove. None: 2,000,000.
 
     Attributes
     ----------
@@ -121,7 +123,11 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     True
     """
 
-    n_estimators = 1  # the paper grows a single tree
+    n_estimators: ClassVar[int] = 1  # type: ignore[misc]  # the paper grows a single tree
+    criterion: str = "max"
+    tree_share: float = 0.5
+    n_bound: int | None = None
+
     shape_rule = staticmethod(one_tree_shape)
     published_shape = (1, 5)
     constraints = {
@@ -131,39 +137,6 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         "tree_share": check_share,
         "n_bound": count(1, MAX_BOUND, optional=True),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        max_depth: int | str | None = "auto",
-        criterion: str = "max",
-        tree_share: float = 0.5,
-        n_bins: int = 10,
-        n_bound: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            max_depth=max_depth,
-            n_bins=n_bins,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.criterion = criterion
-        self.tree_share = tree_share
-        self.n_bound = n_bound
 
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         if self.mode == "as_published":

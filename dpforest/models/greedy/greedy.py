@@ -61,16 +61,14 @@ def bin_rows(
     )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GreedyClassifier(DataDependentClassifier):
     """Base of the forests whose splits are chosen from the data. Not for use by itself."""
 
+    n_bins: int = 10
+
     scale_rule = GREEDY
     constraints = {**ForestClassifier.constraints, "n_bins": count(2, 1_000)}
-
-    def __init__(self, *, max_depth: int | str | None, n_bins: int, **shared: Any) -> None:
-        super().__init__(**shared)
-        self.max_depth = max_depth
-        self.n_bins = n_bins
 
     def encode(
         self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, *, n_given: int | None = None

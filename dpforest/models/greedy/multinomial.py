@@ -1,7 +1,7 @@
 """The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favor the best ones."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +37,7 @@ from dpforest.trees.leaves import LabelLeaves
 from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MultinomialForestClassifier(GreedyClassifier):
     """Trees that draw the feature, the value to split at, and each leaf's label by the exponential mechanism.
 
@@ -54,6 +55,10 @@ class MultinomialForestClassifier(GreedyClassifier):
     max_depth : int, "auto" or None, default="auto"
         All leaves are at this depth. "auto": by a public rule (`models.shape_rules`); None: 4; as published both are
         without limit.
+    neighbors, mode, scale_share, size, domain, random_state, n_jobs
+        As in `MajorityLabelForestClassifier`.
+    n_bins : int, default=16
+        Parts into which the public range of a numeric attribute is cut (certified).
     split_score : {"counts", "normalized"}, default="counts"
         "counts" weighs the impurity decrease by the number of rows, so that more rows make better splits.
         "normalized" stretches decreases from 0 to 1 in each node, as the paper does.
@@ -64,8 +69,6 @@ class MultinomialForestClassifier(GreedyClassifier):
         Each row in one tree by its own draw, or every row in every tree with epsilon / n_estimators each.
     partition_rate : float, default=1.0
         Rows that grow a tree for each row that decides its leaves.
-    n_bins : int, default=16
-        Parts into which the public range of a numeric attribute is cut (certified).
     min_leaf : int, default=5
         Estimation rows that a leaf needs (as published).
     stopping : {"code", "min_leaf", "reject"}, default="code"
@@ -75,12 +78,8 @@ class MultinomialForestClassifier(GreedyClassifier):
     purity_stop : bool, default=True
         Whether a branch ends where all structure rows are of one class (as published). The paper's theorem on
         consistency has no such rule.
-    neighbors, mode, scale_share, size, domain
-        As in `MajorityLabelForestClassifier`.
     structure_seed : int, default=0
         Seed of the non-private model.
-    random_state, n_jobs
-        As in `MajorityLabelForestClassifier`.
 
     Attributes
     ----------
@@ -107,6 +106,19 @@ class MultinomialForestClassifier(GreedyClassifier):
     True
     """
 
+    split_score: str = "counts"
+    feature_temperature: float | None = None
+    value_temperature: float | None = None
+    label_temperature: float | None = None
+    partition: str = "independent"
+    partition_rate: float = 1.0
+    n_bins: int = 16
+    min_leaf: int = 5
+    stopping: str = "code"
+    impurity: str = "gini"
+    purity_stop: bool = True
+    structure_seed: int = 0
+
     shape_rule = staticmethod(multinomial_shape)
     published_shape = (10, None)
     constraints = {
@@ -119,57 +131,6 @@ class MultinomialForestClassifier(GreedyClassifier):
         "min_leaf": count(1, 10_000),
         "partition_rate": lambda _, rate: structure_share(rate),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        split_score: str = "counts",
-        feature_temperature: float | None = None,
-        value_temperature: float | None = None,
-        label_temperature: float | None = None,
-        partition: str = "independent",
-        partition_rate: float = 1.0,
-        n_bins: int = 16,
-        min_leaf: int = 5,
-        stopping: str = "code",
-        impurity: str = "gini",
-        purity_stop: bool = True,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            max_depth=max_depth,
-            n_bins=n_bins,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_estimators = n_estimators
-        self.split_score = split_score
-        self.feature_temperature = feature_temperature
-        self.value_temperature = value_temperature
-        self.label_temperature = label_temperature
-        self.partition = partition
-        self.partition_rate = partition_rate
-        self.min_leaf = min_leaf
-        self.stopping = stopping
-        self.impurity = impurity
-        self.purity_stop = purity_stop
-        self.structure_seed = structure_seed
 
     @property
     def most_depth(self) -> int:

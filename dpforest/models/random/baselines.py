@@ -1,5 +1,7 @@
 """The random forests that the papers compare with, as thin configurations of the two engines."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dpforest.checks import check_count, choice, count
@@ -13,6 +15,7 @@ from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class JagannathanForestClassifier(RandomStructureClassifier):
     """JPW: ten random trees on all rows, Laplace noise on every leaf's counts, their evidence added up.
 
@@ -29,10 +32,12 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         "auto": by a public rule (`models.shape_rules`), as published as None. None: the paper's rule, half the number
         of features and at most log_b(n) - 1, with b the mean number of values of a feature and n the number of rows, or
         what stands for it (`n_bound`).
+    neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
+        As in `MajorityLabelForestClassifier`.
     n_bound : int or None, default=None
         Public bound on the number of rows, for the depth rule. None: under add-remove, which does not let anybody know
         their number, 2,000,000; under replace-one, where it is public, and as published the number itself.
-    max_leaves, neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
+    max_leaves
         As in `MajorityLabelForestClassifier`.
 
     References
@@ -42,42 +47,12 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     epsilon / n_estimators a tree.
     """
 
+    n_bound: int | None = None
+    max_leaves: int | None = None
+
     shape_rule = staticmethod(jagannathan_shape)
     published_shape = (10, None)
     constraints = {**ForestClassifier.constraints, "n_bound": count(1, 2**31, optional=True)}
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        n_bound: int | None = None,
-        max_leaves: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            structure_seed=structure_seed,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_bound = n_bound
-        self.max_leaves = max_leaves
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
@@ -127,8 +102,12 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         return by_paper and self.n_bound is None and knows
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _EvenForest(RandomStructureClassifier):
     """The two random forests of Nock and Henecka's comparison differ in the leaf only."""
+
+    n_quantiles: int = 10
+    budget: str | None = None
 
     shape_rule = staticmethod(even_forest_shape)
     published_shape = (21, 6)
@@ -137,39 +116,6 @@ class _EvenForest(RandomStructureClassifier):
         "max_depth": count(0, MAX_DEPTH, or_rule=AUTO),
         "budget": choice(None, "fair", "paper"),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        n_quantiles: int = 10,
-        budget: str | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            structure_seed=structure_seed,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_quantiles = n_quantiles
-        self.budget = budget
 
     def _even_plan(self, domain: Domain, n_rows: int, mechanism: str) -> ForestSpec:
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
@@ -202,13 +148,13 @@ class RandomForestLaplaceClassifier(_EvenForest):
         "auto": 21.
     max_depth : int or "auto", default="auto"
         "auto": by a public rule (`models.shape_rules`), as published 6.
+    neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
+        As in `MajorityLabelForestClassifier`.
     n_quantiles : int, default=10
         Thresholds cut the public range into this many parts, equal on its scale (`Feature.scale`).
     budget : {"fair", "paper"} or None, default=None
         "paper" divides a tree's budget evenly among its leaves although they are disjoint: a handicap of 2^depth.
         None: "fair", as published "paper".
-    neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
-        As in `MajorityLabelForestClassifier`.
 
     References
     ----------
@@ -226,10 +172,12 @@ class RandomForestExponentialClassifier(_EvenForest):
 
     Parameters
     ----------
-    epsilon, n_estimators, max_depth, n_quantiles, budget
+    epsilon, n_estimators, max_depth
         As in `RandomForestLaplaceClassifier`.
-    neighbors, mode, scale_share, size, domain, structure_seed, random_state, n_jobs
+    neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
+    n_quantiles, budget
+        As in `RandomForestLaplaceClassifier`.
 
     References
     ----------

@@ -1,5 +1,7 @@
 """Random forest whose leaves publish one label each (Fletcher and Islam)."""
 
+from dataclasses import dataclass
+
 from dpforest.checks import check_count, choice
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.base import ForestClassifier
@@ -11,6 +13,7 @@ from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.tables.domain import Domain
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MajorityLabelForestClassifier(RandomStructureClassifier):
     """Random trees whose leaves publish nothing but a label, drawn so that the most frequent class is likely.
 
@@ -24,17 +27,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     max_depth : int or {"auto", "published", "theorem", "half", "full"}, default="auto"
         Tests on a path; "auto" for a public rule; or one of the rules that compute it from the public schema
         (`models.depth_rules`).
-    leaf_mechanism : str or None, default=None
-        "permute-and-flip" (None, certified), "exponential", "global-01"; as published "smooth-sensitivity" (None) and
-        "smooth-sensitivity-clamped", which are not differentially private at the stated epsilon.
-    partition : {"independent", "shared", "blocks"} or None, default=None
-        Each row in one tree by its own draw (None, certified), every row in every tree with epsilon / n_estimators
-        each, or equal blocks of a shuffle with the rest dropped (None as published; breaks add-remove privacy).
-    categorical : {"multiway", "one-vs-rest", "ordered"} or None, default=None
-        Test on a categorical feature. None: "ordered", as published "multiway".
-    max_leaves : int or None, default=None
-        Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
-        about a gigabyte).
     neighbors : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
     scale_share : float, "auto" or "public", default="auto"
@@ -46,12 +38,23 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         noise, which costs 2 % of epsilon. Only under add-remove; it must not be read from the table.
     domain : Domain or None, default=None
         Public schema. None reads it from the data, warns, and is not certified.
-    structure_seed : int, default=0
-        Public seed of the trees' structure.
     random_state : int or None, default=None
         None draws labels and each row's tree from the operating system's entropy. An integer makes a demo.
     n_jobs : int or None, default=None
         Threads that read rows and route them; -1 takes all processors. The forest does not depend on it.
+    structure_seed : int, default=0
+        Public seed of the trees' structure.
+    leaf_mechanism : str or None, default=None
+        "permute-and-flip" (None, certified), "exponential", "global-01"; as published "smooth-sensitivity" (None) and
+        "smooth-sensitivity-clamped", which are not differentially private at the stated epsilon.
+    partition : {"independent", "shared", "blocks"} or None, default=None
+        Each row in one tree by its own draw (None, certified), every row in every tree with epsilon / n_estimators
+        each, or equal blocks of a shuffle with the rest dropped (None as published; breaks add-remove privacy).
+    categorical : {"multiway", "one-vs-rest", "ordered"} or None, default=None
+        Test on a categorical feature. None: "ordered", as published "multiway".
+    max_leaves : int or None, default=None
+        Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
+        about a gigabyte).
 
     Attributes
     ----------
@@ -76,49 +79,17 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     True
     """
 
+    leaf_mechanism: str | None = None
+    partition: str | None = None
+    categorical: str | None = None
+    max_leaves: int | None = None
+
     shape_rule = staticmethod(majority_label_shape)
     published_shape = (100, "published")
     constraints = {
         **ForestClassifier.constraints,
         "leaf_mechanism": choice(None, *CERTIFIED, *PUBLISHED),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        leaf_mechanism: str | None = None,
-        partition: str | None = None,
-        categorical: str | None = None,
-        max_leaves: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            structure_seed=structure_seed,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.leaf_mechanism = leaf_mechanism
-        self.partition = partition
-        self.categorical = categorical
-        self.max_leaves = max_leaves
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"

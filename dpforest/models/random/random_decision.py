@@ -1,5 +1,7 @@
 """Random decision trees with noisy counts (Bojarski, Choromanska, Choromanski and LeCun)."""
 
+from dataclasses import dataclass
+
 from dpforest.checks import choice, count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.base import AUTO, ForestClassifier
@@ -9,6 +11,7 @@ from dpforest.models.shape_rules import noisy_counts_shape
 from dpforest.tables.domain import Domain
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RandomDecisionForestClassifier(RandomStructureClassifier):
     """Random trees whose leaves publish noisy class counts, combined by one of four voting rules.
 
@@ -21,6 +24,12 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         (`models.shape_rules`); as published 11.
     max_depth : int or "auto", default="auto"
         Tests on a path (h). "auto": by the rule; as published 8.
+    neighbors
+        As in `MajorityLabelForestClassifier`.
+    mode : {"certified", "as_published"}, default="certified"
+        As published: Laplace noise in floating point, scaled for add-remove whatever `neighbors` says.
+    scale_share, size, domain, random_state, n_jobs, structure_seed
+        As in `MajorityLabelForestClassifier`.
     voting : {"log-odds", "threshold", "majority", "probabilistic"} or None, default=None
         How leaves become an answer: their evidence, log-odds against the classes' own shares, is added (None,
         certified); the mean of their shares (None, as published); majority of the trees' votes; or a draw with the
@@ -32,11 +41,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         Every row in every tree with epsilon / n_estimators each, or each row in one tree with all of epsilon.
     categorical : {"ordered", "one-vs-rest", "multiway"}, default="ordered"
         Test on a categorical feature.
-    max_leaves, neighbors
-        As in `MajorityLabelForestClassifier`.
-    mode : {"certified", "as_published"}, default="certified"
-        As published: Laplace noise in floating point, scaled for add-remove whatever `neighbors` says.
-    scale_share, size, domain, structure_seed, random_state, n_jobs
+    max_leaves
         As in `MajorityLabelForestClassifier`.
 
     Attributes
@@ -58,6 +63,12 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     True
     """
 
+    voting: str | None = None
+    negative_rule: str | None = None
+    partition: str = "shared"
+    categorical: str = "ordered"
+    max_leaves: int | None = None
+
     shape_rule = staticmethod(noisy_counts_shape)
     published_shape = (11, 8)
     constraints = {
@@ -65,45 +76,6 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         "max_depth": count(0, MAX_DEPTH, or_rule=AUTO),
         "partition": choice("shared", "independent"),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float | None = 1.0,
-        n_estimators: int | str = "auto",
-        max_depth: int | str | None = "auto",
-        voting: str | None = None,
-        negative_rule: str | None = None,
-        partition: str = "shared",
-        categorical: str = "ordered",
-        max_leaves: int | None = None,
-        neighbors: str = "add-remove",
-        mode: str = "certified",
-        scale_share: float | str = "auto",
-        size: int | None = None,
-        domain: Domain | None = None,
-        structure_seed: int = 0,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            neighbors=neighbors,
-            mode=mode,
-            scale_share=scale_share,
-            size=size,
-            domain=domain,
-            structure_seed=structure_seed,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.voting = voting
-        self.negative_rule = negative_rule
-        self.partition = partition
-        self.categorical = categorical
-        self.max_leaves = max_leaves
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,19 +28,14 @@ from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RandomStructureClassifier(ForestClassifier):
     """Base of the forests whose structure does not look at data. Not for use by itself."""
 
+    structure_seed: int = 0
+
     structure_is_public = True
     scale_rule = RANDOM_STRUCTURE
-
-    def __init__(
-        self, *, n_estimators: int | str, max_depth: int | str | None, structure_seed: int, **shared: Any
-    ) -> None:
-        super().__init__(**shared)
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.structure_seed = structure_seed
 
     def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
         """As `spec`. `n_rows` is public, released (`ForestClassifier._known_size`), or of the paper (as published)."""

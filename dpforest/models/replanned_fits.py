@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
-from dpforest.models.filed import Filed, FiledError, as_user_types
+from dpforest.models.file_facts import Filed, FiledError, as_user_types
 from dpforest.models.greedy.boost_spec import FITTING
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier

@@ -8,9 +8,9 @@ from typing import Any
 
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import bound_sentence
-from dpforest.models.filed import FiledError
-from dpforest.models.filed_plans import promises
+from dpforest.models.file_facts import FiledError
 from dpforest.models.noise_floor import check_noise
+from dpforest.models.replanned_fits import promises
 from dpforest.privacy.certificate import Certificate, large_delta_caution
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE
