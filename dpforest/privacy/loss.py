@@ -260,7 +260,7 @@ def _delta(loss: PrivacyLoss, epsilon: Fraction) -> Decimal:
 def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
     """Return the number of 12 digits where `private` begins to hold (rising) or ceases to, on the private side.
 
-    Each returned number was checked to be private, except for 10^-40, the result for any ε below the search range.
+    Each returned number was checked to be private. The smallest is 10^-39.
     """
     power = 0
     while power > _LEAST and private(Fraction(10) ** power) is rising:  # down to the first power that differs
@@ -268,7 +268,7 @@ def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
     if power == _LEAST:
         if not rising:
             raise ValueError("no μ² from 10^-40 is private enough.")
-        return Fraction(10) ** power
+        return Fraction(10) ** (power + 1)
     while private(Fraction(10) ** (power + 1)) is not rising:
         power += 1
     grid = Fraction(10) ** (power + 1 - _DIGITS)
