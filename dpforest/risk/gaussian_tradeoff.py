@@ -37,14 +37,16 @@ def success(loss: PrivacyLoss, prior: float) -> float:
     """Return the largest mean probability that an attacker with this prior belief is right.
 
     Let p ≤ 1/2. The maximum of p · hits(a) + (1 - p) (1 - a) is 1 - p + p · max(hits(a) - e^ε a) with
-    e^ε = (1 - p) / p, and max(hits(a) - e^ε a) is δ(ε). The curve is symmetric, so p and 1 - p give the same result. It
-    is p Φ(μ/2 + ε/μ) + (1 - p) Φ(μ/2 - ε/μ) for ε = ln(p / (1 - p)).
+    e^ε = (1 - p) / p, and max(hits(a) - e^ε a) is δ(ε). The curve is symmetric, so p and 1 - p give the same result,
+    which is p Φ(μ/2 + ε/μ) + (1 - p) Φ(μ/2 - ε/μ) for ε = ln(p / (1 - p)).
 
     >>> round(success(PrivacyLoss.gaussian(1), 0.5), 4), round(success(PrivacyLoss.gaussian(1), 0.9), 4)
     (0.6915, 0.9013)
     """
     likely = max(prior, 1 - prior)
-    epsilon = max(abs(math.log(prior) - math.log1p(-prior)) * (1 - 1e-15) - 1e-15, 0.0)  # a smaller one has a larger δ
+    epsilon = max(
+        abs(math.log(prior) - math.log1p(-prior)) * (1 - 1e-15) - 1e-15, 0.0
+    )  # rounded down, because a smaller ε has a larger δ
     return min(math.nextafter(likely + (1 - likely) * loss.delta(epsilon), 2.0), 1.0)
 
 

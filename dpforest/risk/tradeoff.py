@@ -195,7 +195,7 @@ class DistinguishingGame:
         With a prior p the answers are right with probability p · hits(a) + (1 - p) (1 - a), a concave function of the
         false alarm rate a that is linear between `kinks`, so one of them is best. For one step that is
         ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``. The first term applies at 50:50. Without δ, the
-        others are the success of the answer that is always the likelier one. A Gaussian curve has another best point
+        others are the success of always giving the same answer. A Gaussian curve has another best point
         (`gaussian_tradeoff.success`).
 
         Parameters

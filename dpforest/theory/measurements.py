@@ -48,7 +48,9 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
     Parameters
     ----------
     domain : Domain
+        Domain of the table.
     codes : uint16 array of shape (n, n_features)
+        Training rows, encoded by the domain.
     y : int array of shape (n,)
         Class indices.
 

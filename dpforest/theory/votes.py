@@ -51,14 +51,14 @@ def average_bound(tree_error: float, slack: float) -> float:
 
 
 def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
-    """Return d = √(ln(n / (1 - confidence)) / 2k) of Theorem 5.3: the largest deviation of the votes on any row.
+    """Return d = √(ln(n / (1 - confidence)) / 2k) of Theorem 5.3: a bound on the random deviation of a row's votes.
 
     Parameters
     ----------
     n_trees, n_rows : int
         k and n, at least 1.
     confidence : float
-        Least probability, over the draw of the trees, that no row exceeds the deviation, in (0, 1).
+        Least probability, over the draw of the trees, that the bound holds for all rows, in (0, 1).
 
     Examples
     --------
