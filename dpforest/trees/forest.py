@@ -187,7 +187,7 @@ class Forest:
 class CuratorForest(Forest):
     """A forest that must stay with the holder of the data: a non-private model or a paper's mechanism as published.
 
-    It predicts and can be drawn. It has no export, so it cannot be mistaken for a release.
+    It predicts and can be drawn. It has no export, so that nobody takes it for a release.
     """
 
 

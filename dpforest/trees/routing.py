@@ -12,7 +12,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees import kernels
 from dpforest.trees.layout import LEAF, MULTIWAY, NO_THRESHOLD, ONE_VS_REST, Trees
 
-_MAX_COLUMNS = 2**15  # bits of a feature in a packed node
+_MAX_COLUMNS = 2**15  # a feature has 15 bits in a packed node
 
 
 @lru_cache(maxsize=2)  # trees compare by identity; a fit, or a repeat, calls this three times

@@ -79,10 +79,13 @@ class Releases:
     ----------
     splits : callable
         Gives the splits; they are read when the first piece is made.
+    n_rows : int
+        Rows from which a release plans depth and number of trees.
     """
 
-    def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int) -> None:
+    def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int) -> None:
         self.forest, self.domain, self.folds, self._splits = line.settings.estimator(domain), domain, folds, splits
+        self.n_rows = n_rows
         self.cells = cells_of(self.forest, line.depths or None, line.trees or None)
         self.rows = dict[int, dict[float, list[Row]]]()
         self._jobs, self._checked = dict[tuple, SweepJob](), set[float]()
@@ -127,7 +130,7 @@ class Releases:
     def simulation(self, n: int) -> Simulation:
         """What simulates piece n; kept where there is one split."""
         if self.folds > 1 or self._simulation is None:
-            simulation = simulation_for(self.forest, self.domain, self.split(n), n_jobs=N_JOBS)
+            simulation = simulation_for(self.forest, self.domain, self.split(n), n_rows=self.n_rows, n_jobs=N_JOBS)
             if self.folds > 1:
                 return simulation
             self._simulation = simulation
@@ -193,7 +196,7 @@ class SweepJob(Job[list[Row]]):
     def task(self, n: int) -> tuple:
         """Repeat by repeat, each on every split."""
         of = self.releases
-        return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds)
+        return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds, of.n_rows)
 
     def steps(self, n: int) -> Generator[float, None, list[Row]]:
         """Each step is kept at once, so that whoever comes back goes on from there."""
@@ -214,8 +217,8 @@ class SweepJob(Job[list[Row]]):
     def loss(self, epsilon: float) -> float:
         """What a release at this ε would lose at most, of all cells; infinite where no bound is known."""
         if epsilon not in self._losses:
-            of, split = self.releases, self.releases.split(0)
-            promises = promises_of(of.forest, of.domain, [epsilon], of.cells, len(split.y_train) + len(split.y_test))
+            of = self.releases
+            promises = promises_of(of.forest, of.domain, [epsilon], of.cells, of.n_rows)
             self._losses[epsilon] = max(loss for _, loss in promises.values())
         return self._losses[epsilon]
 
@@ -263,7 +266,8 @@ RECENT: Final = Recent(400_000_000)
 
 @cache.by_table(everybody=256, session=96)
 def _releases(key: tuple, _table: Table, _line: Line) -> Releases:
-    return Releases(_line, _table.domain, lambda: splits_of(_table, key[-1]), key[-1])
+    n_rows = tables.planned_rows(_table, _line.settings)
+    return Releases(_line, _table.domain, lambda: splits_of(_table, key[-1]), key[-1], n_rows)
 
 
 def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -> SweepJob:
