@@ -106,7 +106,7 @@ def accuracy_on_parts(
 ) -> Iterator[np.ndarray]:
     """Simulate releases from nested random parts of the rows to learn from; the rows held out stay the same.
 
-    Rules plan each forest for the rows of its part, as a release of a table of that size would.
+    Rules plan each forest for the table that the part and its share of the rows held out would make, as in a release.
 
     Parameters
     ----------
@@ -140,7 +140,8 @@ def accuracy_on_parts(
         part = np.sort(order[:size])
         kept = Split(split.X_train[part], split.y_train[part], split.X_test, split.y_test)
         grid = [*epsilons, np.inf]
-        rows = one_repeat(estimator, domain, kept, grid, ONE_CELL, seed + repeat, n_rows=int(size))
+        n_rows = round(size * (1 + len(split.y_test) / len(split.y_train)))
+        rows = one_repeat(estimator, domain, kept, grid, ONE_CELL, seed + repeat, n_rows)
         accuracy = {row["epsilon"]: row["accuracy"] for row in rows}
         yield np.array([accuracy[epsilon] for epsilon in grid])
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from sklearn.base import clone
 
 from dpforest.models.base import ForestClassifier
+from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.rationals import float_up
 from dpforest.tables.domain import Domain
 
@@ -41,6 +42,26 @@ def at_cell(forest: Classifier, depth: int | None, trees: int | None) -> Classif
     """A clone of a forest with the depth and the number of trees of a cell."""
     settings = {"max_depth": depth, "n_estimators": trees}
     return clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
+
+
+def planned_rows(forest: ForestClassifier, n_labeled: int, n_given: int) -> int:
+    """Number of rows from which a release plans depth and number of trees.
+
+    Where that number is private, a release asks for it with noise, and rows without a listed label do not count.
+
+    Parameters
+    ----------
+    forest : ForestClassifier
+    n_labeled : int
+        Rows of the table with a listed label.
+    n_given : int
+        All rows of the table.
+
+    Returns
+    -------
+    int
+    """
+    return n_labeled if forest.mode == "certified" and forest.neighbors == ADD_REMOVE else n_given
 
 
 def promises_of(

@@ -18,7 +18,7 @@ from dpforest.checks import check_choice
 from dpforest.models.base import ForestClassifier
 from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.simulation.cells import cells_of, promises_of
+from dpforest.simulation.cells import cells_of, planned_rows, promises_of
 from dpforest.simulation.fitted import FittedSimulation
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.pieces import Cell, Row, Simulation
@@ -127,7 +127,10 @@ def surface(
     kept = _kept(done, set(tasks))
     open_tasks = [task for task in tasks if task not in kept]
     cells = {name: cells_of(forest, depths, trees) for name, forest in named.items()}
-    rows_of = {name: [_planned_rows(split, plan_for) for split in parts[reading[name]]] for name in named}
+    rows_of = {
+        name: [_rows_of_plan(forest, split, len(data.y), plan_for) for split in parts[reading[name]]]
+        for name, forest in named.items()
+    }
     promises = {n: promises_of(f, data.domain, grid, cells[n], rows_of[n][0]) for n, f in named.items() if open_tasks}
     work = (
         delayed(run_task)(
@@ -389,8 +392,9 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
     return [Split(codes[a], labels[a], codes[b], labels[b]) for a, b in parts]
 
 
-def _planned_rows(split: Split, plan_for: str) -> int:
-    return len(split.y_train) + (len(split.y_test) if plan_for == "table" else 0)
+def _rows_of_plan(forest: ForestClassifier, split: Split, n_given: int, plan_for: str) -> int:
+    n_train = len(split.y_train)
+    return planned_rows(forest, n_train + len(split.y_test), n_given) if plan_for == "table" else n_train
 
 
 def _task_of(row: Any) -> Task:

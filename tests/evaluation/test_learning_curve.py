@@ -135,10 +135,17 @@ def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
     n = len(split.y_train)
     assert learned.rows.tolist() == sorted(round(s * n) for s in SHARES) and learned.epsilons.tolist() == [0.1, 1.0]
     assert learned.accuracy.shape == (2, 5, 2) and learned.ceiling.shape == (2, 5)
-    n = len(split.y_train)
     for repeat in range(2):
         cells = run_task(
-            forest, data.domain, split, Task("", repeat, 0), [0.1, 1.0], [(None, None)], 7 + repeat, {}, n_rows=n
+            forest,
+            data.domain,
+            split,
+            Task("", repeat, 0),
+            [0.1, 1.0],
+            [(None, None)],
+            7 + repeat,
+            {},
+            n_rows=len(data.y),
         )
         np.testing.assert_allclose(
             [*learned.accuracy[repeat, -1], learned.ceiling[repeat, -1]], cells.sort_values("epsilon").accuracy

@@ -154,7 +154,8 @@ def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
     """A moved control ends a repeat; what was done of it is not done again, and the figures are the same."""
     data = table()
     line = Line(replace(settings(0.0, trees=3), epsilon=10.0), (0.1, 1.0, 10.0))
-    whole, ended = (Releases(line, data.domain, lambda: [tables.split(data)], 1).job(line) for _ in range(2))
+    jobs = [Releases(line, data.domain, lambda: [tables.split(data)], 1, len(data.frame)).job(line) for _ in range(2)]
+    whole, ended = jobs
     for _ in whole.work(1):
         pass
     steps = ended.work(1)

@@ -125,7 +125,7 @@ def zoo_job(kind: str, epsilons: tuple[float, ...], name: str = "zoo") -> SweepJ
     data = load_dataset(name)
     line = Line(as_it_comes(kind, "certified", 1.0, "add-remove"), epsilons)
     split = split_table(data.domain, data.X, data.y)
-    return Releases(line, data.domain, lambda: [split], 1).job(line)
+    return Releases(line, data.domain, lambda: [split], 1, len(data.y)).job(line)
 
 
 @pytest.mark.parametrize("kind", ["majority labels", "multinomial"])

@@ -82,7 +82,7 @@ def job_of_zoo(kind: str) -> SweepJob:
     """A separate job, to which no other test adds."""
     domain, split = split_of("zoo")
     line = Line(as_it_comes(kind, "certified", 1.0, "add-remove"), GRID)
-    return Releases(line, domain, lambda: [split], 1).job(line)
+    return Releases(line, domain, lambda: [split], 1, len(load_dataset("zoo").y)).job(line)
 
 
 def cells_of_zoo() -> list[SweepJob]:
@@ -140,7 +140,7 @@ def test_rows_of_a_worker_are_kept_by_a_thread_that_may_not_read_the_table(worke
         return [split]
 
     settings = Line(as_it_comes("one greedy tree", "certified", 1.0, "add-remove"), GRID)
-    line, done = Releases(settings, domain, splits, 1).job(settings), threading.Event()
+    line, done = Releases(settings, domain, splits, 1, len(load_dataset("zoo").y)).job(settings), threading.Event()
     add = line.add
     monkeypatch.setattr(line, "add", lambda n, piece: (add(n, piece), done.set()))
     monkeypatch.setattr(job, "BACKGROUND", worker)

@@ -125,7 +125,7 @@ def how_read(answers: Sequence[Answer], done: SweepResult, wish: Wish) -> str:
 
 def promise(table: Table, settings: ForestSettings) -> tuple[Certificate, Ledger]:
     """Certificate and ledger of a release with these settings."""
-    return promise_of(tables.fingerprint(table.domain), settings, len(table.frame), table.domain)
+    return promise_of(tables.fingerprint(table.domain), settings, tables.planned_rows(table, settings), table.domain)
 
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:

@@ -37,7 +37,8 @@ def show() -> None:
     stored = None if is_ready(settings) else first_look.stored(table, settings)
     try:
         if stored is None:
-            certificate, ledger = promise(tables.fingerprint(table.domain), settings, len(table.frame), table.domain)
+            n_rows = tables.planned_rows(table, settings)
+            certificate, ledger = promise(tables.fingerprint(table.domain), settings, n_rows, table.domain)
             warm_up(settings)
         else:
             certificate, ledger = stored.certificate, stored.ledger

@@ -23,7 +23,7 @@ from ui.shared.controls import known
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.tables import read_by
+from ui.shared.tables import planned_rows, read_by
 from ui.shared.wording import plain, unbroken
 
 LEAST_DEPTH, SHALLOW = 2, 3
@@ -206,7 +206,7 @@ def _of_class(view: ForestView, tree: int) -> str:
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
     settings, table = choice.settings, choice.table
     by_rule = settings.certified and settings.depth == AUTO  # which goes by a noisy number of records
-    asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, len(table.frame))[0]
+    asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, planned_rows(table, settings))[0]
     if deepest >= asked or FORESTS[settings.kind].is_fitted_anew:
         return ""
     return (

@@ -86,6 +86,8 @@ class Releases:
         Returns the splits. The first piece calls it.
     folds : int
         Number of splits.
+    n_rows : int
+        Number of rows from which a release plans depth and number of trees.
 
     Attributes
     ----------
@@ -95,8 +97,9 @@ class Releases:
         Figures by piece, then by ε: one row for each cell.
     """
 
-    def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int) -> None:
+    def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int) -> None:
         self.forest, self.domain, self.folds, self._splits = line.settings.estimator(domain), domain, folds, splits
+        self.n_rows = n_rows
         self.cells = cells_of(self.forest, line.depths or None, line.trees or None)
         self.rows = dict[int, dict[float, list[Row]]]()
         self._jobs, self._checked = dict[tuple, SweepJob](), set[float]()
@@ -142,7 +145,7 @@ class Releases:
     def simulation(self, n: int) -> Simulation:
         """The simulation of piece n. It is kept if there is one split only."""
         if self.folds > 1 or self._simulation is None:
-            simulation = simulation_for(self.forest, self.domain, self.split(n), n_jobs=N_JOBS)
+            simulation = simulation_for(self.forest, self.domain, self.split(n), n_rows=self.n_rows, n_jobs=N_JOBS)
             if self.folds > 1:
                 return simulation
             self._simulation = simulation
@@ -208,7 +211,7 @@ class SweepJob(Job[list[Row]]):
     def task(self, n: int) -> tuple:
         """Simulate one repeat on one split. Pieces run through all splits of a repeat before the next repeat."""
         of = self.releases
-        return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds)
+        return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds, of.n_rows)
 
     def steps(self, n: int) -> Generator[float, None, list[Row]]:
         """Simulate piece n. Each step is kept at once, so a later call continues from there."""
@@ -229,8 +232,8 @@ class SweepJob(Job[list[Row]]):
     def loss(self, epsilon: float) -> float:
         """Upper bound on the privacy loss of a release at this ε, over all cells. Infinite if no bound is known."""
         if epsilon not in self._losses:
-            of, split = self.releases, self.releases.split(0)
-            promises = promises_of(of.forest, of.domain, [epsilon], of.cells, len(split.y_train) + len(split.y_test))
+            of = self.releases
+            promises = promises_of(of.forest, of.domain, [epsilon], of.cells, of.n_rows)
             self._losses[epsilon] = max(loss for _, loss in promises.values())
         return self._losses[epsilon]
 
@@ -279,7 +282,8 @@ RECENT: Final = Recent(400_000_000)
 
 @cache.by_table(everybody=256, session=96)
 def _releases(key: tuple, _table: Table, _line: Line) -> Releases:
-    return Releases(_line, _table.domain, lambda: splits_of(_table, key[-1]), key[-1])
+    n_rows = tables.planned_rows(_table, _line.settings)
+    return Releases(_line, _table.domain, lambda: splits_of(_table, key[-1]), key[-1], n_rows)
 
 
 def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -> SweepJob:

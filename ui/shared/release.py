@@ -217,7 +217,8 @@ def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
 
 
 def _rows_of(table: Table) -> str:
-    n, out = len(table.frame), int((table.domain.listed_labels(table.frame[table.label]) < 0).sum())
+    n = len(table.frame)
+    out = n - tables.n_labeled(table)
     return (
         f"{plural(n - out, 'row')} ({plural(out, 'further row')} without a label left out)"
         if out

@@ -17,7 +17,7 @@ from ui import state
 from ui.shared import boost_controls, cache
 from ui.shared.controls import LINKED, among
 from ui.shared.forests import FORESTS, TREES, ForestSettings
-from ui.shared.tables import Table, fingerprint
+from ui.shared.tables import Table, fingerprint, planned_rows
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
 # What rules go by while there is no table: one attribute and two classes.
@@ -28,7 +28,7 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
     """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
     if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
         state.BY_RULE.value = False  # a link says so by its numbers alone
-    n_rows = len(table.frame) if table is not None else ROWS_WITHOUT_A_TABLE
+    n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
     depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
     by_rule = st.toggle(
         "Depth and trees by rule",

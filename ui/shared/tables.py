@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES
+from dpforest.simulation.cells import planned_rows as rows_of_plan
 from dpforest.simulation.splits import Split, split_table
 from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, Feature
@@ -194,6 +195,16 @@ def _relabeled(domain: Domain, label: str) -> Domain:
 def fingerprint(domain: Domain) -> str:
     """Digest of a public schema."""
     return hashlib.sha256(json.dumps(domain.to_dict()).encode()).hexdigest()
+
+
+def n_labeled(table: Table) -> int:
+    """Number of rows with a listed label: those that forests learn from."""
+    return int((table.domain.listed_labels(table.frame[table.label]) >= 0).sum())
+
+
+def planned_rows(table: Table, settings: ForestSettings) -> int:
+    """Number of rows from which a release plans depth and number of trees."""
+    return rows_of_plan(settings.estimator(), n_labeled(table), len(table.frame))
 
 
 def read_by(table: Table, settings: ForestSettings) -> Table:

@@ -6,6 +6,7 @@ from dpforest.checks import check_count, choice
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.base import ForestClassifier
 from dpforest.models.depth_rules import fletcher_islam_depth
+from dpforest.models.preparation import Preparation
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
 from dpforest.models.shape_rules import majority_label_shape
@@ -27,17 +28,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     max_depth : int or {"auto", "published", "theorem", "half", "full"}, default="auto"
         Tests on a path; "auto" for a public rule; or one of the rules that compute it from the public schema
         (`models.depth_rules`).
-    leaf_mechanism : str or None, default=None
-        "permute-and-flip" (None, certified), "exponential", "global-01"; as published "smooth-sensitivity" (None) and
-        "smooth-sensitivity-clamped", which are not differentially private at the stated epsilon.
-    partition : {"independent", "shared", "blocks"} or None, default=None
-        Each row in one tree by its own draw (None, certified), every row in every tree with epsilon / n_estimators
-        each, or equal blocks of a shuffle with the rest dropped (None as published; breaks add-remove privacy).
-    categorical : {"multiway", "one-vs-rest", "ordered"} or None, default=None
-        Test on a categorical feature. None: "ordered", as published "multiway".
-    max_leaves : int or None, default=None
-        Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
-        about a gigabyte).
     neighbors : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
     scale_share : float, "auto" or "public", default="auto"
@@ -49,12 +39,23 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         noise, which costs 2 % of epsilon. Only under add-remove; it must not be read from the table.
     domain : Domain or None, default=None
         Public schema. None reads it from the data, warns, and is not certified.
-    structure_seed : int, default=0
-        Public seed of the trees' structure.
     random_state : int or None, default=None
         None draws labels and each row's tree from the operating system's entropy. An integer makes a demo.
     n_jobs : int or None, default=None
         Threads that read rows and route them; -1 takes all processors. The forest does not depend on it.
+    structure_seed : int, default=0
+        Public seed of the trees' structure.
+    leaf_mechanism : str or None, default=None
+        "permute-and-flip" (None, certified), "exponential", "global-01"; as published "smooth-sensitivity" (None) and
+        "smooth-sensitivity-clamped", which are not differentially private at the stated epsilon.
+    partition : {"independent", "shared", "blocks"} or None, default=None
+        Each row in one tree by its own draw (None, certified), every row in every tree with epsilon / n_estimators
+        each, or equal blocks of a shuffle with the rest dropped (None as published; breaks add-remove privacy).
+    categorical : {"multiway", "one-vs-rest", "ordered"} or None, default=None
+        Test on a categorical feature. None: "ordered", as published "multiway".
+    max_leaves : int or None, default=None
+        Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
+        about a gigabyte).
 
     Attributes
     ----------
@@ -91,7 +92,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         "leaf_mechanism": choice(None, *CERTIFIED, *PUBLISHED),
     }
 
-    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
         mechanism = self.leaf_mechanism or ("smooth-sensitivity" if published else "permute-and-flip")
         partition = self.partition or ("blocks" if published else "independent")
@@ -100,7 +101,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             raise ValueError(f"{wrong} does not keep its privacy promise; use it with mode='as_published' only")
         departures: tuple[str, ...] = ()
         categorical = self.categorical or ("multiway" if published else "ordered")
-        preparation = self._preparation(domain, n_rows)
         n_trees, depth = self._shape(domain, preparation)
         if isinstance(depth, str):
             numeric = sum(f.kind == "numeric" for f in domain.features)
@@ -121,7 +121,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             categorical=categorical,
             max_leaves=max_leaves,
             as_published=published,
-            assumptions=self._size_sentence(),
             preparation=preparation,
             departures=departures if published else (),
         )

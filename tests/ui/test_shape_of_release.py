@@ -1,0 +1,198 @@
+"""Every place shows and simulates the depth and the number of trees of a release, which learns from all rows.
+
+At ε = 10 the rule gives boosted trees of breast_wisconsin 10 trees for all 699 rows, and 3 for the seven tenths of them
+that simulated forests learn from.
+"""
+
+import math
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from dpforest import load_dataset
+from dpforest.plotting.board_report import render
+from dpforest.simulation.splits import split_table
+from dpforest.simulation.sweep import surface
+from dpforest.theory.measurements import empty_leaves_at
+from tests.ui.app_words import words
+from ui.choose import answer, more_data
+from ui.choose import wish_controls as choose_controls
+from ui.jobs import first_release
+from ui.jobs.lines import settings_of
+from ui.jobs.sweep_job import Line, SweepJob, sweep_job
+from ui.shared import tables
+from ui.shared.forests import ForestSettings
+from ui.shared.tables import Table
+
+KIND, EPSILON, N_TREES, DEPTH = "boosted", 10.0, 10, 3
+ADDRESS = {
+    "data": "breast_wisconsin",
+    "neighbors": "a row exchanged",
+}  # the number of rows is public, so no noise is on it
+
+
+@pytest.fixture(autouse=True)
+def few_releases(monkeypatch):
+    st.cache_resource.clear()
+    monkeypatch.setattr(first_release, "LAST", 2)
+    monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
+    monkeypatch.setattr(choose_controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})
+    monkeypatch.setattr(choose_controls, "SECONDS", math.inf)
+
+
+def visit(path: str = "", **query) -> AppTest:
+    page = AppTest.from_file("../../app.py", default_timeout=600)
+    if path:
+        page.switch_page(path)
+    page.query_params.update({**ADDRESS, **query})
+    page.run()
+    assert not page.exception
+    return page
+
+
+def breast_wisconsin() -> Table:
+    data = tables.bundled("breast_wisconsin")
+    return tables.bundled_table(data, data.label)
+
+
+def at_ten(table: Table, neighbors: str = "replace-one") -> ForestSettings:
+    return replace(settings_of(table, KIND, "certified", neighbors), epsilon=EPSILON)
+
+
+def worked(table: Table, settings: ForestSettings) -> SweepJob:
+    job = sweep_job(table, Line(settings, (EPSILON,)))
+    for _ in job.work():
+        pass
+    return job
+
+
+def simulated(job: SweepJob) -> tuple[int, int]:
+    (shape,) = job.frame().query("epsilon == @EPSILON")[["depth", "trees"]].drop_duplicates().to_numpy().tolist()
+    return tuple(shape)
+
+
+def test_the_rule_differs_between_all_rows_and_seven_tenths():
+    table = breast_wisconsin()
+    assert at_ten(table).shape(table.domain, 699) == (DEPTH, N_TREES)
+    assert at_ten(table).shape(table.domain, len(tables.split(table).y_train)) == (DEPTH, 3)
+
+
+def test_explore_shows_and_simulates_them():
+    page = visit(forest=KIND, eps="10")
+    assert f"{N_TREES} trees of depth {DEPTH}" in words(page)
+    assert page.select_slider(key="trees").value == N_TREES and page.slider(key="depth").value == DEPTH
+    assert f"Tree 1 of {N_TREES}" in words(page)
+    table = breast_wisconsin()
+    job = worked(table, at_ten(table))
+    assert simulated(job) == (DEPTH, N_TREES)
+    assert job.releases.view(EPSILON).trees.n_trees == N_TREES
+
+
+def test_compare_shows_them_and_its_code_gives_them():
+    page = visit("pages/1_Compare.py", forests=[KIND], releases_each="2", eps="10")
+    row = page.dataframe[0].value.set_index("forest").loc[KIND]
+    assert (row["depth"], row["trees"]) == (DEPTH, N_TREES)
+    (code,) = [c.value for c in page.sidebar.code if "surface(" in c.value]
+    one_epsilon = re.sub(r"epsilons=\[.*?\]", "epsilons=[10]", code).replace("n_jobs=-1", "n_jobs=1")
+    namespace: dict = {}
+    exec(one_epsilon, namespace)
+    grid = namespace["grid"].query("epsilon == 10")
+    assert set(zip(grid["depth"], grid["trees"], strict=True)) == {(DEPTH, N_TREES)}
+    assert grid["accuracy"].mean() == pytest.approx(row["accuracy"])
+
+
+def test_every_row_held_out_once_has_them_too():
+    """At ε = 8 the rule differs between all rows and the four fifths that a fold learns from."""
+    table = breast_wisconsin()
+    settings = replace(at_ten(table), epsilon=8.0)
+    assert [settings.shape(table.domain, n) for n in (699, 559)] == [(DEPTH, N_TREES), (DEPTH, 3)]
+    job = sweep_job(table, Line(settings, (8.0,)), folds=5)
+    for _ in job.work():
+        pass
+    row = job.frame().query("epsilon == 8").iloc[0]
+    assert (row["depth"], row["trees"]) == (DEPTH, N_TREES)
+
+
+@pytest.mark.parametrize("n_rows", [699, 50])
+def test_theory_measures_trees_of_the_sizes_that_it_names(n_rows):
+    """No rule has a say there: complete trees of the depth and in the number that the page asks for."""
+    data = load_dataset("breast_wisconsin")
+    domain = data.domain.on_scale("linear")
+    split = split_table(domain, data.X[:n_rows], data.y[:n_rows])
+    assert empty_leaves_at(domain, split, depth=4, n_trees=10)["leaves"] == 10 * 2**4
+
+
+def test_the_board_report_names_those_whose_accuracy_it_shows(monkeypatch):
+    made = []
+    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
+    shown = []
+    monkeypatch.setattr(answer, "render", lambda report: shown.append(report) or render(report))
+    visit("pages/2_Choose_epsilon.py", choose_tab="Report", look_eps="10", looked_at=KIND, sure="8 in 10 releases")
+    assert f"{N_TREES} boosted trees of depth {DEPTH}" in made[-1]
+    table = breast_wisconsin()
+    frame = sweep_job(table, Line(at_ten(table))).frame().query("epsilon == @EPSILON")
+    assert set(zip(frame["depth"], frame["trees"], strict=True)) == {(DEPTH, N_TREES)}
+    means = {epsilon: mean for epsilon, mean, _, _ in shown[-1].curve}
+    assert means[EPSILON] == pytest.approx(frame["accuracy"].mean())
+
+
+def test_what_more_data_would_buy_starts_from_the_releases_of_the_other_pages():
+    table = breast_wisconsin()
+    settings = at_ten(table)
+    learning = more_data._make(("all rows", EPSILON, (EPSILON,)), table, settings)
+    (accuracy,) = [learning.task(0)[0](*learning.task(0)[1])[-1][0]]
+    assert accuracy == worked(table, settings).frame().query("epsilon == @EPSILON").accuracy.item()
+
+
+def test_taking_a_forest_from_choose_to_explore_opens_them():
+    """Also where Explore had other numbers before."""
+    page = visit(forest=KIND, eps="1", depth="2", trees="5", by_rule="false")
+    page.query_params.clear()
+    page.switch_page("pages/2_Choose_epsilon.py")
+    page.query_params.update({**ADDRESS, "look_eps": "10", "looked_at": KIND, "sure": "8 in 10 releases"})
+    page.run()
+    assert not page.exception
+    page.query_params.clear()
+    page.query_params["from"] = "choose"
+    page.switch_page("app.py").run()
+    assert not page.exception
+    assert page.selectbox(key="forest").value == KIND and page.select_slider(key="eps").value == EPSILON
+    assert f"{N_TREES} trees of depth {DEPTH}" in words(page) and f"Tree 1 of {N_TREES}" in words(page)
+
+
+def test_going_from_compare_to_explore_opens_the_same():
+    """At ε = 1 the depth differs: 3, or 2 by the rule for seven tenths of the rows."""
+    page = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/1_Compare.py")
+    page.query_params.update({"forests": [KIND], "releases_each": "2"})
+    page.run()
+    row = page.dataframe[0].value.set_index("forest").loc[KIND]
+    page.query_params.clear()
+    page.switch_page("app.py").run()
+    page.selectbox(key="forest").set_value(KIND).run()
+    assert not page.exception and f"3 trees of depth {DEPTH}" in words(page) and "Tree 1 of 3" in words(page)
+    assert (row["depth"], row["trees"]) == (DEPTH, 3)
+
+
+@pytest.mark.filterwarnings("ignore:300 rows have no label")
+@pytest.mark.parametrize(("neighbors", "n_trees"), [("add-remove", 3), ("replace-one", N_TREES)])
+def test_rows_without_a_label_count_where_the_number_of_rows_is_public(neighbors, n_trees):
+    """Under add-remove a release asks for the number of rows that it learns from, with noise."""
+    data = load_dataset("breast_wisconsin")
+    frame = data.table.copy()
+    frame[data.label] = frame[data.label].astype(object)
+    frame.loc[np.arange(len(frame)) % 7 < 3, data.label] = None
+    table = Table(f"breast_wisconsin, some unlabeled, {neighbors}", "some unlabeled", frame, data.label, data.domain)
+    settings = at_ten(table, neighbors)
+    _, shown = settings.shape(table.domain, tables.planned_rows(table, settings))
+    _, of_simulation = simulated(worked(table, settings))
+    certificate, _ = settings.estimator(table.domain).preview(table.domain, tables.planned_rows(table, settings))
+    released = settings.estimator(table.domain).set_params(random_state=0).fit(table.columns(), frame[data.label])
+    rows = SimpleNamespace(X=table.columns(), y=frame[data.label], domain=table.domain)
+    grid = surface([settings.estimator()], rows, epsilons=[EPSILON], repeats=1).query("epsilon == 10")
+    assert shown == of_simulation == grid["trees"].item() == released.forest_.trees.n_trees == n_trees
+    assert certificate.mechanism.startswith(f"{n_trees} boosted trees")
