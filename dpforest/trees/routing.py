@@ -179,3 +179,11 @@ def shares_at_leaves(leaves: np.ndarray, shares: np.ndarray) -> np.ndarray:
     total = np.zeros((leaves.shape[1], shares.shape[1]))
     kernels.add_shares_at(leaves, shares, total)
     return total
+
+
+def sums_at_leaves(leaves: np.ndarray, of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
+    """As `scorer` gives, (n, n_classes), of rows whose leaves (n_trees, n) are known."""
+    at_leaves = np.ascontiguousarray(of_leaf)
+    if of_leaf.ndim == 1:
+        return votes_at_leaves(leaves, at_leaves, n_classes)
+    return shares_at_leaves(leaves, at_leaves)
