@@ -52,7 +52,7 @@ except (DomainError, ValueError) as problem:
     st.stop()
 
 with top:
-    said = st.empty()
+    headline = st.empty()
 if view.published:
     chart_and_table.about_claims()
 if any(line.line.settings.delta for line in lines):
@@ -89,11 +89,11 @@ def draw(n: int) -> None:
     done = latest["done"] = gathered(lines)
     scale = chart_and_table.scale_of(view.measure, levels, done)
     if why := chart_and_table.cannot_be_measured(view, done):
-        said.markdown(why)
+        headline.markdown(why)
     else:
         chart_and_table.lines_chart(view, lines, done, scale, picture)
         claims = {line.line.name for line in lines if not line.line.settings.certified}
-        said.markdown(insight(view, done, scale, headroom_of(done, levels, MEASURES[view.measure]), claims))
+        headline.markdown(insight(view, done, scale, headroom_of(done, levels, MEASURES[view.measure]), claims))
     behind.caption(f"Each point is the mean of {done.rests_on}.", width="content")
     below.table(lines, done, levels)
 

@@ -40,11 +40,11 @@ if wish.delta:
     about_delta(table, "Forests with δ in their name")
 about_leaks(table)
 
-settings = {own.name: own for own in wish_controls.forests(table, wish)}
-for own in settings.values():
-    warm_up(own)
+settings = {forest.name: forest for forest in wish_controls.forests(table, wish)}
+for forest in settings.values():
+    warm_up(forest)
 try:
-    lines = [sweep_job(table, Line(own)) for own in settings.values()]
+    lines = [sweep_job(table, Line(forest)) for forest in settings.values()]
     done = first_releases(table, lines, wish_controls.FEW, st.container())
     level = baselines.level(table)
 except (DomainError, ValueError) as problem:
@@ -58,7 +58,7 @@ with st.container(key="asked"):
     need, at, which = st.columns([3, 6, 3], gap="medium")  # ε is near for those who work without a mouse
 with need:
     needed = wish_controls.needed_accuracy(guessing, best)
-said, picture = st.empty(), st.empty()
+headline, picture = st.empty(), st.empty()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
@@ -78,11 +78,11 @@ def draw(now: SweepResult) -> None:
     answers = answer.answered(done, needed, wish)
     at_stake = headroom_of(done, [level], "accuracy")
     if nothing := answer.no_need(needed, guessing, at_stake):
-        said.info(nothing, icon=":material/info:")
+        headline.info(nothing, icon=":material/info:")
         picture.empty()
         behind.caption(f"{done.rests_on[0].upper()}{done.rests_on[1:]} of every forest.", width="content")
         return
-    said.markdown(answer.headline(answers, needed, wish, n))
+    headline.markdown(answer.headline(answers, needed, wish, n))
     answer.answers_chart(answers, name, epsilon, wish, picture, f"answers_{drawn}")
     behind.caption(answer.how_read(answers, done, wish), width="content")
 

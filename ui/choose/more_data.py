@@ -138,11 +138,11 @@ def _draw(
         if target is None
         else f"an average accuracy of {percent(wanted)}"
     )
-    words.markdown("\n".join(f"- {sentence(e, own, what)}" for e, own in asked))
+    words.markdown("\n".join(f"- {sentence(e, rows, what)}" for e, rows in asked))
     drawn(
         learning_chart(learning, shown, wanted, needed, certified=settings.certified),
         f"Accuracy against rows at ε = {', '.join(f'{e:g}' for e in shown)}: measured up to {learning.n_rows:,} rows, "
-        f"extrapolated up to {MOST_TIMES:g} times as many. " + " ".join(sentence(e, own, what) for e, own in asked),
+        f"extrapolated up to {MOST_TIMES:g} times as many. " + " ".join(sentence(e, rows, what) for e, rows in asked),
         place,
         title="Accuracy against rows",
     )
@@ -173,13 +173,13 @@ def sentence(epsilon: float, needed: Needed, what: str) -> str:
             between = f"{low:.1f} times or more" if low >= 1.1 else "but the curve is so flat that this is a guess"
         return f"{at} you would need about **{needed.times:.1f} times** the rows (extrapolated; {between}) for {what}."
     if needed.how == "beyond":
-        return f"{at} you would need **more than {MOST_TIMES:g} times** the rows for {what}; how many cannot be told."
+        return f"{at} you would need **more than {MOST_TIMES:g} times** the rows for {what}; how many is unknown."
     if needed.how == "above":
         return (
             f"{at} **no number of rows can be given** for {what}: on these rows the forest does not get there without "
             "noise either. Another forest, or more depth, may."
         )
-    return f"{at} **it cannot be told** from this table how many rows it would take for {what}."
+    return f"{at} **this table does not show** how many rows it would take for {what}."
 
 
 def _how(learning: Learning, settings: ForestSettings, target: float | None) -> str:

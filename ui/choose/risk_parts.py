@@ -126,11 +126,11 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
 
 def _guesses(game: DistinguishingGame, prior: float) -> None:
     titled("100 guesses", "From a formula", help="Rounded up: a part of a right guess counts as one.")
-    found = game.hundred_guesses(prior)
+    guesses = game.hundred_guesses(prior)
     drawn(
         icon_grid(game, prior),
-        f"A hundred guesses: {found.without} are right anyway, at most {found.more} more with the release, "
-        f"{found.wrong} are wrong.",
+        f"A hundred guesses: {guesses.without} are right anyway, at most {guesses.more} more with the release, "
+        f"{guesses.wrong} are wrong.",
         title="100 guesses",
         public=True,
         key="risk_guesses",
@@ -162,13 +162,13 @@ def _beliefs(game: DistinguishingGame, prior: float) -> None:
         help="Bayes’ rule: odds after are odds before, times how many times as likely the release is if it is so.",
     )
     figure = posterior_curve(game, prior, failure=words.FAILURE)
-    said = words.belief(game, prior)
+    belief = words.belief(game, prior)
     if figure is not None:
         drawn(
             figure,
-            f"Belief after the release against belief before. {said}".replace("**", ""),
+            f"Belief after the release against belief before. {belief}".replace("**", ""),
             title="Beliefs before and after",
             public=True,
             key="risk_beliefs",
         )
-    st.markdown(said)
+    st.markdown(belief)

@@ -109,11 +109,11 @@ class Below:
         scale = scale_of(self._view.measure, [level(self._data)], done)
         series = alpha_tab.series(self._lines, done, self._view, scale)
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
-        said = alpha_tab.sentence(alpha_tab.apart(done, MEASURES[self._view.measure]), self._view.epsilon, scale)
+        text = alpha_tab.sentence(alpha_tab.apart(done, MEASURES[self._view.measure]), self._view.epsilon, scale)
         chart(
-            figure, said.replace("*", ""), self._place, title=f"{scale.name[0].upper()}{scale.name[1:]} against ε by α"
+            figure, text.replace("*", ""), self._place, title=f"{scale.name[0].upper()}{scale.name[1:]} against ε by α"
         )
-        self._note.markdown(f"{said} Each point is the mean of {done.rests_on}.")
+        self._note.markdown(f"{text} Each point is the mean of {done.rests_on}.")
 
     def _open_map(self, table: Table) -> None:
         titled(
@@ -171,17 +171,17 @@ class Below:
         there = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         there += f"{scale.text(values[best, at])}"
         if idle:
-            said = f"{there}. But **it predicts no better than guessing**: {idle}. So there is no price of privacy to "
-            said += "speak of."
+            text = f"{there}. But **it predicts no better than guessing**: {idle}. So there is no price of privacy to "
+            text += "speak of."
         else:
-            said = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
-            said += "; compared with that, "
+            text = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
+            text += "; compared with that, "
             price = scale.gap(nonprivate.max(), values[best, at])
             is_lower = values[best, at] <= nonprivate.max()
-            said += f"the price of privacy is **{price}**." if is_lower else "noise costs nothing here."
-        self._note.markdown(f"{said} Each cell is the mean of {done.rests_on}.")
+            text += f"the price of privacy is **{price}**." if is_lower else "noise costs nothing here."
+        self._note.markdown(f"{text} Each cell is the mean of {done.rests_on}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
-        chart(figure, said.replace("*", ""), self._place, title="Map of ε × depth")
+        chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
         """That no depth is better than guessing at any ε, nor without noise; empty where one is, or none can say."""
