@@ -3,7 +3,6 @@
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
-from dpforest.tables.features import plural
 from ui import state
 from ui.compare import chart_and_table, comparison_controls
 from ui.compare.below import Below
@@ -20,8 +19,7 @@ from ui.shared.controls import LINKED
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
-from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.wording import plain
+from ui.shared.page import open_page, sorry, table_header, titled
 
 open_page("Compare forests")
 
@@ -32,12 +30,8 @@ view = comparison_controls.choose(epsilon)
 if table is None:
     st.stop()
 
-title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')} · predicts {plain(table.label, 30)}"
-with top, st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
-    st.markdown(title, width="content")
-    with st.container(horizontal=True, width="content", gap="small"):
-        badge("Simulated", f", {view.neighbors}")
-        badge("Curator only")
+with top:
+    table_header(table, view.neighbors)
 if not view.kinds:
     sorry("No forest is chosen. Choose at least one in the sidebar (behind » on a phone).")
     st.stop()

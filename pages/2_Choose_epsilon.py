@@ -4,7 +4,6 @@ import streamlit as st
 
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
-from dpforest.tables.features import plural
 from ui import state
 from ui.choose import answer, membership, more_data, risk_parts, to_explore, wish_controls
 from ui.compare.chart_and_table import about_delta, about_leaks
@@ -17,8 +16,7 @@ from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
-from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.wording import plain
+from ui.shared.page import open_page, sorry, table_header, titled
 
 open_page("Choose ε")
 
@@ -27,12 +25,7 @@ wish = wish_controls.choose()
 if table is None:
     st.stop()
 
-title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')} · predicts {plain(table.label, 30)}"
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
-    st.markdown(title, width="content")
-    with st.container(horizontal=True, width="content", gap="small"):
-        badge("Simulated", f", {wish.neighbors}")
-        badge("Curator only")
+table_header(table, wish.neighbors)
 st.caption(
     "Say how much accuracy you need, read off the smallest ε that gives it, and decide whether what it means is fine."
 )

@@ -34,7 +34,7 @@ from ui.shared import cache
 from ui.shared.controls import within
 from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.loss_sums import at_delta, would_promise
-from ui.shared.page import badge, drawn
+from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain
 
@@ -45,10 +45,7 @@ _DRAW_EVERY = 0.25  # seconds
 def show(table: Table, settings: ForestSettings, certificate: Certificate) -> None:
     """Choose a record, attack it, and compare with what is possible. A moved control ends an attack that is running."""
     table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("##### Attack one record, live", width="content", anchors=False)
-        badge("Simulated")
-        badge("Curator only")
+    titled("Attack one record, live", "Simulated", "Curator only")
     st.markdown(_game(settings, replaced))
     row = _choose(table, settings)
     _shown(table, row)

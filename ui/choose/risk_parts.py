@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
@@ -34,9 +32,7 @@ def prior_control() -> float:
     return min(PRIORS, key=lambda p: abs(p - float(value)))
 
 
-def show(
-    guarantee: Guarantee, prior: float, *, rows: int = 1, attackers: Sequence[tuple[object, float, float]] = ()
-) -> None:
+def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
     """Draw the section.
 
     Parameters
@@ -46,12 +42,10 @@ def show(
         Of `prior_control`.
     rows : int
         Rows of one person.
-    attackers : sequence of (name, false alarm rate, miss rate)
-        Attacks on membership to mark beside the limit; the figure is the curator's then.
     """
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="content"):
-            titled("What this means for one person", None)
+            titled("What this means for one person")
         game = DistinguishingGame(guarantee, _question(guarantee), rows)
     st.markdown(words.meaning(guarantee))
     _figures(game, prior)
@@ -59,7 +53,7 @@ def show(
     with columns[0]:
         _guesses(game, prior)
     with columns[1]:
-        _errors(game, attackers if game.question == MEMBERSHIP else ())
+        _errors(game)
     with columns[2]:
         _beliefs(game, prior)
     if guarantee.kind != "none":
@@ -138,19 +132,19 @@ def _guesses(game: DistinguishingGame, prior: float) -> None:
     st.markdown(words.frequency(game, prior))
 
 
-def _errors(game: DistinguishingGame, attackers: Sequence[tuple[object, float, float]]) -> None:
+def _errors(game: DistinguishingGame) -> None:
     titled(
         "Errors",
-        "Curator only" if attackers else "From a formula",
+        "From a formula",
         help="Whoever wants to miss less must raise more false alarms. No attack gets below the line, whatever it "
         "computes. (Wasserman and Zhou 2010; Dong, Roth and Su 2022.)",
     )
     drawn(
-        trade_off_curve(game, attackers),
+        trade_off_curve(game),
         f"Misses against false alarms. {words.errors(game)}".replace("**", ""),
         title="Errors of an attacker",
         key="risk_errors",
-        public=not attackers,
+        public=True,
     )
     st.markdown(words.errors(game))
 

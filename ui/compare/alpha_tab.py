@@ -9,12 +9,12 @@ import numpy as np
 
 from dpforest.evaluation.headroom import POINT
 from dpforest.evaluation.smallest_epsilon import held_out_margin
-from dpforest.plotting.compare import MeasureScale, Series
+from dpforest.plotting.compare import MeasureScale
 from ui.compare.changed_settings import applied
-from ui.compare.comparison_controls import COARSE, MEASURES, Comparison
+from ui.compare.comparison_controls import COARSE, Comparison
 from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult
-from ui.jobs.sweep_job import Line, SweepJob
+from ui.jobs.sweep_job import Line
 from ui.shared.boost_controls import ALPHAS
 from ui.shared.tables import Table
 
@@ -32,33 +32,6 @@ def strategies(view: Comparison, table: Table) -> list[Line]:
         Line(replace(settings, options=(("alpha", how), *settings.options)), grid, title=name)
         for name, how in alphas.items()
     ]
-
-
-def series(lines: Sequence[SweepJob], done: SweepResult, view: Comparison, scale: MeasureScale) -> list[Series]:
-    """One for each strategy, with its band."""
-    drawn = []
-    for place, line in enumerate(lines):
-        cells = done.cells.loc[line.line.name].reset_index()
-        cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
-        values = cells[MEASURES[view.measure]]
-        texts = [
-            f"<b>{line.line.name}</b><br>ε = {e:g}: {scale.text(m)}"
-            f"<br>8 in 10 releases: {scale.text(low)} to {scale.text(high)}"
-            for e, m, low, high in zip(cells["epsilon"], values["mean"], values["low"], values["high"], strict=True)
-        ]
-        drawn.append(
-            Series(
-                line.line.name,
-                place,
-                False,
-                cells["epsilon"].to_numpy(float),
-                values["mean"].to_numpy(float),
-                values["low"].to_numpy(float),
-                values["high"].to_numpy(float),
-                texts,
-            )
-        )
-    return drawn
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpforest.evaluation.headroom import headroom
-from dpforest.plotting.compare import MeasureScale, SettingCurves, budget_map, comparison, multiples
+from dpforest.plotting.compare import SettingCurves, budget_map, comparison, multiples
 from ui.compare import alpha_tab, comparison_controls
-from ui.compare.chart_and_table import cannot_be_measured, scale_of, show_table
+from ui.compare.chart_and_table import cannot_be_measured, scale_of, series_of, show_table
 from ui.compare.chart_and_table import table as compared
-from ui.compare.comparison_controls import IN_PERCENT, MEASURES, Comparison
+from ui.compare.comparison_controls import MEASURES, Comparison
 from ui.jobs.baselines import Baselines, floor, level, rows
 from ui.jobs.job import n_of_all, run
 from ui.jobs.results import SweepResult, gathered
@@ -107,7 +108,7 @@ class Below:
 
     def _draw_alpha(self, done: SweepResult) -> None:
         scale = scale_of(self._view.measure, [level(self._data)], done)
-        series = alpha_tab.series(self._lines, done, self._view, scale)
+        series = [series_of(self._view, line, done, scale, color) for color, line in enumerate(self._lines)]
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
         text = alpha_tab.sentence(alpha_tab.apart(done, MEASURES[self._view.measure]), self._view.epsilon, scale)
         chart(
@@ -149,8 +150,7 @@ class Below:
             panels.append(
                 SettingCurves(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float))
             )
-        scale = MeasureScale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
-        figure = multiples(panels, setting, scale, columns=min(4, len(panels)))
+        figure = multiples(panels, setting, self._view.scale, columns=min(4, len(panels)))
         chart(
             figure,
             f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.",
@@ -167,7 +167,7 @@ class Below:
         at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` has it simulated
         best = int(values[:, at].argmax())
         idle = self._learns_nothing(values, float(nonprivate.max()))
-        scale = MeasureScale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(nonprivate.max()))
+        scale = view.scale if idle else replace(view.scale, ceiling=float(nonprivate.max()))
         there = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         there += f"{scale.text(values[best, at])}"
         if idle:
@@ -192,10 +192,8 @@ class Below:
         at = headroom(values.max(axis=0, keepdims=True), np.array([nonprivate]), guessed, rows(levels, measure))
         if not at.has_none:
             return ""
-        scale = MeasureScale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
-        return (
-            f"at no depth and no ε, and not without noise either, is it above {scale.text(guessed)} by more than luck"
-        )
+        text = self._view.scale.text(guessed)
+        return f"at no depth and no ε, and not without noise either, is it above {text} by more than luck"
 
 
 _MORE = {"depth": "deeper trees", "trees": "more trees"}

@@ -51,7 +51,7 @@ def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> Measur
 
 def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place=st):
     """All forests against ε."""
-    series = [_series(view, line, done, scale) for line in lines]
+    series = [series_of(view, line, done, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
     at = list(series[0].epsilons).index(view.epsilon)  # every line has the ε of the slider
@@ -64,7 +64,8 @@ def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, 
     )
 
 
-def _series(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureScale) -> Series:
+def series_of(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureScale, color: int) -> Series:
+    """A forest against ε, with its band."""
     name, settings = line.line.name, line.line.settings
     cells = done.cells.loc[name].reset_index()
     cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
@@ -76,7 +77,7 @@ def _series(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureS
     ]
     return Series(
         name,
-        list(FORESTS).index(settings.kind),
+        color,
         not settings.certified,
         cells["epsilon"].to_numpy(float),
         values["mean"].to_numpy(float),

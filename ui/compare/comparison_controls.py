@@ -7,6 +7,7 @@ from typing import Final
 
 import streamlit as st
 
+from dpforest.plotting.compare import MeasureScale
 from ui import state
 from ui.compare import changed_settings
 from ui.jobs.lines import delta_control, lines_of, settings_of
@@ -43,6 +44,11 @@ class Comparison:
     bands: bool
     delta: bool = False
     changes: tuple[tuple[str, tuple[tuple[str, int | str], ...]], ...] = ()  # settings of forests, where not by rule
+
+    @property
+    def scale(self) -> MeasureScale:
+        """How the measure is written."""
+        return MeasureScale(self.measure, self.measure in IN_PERCENT, None, None)
 
     def changes_of(self, kind: str) -> dict[str, int | str]:
         """What somebody has set for one forest."""

@@ -78,6 +78,9 @@ def _in_latex(cell: object) -> str:
 
 
 # Brackets and stars too: after the end of a row LaTeX takes them for its argument.
+_COMMANDS = (
+    r"\varepsilon \delta \alpha \beta \mu \infty \leq \geq \pm \times \to \gets - ^{-} ^{6} ^{5} ^{2} ^{\varepsilon}"
+)
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -92,24 +95,7 @@ _LATEX = str.maketrans(
         "`": "{`}",
         '"': "{''}",
         **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-        "ε": r"$\varepsilon$",
-        "δ": r"$\delta$",
-        "α": r"$\alpha$",
-        "β": r"$\beta$",
-        "μ": r"$\mu$",
-        "∞": r"$\infty$",
-        "≤": r"$\leq$",
-        "≥": r"$\geq$",
-        "±": r"$\pm$",
-        "×": r"$\times$",
-        "→": r"$\to$",
-        "←": r"$\gets$",
-        "−": "$-$",
-        "⁻": "$^{-}$",
-        "⁶": "$^{6}$",
-        "⁵": "$^{5}$",
-        "²": "$^{2}$",
-        "ᵋ": r"$^{\varepsilon}$",
+        **{mark: f"${command}$" for mark, command in zip("εδαβμ∞≤≥±×→←−⁻⁶⁵²ᵋ", _COMMANDS.split(), strict=True)},
         "–": "--",
         "…": r"\dots{}",
         "\u00a0": "~",
