@@ -110,8 +110,9 @@ def titled(title: str, *kinds: Badge | None, help: str | None = None) -> None:
     """Title of a figure, and its badges."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"##### {title}", width="content", anchors=False, help=help)
-        for kind in filter(None, kinds):
-            badge(kind)
+        for kind in kinds:
+            if kind:
+                badge(kind)
 
 
 def table_header(table: Table, neighbors: str) -> None:
