@@ -16,7 +16,7 @@ from ui.jobs.sweep_job import sweep_job
 from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
-from ui.shared.downloads import as_csv
+from ui.shared.downloads import offer_csv
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
 from ui.shared.page import open_page, sorry, table_header, titled
@@ -62,14 +62,8 @@ latest: dict[str, SweepResult] = {}
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
-    st.download_button(
-        "All simulated releases as CSV",
-        lambda: as_csv(latest["done"].pieces),
-        "CURATOR_ONLY_compare.csv",
-        "text/csv",
-        on_click="ignore",
-        type="tertiary",
-    )
+    name = "CURATOR_ONLY_compare.csv"
+    offer_csv("All simulated releases as CSV", lambda: latest["done"].pieces, name, type="tertiary")
 
 names = ["Table", "Depth", "Trees", "ε × depth", "α"]
 tabs = dict(zip(names, st.tabs(names, key=state.COMPARE_TAB, bind=LINKED), strict=True))

@@ -20,7 +20,7 @@ from ui.jobs.job import n_of_all, run
 from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import SweepJob, sweep_job
 from ui.jobs.time_budget import TimeBudget
-from ui.shared.downloads import as_csv
+from ui.shared.downloads import offer_csv
 from ui.shared.page import chart, titled
 from ui.shared.tables import Table
 
@@ -70,14 +70,7 @@ class Below:
                 "Every forest with depth and trees by rule, as published the paper's, unless its name says otherwise.",
                 width="content",
             )
-            st.download_button(
-                "Table as CSV",
-                lambda: as_csv(self._shown),
-                "CURATOR_ONLY_compare_table.csv",
-                "text/csv",
-                on_click="ignore",
-                type="tertiary",
-            )
+            offer_csv("Table as CSV", lambda: self._shown, "CURATOR_ONLY_compare_table.csv", type="tertiary")
 
     @property
     def _without_delta(self) -> str:

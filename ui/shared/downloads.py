@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 import pandas as pd
+import streamlit as st
 
 from dpforest.plotting.style import visible
 
@@ -46,6 +48,11 @@ def _no_formula(part: str) -> str:
     except ValueError:
         return f"'{part}"
     return part
+
+
+def offer_csv(label: str, table: Callable[[], pd.DataFrame], file_name: str, **settings) -> None:
+    """A button that downloads a table, which is written when somebody presses."""
+    st.download_button(label, lambda: as_csv(table()), file_name, "text/csv", on_click="ignore", **settings)
 
 
 def as_latex(table: pd.DataFrame) -> str:
