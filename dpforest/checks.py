@@ -79,7 +79,7 @@ def threads(value: Any) -> int:
 
 
 def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = None) -> Constraint:
-    """Return the constraint to a whole number from low to high, or None if optional, or the name of a rule."""
+    """Return a constraint: a whole number from low to high, or None if optional, or the name of a rule."""
 
     def check(name: str, value: Any) -> None:
         if not (optional and value is None or isinstance(value, str) and value == or_rule):
@@ -89,5 +89,5 @@ def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = 
 
 
 def choice(*choices: Any) -> Constraint:
-    """Return the constraint to one of these choices."""
+    """Return a constraint: one of these choices."""
     return lambda name, value: check_choice(name, value, choices)

@@ -49,7 +49,7 @@ class AddedScores:
     Raises
     ------
     ValueError
-        If a question has more than two answers.
+        If a test has more than two answers.
     """
 
     trees: Trees
@@ -132,11 +132,11 @@ class AddedScores:
 
     @cached_property
     def importances(self) -> np.ndarray:
-        """Share of each attribute in the changes of the scores by single attributes.
+        """Relative size of the score changes that each attribute causes by itself.
 
-        It is the standard deviation of the attribute's `effect` over its values, less the part of noise alone where
-        that is known. Numeric values are spread as in the released scale (or evenly on the public scale if there is
-        none), and categories evenly. Effects that only several attributes together have are not included.
+        It is proportional to the standard deviation of the attribute's `effect` over its values, less the part of noise
+        alone where that is known. Numeric values are spread as in the released scale (or evenly on the public scale if
+        there is none), and categories evenly. Effects that only several attributes together have are not included.
 
         Float array of shape (n_features,): the shares sum to 1, or are zeros where nothing is above noise.
         """

@@ -120,7 +120,7 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
 def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
     """Return what each leaf adds to the score of each class, float64 (n_leaves, n_classes).
 
-    With two classes the second gets the value and the first its negative; with more, the class of the leaf's tree does.
+    Of two classes the second gets the value and the first its negative; of more, the class of the leaf's tree gets it.
     """
     scores = np.zeros((len(values), n_classes))
     scores[np.arange(len(values)), class_of_leaf] = values
@@ -132,8 +132,8 @@ def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: in
 def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
     """Return class shares from scores, by the inverse link of the Mα-loss (Nock and Henecka 2020, Lemma 8).
 
-    Rows sum to 1. The link does not distinguish scores between -2(1 - α) and 2(1 - α). A billionth of each share does,
-    by the order of the scores. Another billionth goes to the predicted class, so that it has the largest share.
+    Rows sum to 1. The link does not distinguish scores between -2(1 - α) and 2(1 - α). So a billionth of each share
+    follows the order of the scores, and another goes to the predicted class, which thus has the largest share.
     """
     order = 0.5 + np.arcsinh(2.0**60 * scores) / 200  # from 0 to 1, as |scores| < 1e18
     shares = (1 - 2e-9) * m_alpha(alpha).inverse_link(scores) + 1e-9 * order

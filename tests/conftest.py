@@ -46,9 +46,14 @@ def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:
     ]
 
 
+def every(n: int, items: Iterable) -> list:
+    """Return all items as parameters; by default the first of each n is tested, and the rest is slow."""
+    return [pytest.param(item, marks=pytest.mark.slow if i % n else ()) for i, item in enumerate(items)]
+
+
 def examples(n: int) -> int:
-    """Examples of a property test: by default two of five, all of them with `scripts/test --slow`."""
-    return n if os.environ.get("ALL_EXAMPLES") else n * 2 // 5
+    """Examples of a property test: by default one of four, all of them with `scripts/test --slow`."""
+    return n if os.environ.get("ALL_EXAMPLES") else n // 4
 
 
 def random_codes(domain: Domain, n: int, seed: int) -> np.ndarray:

@@ -30,7 +30,7 @@ class Bound:
     epsilon: float
     confidence: float
     event: str
-    hits: tuple[int, int]  # third-part fits of each table in which the event happened
+    hits: tuple[int, int]  # fits of each table, of the third part, in which the event happened
     trials: tuple[int, int]
     n_events: int
 

@@ -111,7 +111,9 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
             (0.0, 0),
             (0.0, 1),
             {"n_estimators": trees} if name != "Friedman-Schuster" else {},
-            trials=3 * TRIALS if name == "Friedman-Schuster" or epsilon < 0.5 else TRIALS,  # its leaves get ε/4
+            trials=3 * TRIALS
+            if name == "Friedman-Schuster" or epsilon < 0.5
+            else TRIALS,  # leaves of Friedman-Schuster get ε/4
         )
     if name == "random decision":
         yield CanaryPair(

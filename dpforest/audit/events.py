@@ -1,4 +1,4 @@
-"""Search for events that tell two tables apart in many fits of both, and bounds on ε from their frequencies."""
+"""Events that tell two tables apart: their search in many fits, and bounds on ε from their frequencies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def lower_bound(
     trials : int
         Number of fits of each table.
     alpha : float
-        Probability that the bound is above the true loss, at most.
+        Largest probability that the bound is above the true loss.
     n_events : int
         Number of events that are tried on the same fits.
     delta : float

@@ -42,13 +42,13 @@ class Change:
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """The output of each leaf at which the ratio is largest."""
+        """Return the output of each leaf at which the ratio is largest."""
         ratio, sign = self._ratio(), self._sign()
         return tuple(int(i) for i in (sign * ratio).argmax(axis=1))
 
     @property
     def loss(self) -> float:
-        """Largest |ln P(outputs | before) - ln P(outputs | after)|."""
+        """Return the largest |ln P(outputs | before) - ln P(outputs | after)|."""
         ratio = self._ratio()
         return float(max(ratio.max(axis=1).sum(), (-ratio).max(axis=1).sum()))
 
@@ -144,7 +144,7 @@ def worst_change(
 def first_violation(
     pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change | None:
-    """Return the neighboring leaves with the fewest rows whose loss exceeds ε, or None if there are none.
+    """Return the neighboring leaves with the fewest rows among those with a loss above ε; None if there are none.
 
     Parameters are as for `worst_change`.
 

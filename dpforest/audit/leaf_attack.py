@@ -258,7 +258,7 @@ def attack_leaf(
 
 
 def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
-    """Return the event to count in this many trials: the outputs whose shares differ most, as many as prove most."""
+    """Return the event to count in this many trials: the outputs with the largest ratio, as many as prove most."""
     share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
     order = np.argsort(-share, kind="stable")
     many = trials / seen[0].sum()  # scales the sample's counts to all trials

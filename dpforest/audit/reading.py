@@ -18,8 +18,8 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.tables.rows import read_rows
 
-Codes = tuple[np.ndarray, np.ndarray]  # of cells, and of labels, -1 where a row is left out
-_KINDS: Final = 30  # different rows
+Codes = tuple[np.ndarray, np.ndarray]  # codes of cells, and of labels; an omitted row has label -1
+_KINDS: Final = 30  # number of different rows
 _LABELS: Final[tuple[Any, ...]] = (None, "no class", float("nan"), " 1 ", "01", 1.0, True, "k1", "", "0.0")
 _TYPES: Final = (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, bool)
 _NAMES: Final = ("frame", "array", "list", "CSV", "typed frame")

@@ -1,41 +1,41 @@
 """What all forests share: one path from a table to a forest with a certificate."""
 
 import math
-import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from dpforest.checks import Constraint, check_scale_share, check_threads, choice, count, plain, threads
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
+from dpforest.models.assemble import assemble
+from dpforest.models.predictions import PredictingClassifier
 from dpforest.models.preparation import (
     LEAST_SIZE,
     MOST_NOISE,
     SIZE_SHARE,
     Preparation,
     ScaleRule,
+    charge_preparation,
     release_scale,
     release_size,
 )
 from dpforest.models.shape_rules import Shape, signal_of
-from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, Ledger, rows_changed
 from dpforest.privacy.loss import PrivacyLoss
-from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import MOST_DIGITS, as_typed
-from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
-from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
-from dpforest.tables.out_of_domain import OutOfDomainCells, caller_level
+from dpforest.tables.domain import Domain
+from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import EncodedTable, read_rows
-from dpforest.trees.forest import Forest, ReleasedForest, as_values
+from dpforest.trees.forest import Forest
+from dpforest.trees.layout import Trees
+from dpforest.trees.leaves import CountLeaves, LabelLeaves, ScoreLeaves
 from dpforest.trees.released_scale import LEVELS, ReleasedScale
 
 MODES = ("certified", "as_published")
@@ -58,7 +58,7 @@ def _check_epsilon(name: str, value: Any) -> None:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ForestClassifier(ClassifierMixin, BaseEstimator):
+class ForestClassifier(PredictingClassifier):
     """Base of all forests: the parameters that all have, and what they must be. Not for use by itself."""
 
     # Parameters of the constructor. A subclass fixes those that have no effect on it, as class variables.
@@ -91,13 +91,26 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what an estimator writes itself; all after `_checked`
 
-    def _plan(self, domain: Domain, n_rows: int) -> Any:
-        """As `spec`; of a fit `n_rows` is what `_known_size` gives."""
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> Any:
+        """The spec of a fit that spends this on its preparation; `n_rows` is what `_known_size` gives."""
         raise NotImplementedError
 
-    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """As `preview`."""
+    def _charge(self, spec: Any, ledger: Ledger, n_leaves: int) -> Any:
+        """Pay for all that the fit asks after its preparation."""
         raise NotImplementedError
+
+    def _mechanism_words(self, spec: Any) -> str:
+        """The mechanism on the certificate."""
+        raise NotImplementedError
+
+    def _paper_reasons(self, spec: Any, domain: Domain) -> Sequence[str]:
+        """Reasons why a fit as published is not certified."""
+        return ()
+
+    @property
+    def _row_sentences(self) -> tuple[str, ...]:
+        """The certificate's sentence on a public bound on the number of rows."""
+        return ()
 
     def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
         """Rows as `_fit_forest` takes them: what all fits on the same rows have in common is done here."""
@@ -115,6 +128,10 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Drop what belongs to another release: this one does not pay for it."""
+
+    def _cautions(self, spec: Any) -> list[str]:
+        """Further sentences on the certificate."""
+        return []
 
     # ------------------------------------------------------------ a fit
 
@@ -225,88 +242,6 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         self.ledger_: Ledger = forest.ledger
         return self
 
-    @property
-    def released_(self) -> ReleasedForest:
-        """The forest that may be published. AttributeError for non-private models and as-published fits."""
-        check_is_fitted(self, "forest_")
-        if not isinstance(self.forest_, ReleasedForest):
-            raise AttributeError("released_: this forest is for the curator only; " + self.certificate_.reasons[0])
-        return self.forest_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted label of each row.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n, n_features)
-            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
-
-        Returns
-        -------
-        array of shape (n,)
-            Labels as the domain writes its classes.
-        """
-        return self._forest().predict(self._check_rows(X), n_jobs=threads(self.n_jobs))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy, with labels read as `fit` reads them: 1 is the class "1"; a label that is no class counts as wrong.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n, n_features)
-            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
-        y : array of shape (n,)
-            True labels. A label that is not one of the classes counts as misclassified.
-        sample_weight : array of shape (n,), optional
-            Weight of each row in the mean; all rows weigh the same by default.
-
-        Returns
-        -------
-        float
-            Weighted share of rows whose predicted label is the true one, from 0 to 1.
-
-        Raises
-        ------
-        ValueError
-            If X and y have different numbers of rows.
-        """
-        forest = self._forest()
-        refuse_masked(y)
-        wanted = self.domain_.listed_labels(column_or_1d(_any_cells(_column(y)), warn=True))
-        predicted = forest.predict_index(self._check_rows(X), n_jobs=threads(self.n_jobs))
-        check_consistent_length(predicted, wanted, sample_weight)
-        return float(np.average(predicted == wanted, weights=sample_weight))
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Share of each class: of votes, of leaves' counts, or what the score stands for.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n, n_features)
-            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
-
-        Returns
-        -------
-        float64 array of shape (n, n_classes)
-            Columns in the order of `classes_`; rows sum to 1.
-        """
-        return self._forest().class_shares(self._check_rows(X), n_jobs=threads(self.n_jobs))
-
-    def apply(self, X: Any) -> np.ndarray:
-        """Leaf of each row in each tree, numbered over the forest.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n, n_features)
-            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
-
-        Returns
-        -------
-        int32 array of shape (n, number of trees)
-            Index into the arrays of leaves of `forest_`.
-        """
-        return self._forest().apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
-
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         """Certificate and ledger that a release would carry, from public knowledge alone.
 
@@ -372,6 +307,63 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         model = self._checked()
         model._check_size(n_rows)
         return model._plan(domain, n_rows)
+
+    # ------------------------------------------------------------ what a fit promises, and what it becomes
+
+    def _plan(self, domain: Domain, n_rows: int) -> Any:
+        """As `spec`; of a fit `n_rows` is what `_known_size` gives."""
+        return self._spec_after(domain, self._preparation(domain, n_rows), n_rows)
+
+    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
+        """As `preview`."""
+        return self._promise(self._plan(domain, n_rows), domain)
+
+    def _promise(self, spec: Any, domain: Domain, n_leaves: int = 0) -> tuple[Certificate, Ledger]:
+        """Certificate and ledger of a fit with this spec and so many leaves, if leaves are paid for one by one."""
+        ledger = self._ledger()
+        charge_preparation(domain, spec.preparation, ledger)
+        self._charge(spec, ledger, n_leaves)
+        if ledger.has_budget:
+            ledger.close()
+        return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
+
+    def _certificate(
+        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **more: Any
+    ) -> Certificate:
+        reasons = [*self._paper_reasons(spec, domain), *domain.leaks(), *source.reasons()]
+        return certify(
+            ledger,
+            mechanism=self._mechanism_words(spec),
+            assumptions=[*self._row_sentences, *self._size_sentence(), *self._cautions(spec), *domain.assumptions()],
+            reasons=reasons if self.epsilon is not None else [],
+            **{"nominal_epsilon": self._budget, **more},
+        )
+
+    def _assembled(
+        self,
+        spec: Any,
+        domain: Domain,
+        trees: Trees,
+        leaves: LabelLeaves | CountLeaves | ScoreLeaves,
+        ledger: Ledger,
+        source: SecretSource | DemoSource,
+        about: dict[str, Any],
+        scale: ReleasedScale | None = None,
+        seed: int = 0,
+    ) -> Forest:
+        """The forest, after the last answer."""
+        if ledger.has_budget:
+            ledger.close()
+        return assemble(
+            trees,
+            domain,
+            leaves,
+            certificate=self._certificate(spec, domain, ledger, source),
+            ledger=ledger,
+            about=self._about(spec.preparation, **about),
+            seed=seed,
+            scale=scale,
+        )
 
     # ------------------------------------------------------------ what is spent
 
@@ -447,20 +439,22 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         n_rows = n_rows if public_size is None else public_size
         size = self._size_share if self._asks_size(domain) else Fraction(0)
         n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
-        if self.scale_share == "public" or not n_numeric:
-            share = Fraction(0)
-        elif self.scale_share == AUTO:
-            share = self.scale_rule.share(n_rows, self._budget, n_numeric)
-        else:
-            share = as_typed(self.scale_share)
-            noise = LEVELS * n_numeric * rows_changed(self.neighbors) / (share * self._budget)
-            if noise > MOST_NOISE:
-                raise ValueError(
-                    f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
-                    "numeric attributes; use a larger share, 'auto' or 'public'"
-                )
+        is_asked = self.scale_share != "public" and n_numeric
+        share = self._scale_part(self._budget, n_rows, n_numeric) if is_asked else Fraction(0)
         known = n_rows if size or public_size or self.neighbors != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
+
+    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
+        """Share of the budget for the scale of so many numeric attributes."""
+        if self.scale_share == AUTO:
+            return self.scale_rule.share(n_rows, budget, n_numeric)
+        share = as_typed(self.scale_share)
+        if LEVELS * n_numeric * rows_changed(self.neighbors) / (share * budget) > MOST_NOISE:
+            raise ValueError(
+                f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
+                "numeric attributes; use a larger share, 'auto' or 'public'"
+            )
+        return share
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
         """What a file says of how the forest was made; of the number of rows only what was released or is public."""
@@ -483,10 +477,6 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
             rule = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
         return rule[0] if given[0] == AUTO else given[0], rule[1] if given[1] == AUTO else given[1]
 
-    def _forest(self) -> Forest:
-        check_is_fitted(self, "forest_")
-        return self.forest_
-
     def _check_digits(self, *amounts: Fraction) -> None:
         """Raise ValueError where a file could not hold what follows from these amounts: later it would be too late."""
         if not isinstance(self.scale_share, str):
@@ -494,81 +484,3 @@ class ForestClassifier(ClassifierMixin, BaseEstimator):
         digits = sum(len(str(max(amount.numerator, amount.denominator))) for amount in amounts)
         if digits > MOST_DIGITS - SPARE_DIGITS:
             raise ValueError(f"epsilon={self.epsilon!r} or scale_share has too many digits for a file; round it")
-
-    def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        if not isinstance(self.domain, Domain | None):
-            raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
-        X = self._check_rows(X, reset=True)
-        refuse_masked(y)
-        y = column_or_1d(y if self.domain is None or not self.domain.classes else _any_cells(_column(y)), warn=True)
-        if len(y) != len(X):
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
-        if self.domain is None or not self.domain.classes:
-            check_classification_targets(y)
-        return X, y
-
-    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
-        """A table as it is (its domain reads it), or an array with checked shape and numbers."""
-        refuse_masked(X)
-        if hasattr(X, "iloc") and (self.domain is not None or not reset and hasattr(self, "domain_")):
-            if reset:
-                validate_data(self, X, skip_check_array=True, reset=True)
-            return X
-        if hasattr(X, "iloc") and not all(_is_numeric(dtype) for dtype in X.dtypes):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            return X
-        if self.domain is not None and isinstance(X, (list, tuple)):
-            X = table_of_lists(X, self.domain.n_features, refuse=not reset)
-        X = X if self.domain is None else _any_cells(X)
-        # With a public domain any cells will do, also none at all: nobody is a table, too.
-        how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
-        if self.domain is not None:
-            how = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
-        checked = validate_data(self, X, reset=reset, **how)
-        return X if hasattr(X, "iloc") else as_values(checked)
-
-    def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
-        """The domain given, completed and marked as leaking where something had to be read from the data."""
-        domain = self.domain
-        if domain is None:
-            domain = Domain.infer(X, y)
-        elif not domain.classes:
-            read = Domain.infer(np.zeros((len(y), 1)), y)
-            domain = replace(domain, classes=read.classes, classes_source="data")
-        if not hasattr(X, "iloc") and X.shape[1] != domain.n_features:
-            raise DomainError(f"X has {X.shape[1]} columns, but the domain describes {domain.n_features} features.")
-        self._warn_of_leaks(domain)
-        return domain
-
-    def _warn_of_leaks(self, domain: Domain) -> None:
-        """Warn if a part of the schema was read from the data. Call it before the first question to the rows."""
-        leaks = domain.leaks()
-        if leaks and self.epsilon is not None:
-            more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
-            warnings.warn(
-                f"{leaks[0]}{more} This leaks about single rows, so the forest is not certified; pass domain=... with "
-                "bounds, categories and classes that are public.",
-                PrivacyLeakWarning,
-                stacklevel=caller_level(),
-            )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = True
-        return tags
-
-
-def _any_cells(cells: Any) -> Any:
-    """Complex numbers as objects: one cell makes a whole array of them, which scikit-learn refuses."""
-    return np.asarray(cells).astype(object) if getattr(getattr(cells, "dtype", None), "kind", "") == "c" else cells
-
-
-def _column(y: Any) -> np.ndarray:
-    return column_of_list(y) if isinstance(y, (list, tuple)) else as_array(y)
-
-
-def _is_numeric(dtype: Any) -> bool:
-    return getattr(dtype, "kind", "O") in "biuf"

@@ -201,21 +201,24 @@ class DataDependentClassifier(ForestClassifier):
         """Whether noise may depend on a public bound only, and not on the number of rows."""
         return self._prepares
 
-    def _row_bound(self, n_rows: int) -> tuple[int, tuple[str, ...]]:
-        """Number of rows that noise may depend on, and what the certificate says of it.
+    @property
+    def _row_sentences(self) -> tuple[str, ...]:
+        """Under add-remove, where the table must keep a public bound. Under replace-one the number is public."""
+        return (bound_sentence(self._row_bound(0)),) if self._hides_rows and self.neighbors == ADD_REMOVE else ()
 
-        Under replace-one the number of rows itself, which is public. Under add-remove a public bound, which the table
-        must keep. Where nothing is private, the exact number.
+    def _row_bound(self, n_rows: int) -> int:
+        """Number of rows that noise may depend on: a public bound, or the number where it is public.
+
+        If nothing is private, that is the exact number as well.
         """
         if not self._hides_rows or self.neighbors != ADD_REMOVE:
-            return max(n_rows, 1), ()
-        bound = MAX_BOUND if self._given_bound is None else self._given_bound
-        return bound, (bound_sentence(bound),)
+            return max(n_rows, 1)
+        return MAX_BOUND if self._given_bound is None else self._given_bound
 
     def _check_size(self, n_rows: int) -> None:
         if n_rows > MAX_BOUND:
             raise ValueError(f"the table has more rows than the {MAX_BOUND:,} that this forest can weigh; take fewer")
-        bound, _ = self._row_bound(n_rows)
+        bound = self._row_bound(n_rows)
         if n_rows > bound:
             raise ValueError(
                 f"the table has more rows than n_bound={bound:,}, which the privacy guarantee rests on; give a public "

@@ -15,12 +15,10 @@ from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.file_facts import Filed, FiledError, as_user_types
-from dpforest.models.greedy.boost_spec import FITTING
+from dpforest.models.greedy.boost_spec import FITTING, BoostSpec
 from dpforest.models.greedy.boosted import BoostedForestClassifier
-from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier, TreeSpec
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
-from dpforest.models.preparation import charge_preparation
-from dpforest.models.random import fit
 from dpforest.models.random.baselines import (
     JagannathanForestClassifier,
     RandomForestExponentialClassifier,
@@ -29,10 +27,7 @@ from dpforest.models.random.baselines import (
 from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import ADD_REMOVE, ESTIMATION, Ledger
-from dpforest.privacy.randomness import source_for
-from dpforest.privacy.rationals import as_typed
-from dpforest.privacy.release import COUNTS, LABELS, charge_leaves
+from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import CountLeaves, LabelLeaves, Leaves, ScoreLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
@@ -110,40 +105,12 @@ def _left(filed: Filed) -> Fraction:
 Promise = tuple[Certificate, Ledger, Any]  # and the spec
 
 
-def _charged(model: ForestClassifier, filed: Filed) -> Ledger:
-    """A ledger that has paid for the preparation."""
-    ledger = model._ledger()
-    charge_preparation(filed.forest.domain, filed.preparation, ledger)
-    return ledger
-
-
-def _planned(model: ForestClassifier, filed: Filed) -> Any:
-    return replace(model._plan(filed.forest.domain, filed.n_rows), preparation=filed.preparation)
-
-
-def _of_random(model: Any, filed: Filed) -> Promise:
-    domain, ledger, spec = filed.forest.domain, _charged(model, filed), _planned(model, filed)
-    what, leaves = (COUNTS if spec.releases_counts else LABELS), range(filed.forest.trees.n_leaves)
-    epsilon = as_typed(model.epsilon)
-    charge_leaves(
-        spec.mechanism, leaves, spec.leaf_epsilon(epsilon), spec.n_trees, spec.partition, spec.neighbors, ledger, what
-    )
-    ledger.close()
-    return fit._certificate(spec, domain, ledger, source_for(None), epsilon), ledger, spec
-
-
-def _of_tree(model: Any, filed: Filed) -> Promise:
-    ledger, spec = _charged(model, filed), _any_rows(_planned(model, filed), filed)
-    spec.charge(ledger)
-    ledger.close()
-    return model._certificate(spec, filed.forest.domain, ledger, source_for(None)), ledger, spec
-
-
-def _of_boosted(model: Any, filed: Filed) -> Promise:
-    ledger, spec = _charged(model, filed), _any_rows(_planned(model, filed), filed)
-    spec.charge(ledger, as_typed(model.epsilon))
-    ledger.close()
-    return model._certificate(spec, filed.forest.domain, ledger, source_for(None)), ledger, spec
+def _promise(model: ForestClassifier, filed: Filed) -> Promise:
+    domain = filed.forest.domain
+    if isinstance(model, RandomTreeBoosterClassifier) and model.neighbors == ADD_REMOVE and not filed.n_rows:
+        raise FiledError("it has no number of rows, but every fit of this estimator asks for that number or gets it")
+    spec = _any_rows(model._spec_after(domain, filed.preparation, filed.n_rows), filed)
+    return *model._promise(spec, domain, filed.forest.trees.n_leaves), spec
 
 
 def _any_rows(spec: Any, filed: Filed) -> Any:
@@ -151,64 +118,36 @@ def _any_rows(spec: Any, filed: Filed) -> Any:
 
     Under replace-one the sensitivity may depend on the number of rows, which is public. So any number is allowed.
     """
-    if spec.neighbors == ADD_REMOVE or filed.n_rows or not filed.entries:
+    if not isinstance(spec, BoostSpec | TreeSpec) or spec.neighbors == ADD_REMOVE or filed.n_rows or not filed.entries:
         return spec
     of_rows = lambda n: replace(spec, n_bound=n).split_sensitivity
     before = bisect_left(range(1, MAX_BOUND), filed.entries[0].sensitivity, key=of_rows)
     return replace(spec, n_bound=1 + before)
 
 
-def _of_multinomial(model: Any, filed: Filed) -> Promise:
-    ledger, spec = _charged(model, filed), _planned(model, filed)
-    spec.charge(ledger)
-    charge_leaves(
-        "exponential",
-        range(filed.forest.trees.n_leaves),
-        spec.label_epsilon,
-        spec.n_trees,
-        spec.partition,
-        spec.neighbors,
-        ledger,
-        LABELS,
-        ESTIMATION,
-    )
-    ledger.close()
-    return model._certificate(spec, filed.forest.domain, ledger, source_for(None)), ledger, spec
-
-
-def _of_booster(model: Any, filed: Filed) -> Promise:
-    if model.neighbors == ADD_REMOVE and not filed.n_rows:
-        raise FiledError("it has no number of rows, but every fit of this estimator asks for that number or gets it")
-    ledger, spec = _charged(model, filed), model._spec(filed.forest.domain, filed.preparation, max(filed.n_rows, 1))
-    model._charge(spec, ledger)
-    ledger.close()
-    return model._certificate(spec, filed.forest.domain, ledger, source_for(None), filed.n_rows), ledger, spec
-
-
 class Kind(NamedTuple):
-    """One estimator: what its leaves are, how they vote, its settings, and what a fit with them writes."""
+    """One estimator: what its leaves are, how they vote, and the settings of its fit."""
 
     model: type[ForestClassifier]
     leaves: type[Leaves]
     voting: tuple[str, ...]
     settings: Callable[[Filed], Iterator[dict[str, Any]]]
-    promise: Callable[[Any, Filed], Promise]
 
 
 _AVERAGES: Final = ("majority", "threshold", "probabilistic", "log-odds")
 KINDS: Final = {
     kind.model.__name__: kind
     for kind in (
-        Kind(MajorityLabelForestClassifier, LabelLeaves, ("majority",), _labels, _of_random),
-        Kind(RandomDecisionForestClassifier, CountLeaves, _AVERAGES, _counts, _of_random),
+        Kind(MajorityLabelForestClassifier, LabelLeaves, ("majority",), _labels),
+        Kind(RandomDecisionForestClassifier, CountLeaves, _AVERAGES, _counts),
         # Its first files have "threshold".
-        Kind(JagannathanForestClassifier, CountLeaves, ("log-odds", "threshold"), _jagannathan, _of_random),
-        Kind(RandomForestLaplaceClassifier, CountLeaves, ("majority",), _even, _of_random),
-        Kind(RandomForestExponentialClassifier, LabelLeaves, ("majority",), _even, _of_random),
-        Kind(FriedmanSchusterClassifier, CountLeaves, ("majority",), _tree, _of_tree),
-        Kind(MultinomialForestClassifier, LabelLeaves, ("majority",), _multinomial, _of_multinomial),
-        Kind(BoostedForestClassifier, ScoreLeaves, ("additive",), _boosted, _of_boosted),
-        Kind(RandomTreeBoosterClassifier, ScoreLeaves, (CLIPPED_LOGISTIC,), _booster, _of_booster),
+        Kind(JagannathanForestClassifier, CountLeaves, ("log-odds", "threshold"), _jagannathan),
+        Kind(RandomForestLaplaceClassifier, CountLeaves, ("majority",), _even),
+        Kind(RandomForestExponentialClassifier, LabelLeaves, ("majority",), _even),
+        Kind(FriedmanSchusterClassifier, CountLeaves, ("majority",), _tree),
+        Kind(MultinomialForestClassifier, LabelLeaves, ("majority",), _multinomial),
+        Kind(BoostedForestClassifier, ScoreLeaves, ("additive",), _boosted),
+        Kind(RandomTreeBoosterClassifier, ScoreLeaves, (CLIPPED_LOGISTIC,), _booster),
     )
 }
 
@@ -237,6 +176,6 @@ def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
     for settings in kind.settings(filed):
         try:
             model = kind.model(**filed.common(), **settings)._checked()
-            yield kind.promise(model, filed)
+            yield _promise(model, filed)
         except ValueError as error:
             yield error

@@ -1,4 +1,4 @@
-"""Results to plotly figures. Nothing here computes, and nothing in the engine imports it."""
+"""Plotly figures of results. This package computes no results, and the engine does not import it."""
 
 from dpforest.plotting.boosted_growth import alpha_by_level, alpha_drawing, contributions, weight_spread
 from dpforest.plotting.budget import budget_picture

@@ -1,4 +1,4 @@
-"""Audit figures: flip rates against what privacy allows, the loss by lead, and an attacker's bound closing in."""
+"""Audit figures: flip rates with the floor of ε, privacy loss by lead, and an attacker's bound by releases."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin
 
 
 def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Figure:
-    """Flip rate of all rules by lead, over the floor that every rule with this ε obeys.
+    """Draw the flip rate of all rules by lead, with the floor of all rules with this ε.
 
     Parameters
     ----------
     curves : LeafCurves
         Flip rates of all rules by lead.
     chosen : str
-        The rule that is drawn strong.
+        Rule with the thick line.
     names : dict of str
-        Of the rules, in the legend.
+        Legend names by rule.
     """
     meets = curves.crossing
     right = max(meets + 1, 8 / curves.epsilon)
@@ -88,7 +88,7 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
         "diamond" if at == published else "triangle-down",
         f"at a lead of {meets:,} the published rule flips less than any rule with ε = {text_up(curves.epsilon)} can",
     )
-    high = 0.18 * (1 - np.log10(bottom))  # decades above 100 %, where nothing is drawn
+    high = 0.18 * (1 - np.log10(bottom))  # empty decades above 100 %
     late = meets > 0.5 * right
     fig.add_annotation(
         x=meets,
@@ -128,14 +128,14 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
 
 
 def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_loss: float) -> go.Figure:
-    """Privacy loss of all rules by lead, beside what was promised.
+    """Draw the privacy loss of all rules by lead, with the promised ε.
 
     Parameters
     ----------
     curves, chosen, names
         As for `flip_curves`.
     true_loss : float
-        Of the chosen rule; infinite where it has no limit.
+        True loss of the chosen rule; infinite if it has no limit.
     """
     eps = curves.epsilon
     top = max(40 * eps, 1.8 * true_loss if np.isfinite(true_loss) else 0)
@@ -149,7 +149,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     first = curves.first_over[chosen]
     late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
-    before = first is not None and first > 0.25 * right  # the words about the first lead stand on the right of it
+    before = first is not None and first > 0.25 * right  # the label of the first lead is to its right
     fig.add_annotation(
         x=0 if before else 1,
         xref="paper",
@@ -165,7 +165,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
         true = float(loss[curves.gap == first][0])
         at, far = min(true, top / 1.3), true > top / 1.3
         _mark(fig, first, at, "triangle-up" if far else "x")
-        room = 1.8 * eps < at <= top / 4  # beside the mark, before the curve of the capped rule comes down again
+        room = 1.8 * eps < at <= top / 4  # space next to the mark, before the curve of the capped rule falls again
         says = f"{size(true)} at lead {first:,}, far above" if far else "more than promised"
         fig.add_annotation(
             x=first,
@@ -205,14 +205,14 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
 
 
 def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
-    """What an attacker has proved, against the number of releases that he saw.
+    """Draw the lower bound that an attacker has proved against the number of releases.
 
     Parameters
     ----------
-    looks : sequence of Look
-        Bounds after more and more releases.
+    looks : sequence of LossEstimate
+        Bounds after rising numbers of releases.
     pair : LeafPair
-        The tables that he tells apart.
+        The two tables that the attacker tells apart.
     """
     broken = pair.mechanism in PUBLISHED
     color = NOT_HELD if broken else PRIVATE
@@ -270,7 +270,7 @@ def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
 
 
 def chance(p: float) -> str:
-    """A probability of any size in words.
+    """Return the text of a probability of any size.
 
     >>> chance(0.204), chance(0.99973), chance(0.00012), chance(2e-22), chance(0.0)
     ('20.4 %', '99.97 %', '0.012 %', '2 in 10²²', 'less than 1 in 10³⁰⁰')
@@ -286,7 +286,7 @@ def chance(p: float) -> str:
 
 
 def size(loss: float) -> str:
-    """A loss of any size.
+    """Return the text of a loss of any size.
 
     >>> size(22.7009), size(110131.6), size(1.6e8), size(float("inf"))
     ('22.7', '110,132', '1.6 × 10⁸', '∞')
@@ -300,7 +300,7 @@ def size(loss: float) -> str:
 
 
 def apart(loss: float, epsilon: float) -> str:
-    """A loss with as many digits as it takes to see that it is not ε.
+    """Return the text of a loss with enough digits to differ from ε.
 
     >>> apart(0.010012, 0.01), apart(2.131, 1.0), apart(0.5, 0.5)
     ('0.01001', '2.13', '0.5')
@@ -310,7 +310,7 @@ def apart(loss: float, epsilon: float) -> str:
 
 
 def raised(exponent: int) -> str:
-    """An exponent as people write it.
+    """Return an exponent in superscript digits.
 
     >>> "10" + raised(21), "10" + raised(-3)
     ('10²¹', '10⁻³')

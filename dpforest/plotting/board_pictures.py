@@ -1,4 +1,4 @@
-"""The pictures of the page for a privacy board, as SVG."""
+"""Pictures of the page for a privacy board, as SVG."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ def accuracy_picture(
     chosen: Fraction | float | None,
     certified: bool,
 ) -> str:
-    """Accuracy by ε with its band, between floor and ceiling."""
+    """Draw accuracy by ε with its band, between floor and ceiling."""
     points = np.asarray(curve, float)
     if len(points) < 2:
         raise ValueError("a curve has at least two points")
@@ -41,7 +41,7 @@ def accuracy_picture(
 
     mean, bottom, top = ([(x(p[0]), y(p[i])) for p in points] for i in (1, 2, 3))
     marks = [e for e in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) if points[0, 0] <= e <= points[-1, 0]]
-    color = BLUE if certified else GREY  # blue is for ε that hold
+    color = BLUE if certified else GREY  # blue is only for certified ε
     return _svg(
         300,
         98,
@@ -65,8 +65,8 @@ def accuracy_picture(
 
 
 def errors_picture(game: DistinguishingGame) -> str:
-    """Misses against false alarms: no attack gets below the line."""
-    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # a chord beside a kink lies too high
+    """Draw misses against false alarms: no attack gets below the line."""
+    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # without the kinks, chords would be too high
     least = game.misses(rate)
     x, y = 14 + 116 * rate, 84 - 80 * least
     curve = list(zip(x, y, strict=True))
@@ -85,7 +85,7 @@ def errors_picture(game: DistinguishingGame) -> str:
 
 
 def icons_picture(guesses: HundredGuesses) -> str:
-    """A hundred guesses."""
+    """Draw a hundred guesses as icons."""
     fills = [GREY] * guesses.without + [BLUE] * guesses.more + ["none"] * guesses.wrong
     return _svg(
         100,

@@ -1,7 +1,7 @@
-"""One printed page for a privacy board: which forest, what it promises, what it rests on, what it costs.
+"""One printed page for a privacy board: the forest, its guarantee, its assumptions and its accuracy.
 
-A single HTML file without scripts, fonts, links or anything else from elsewhere. Its words are in
-`board_report.html.j2`, where every value is escaped; its values are prepared here, its pictures are SVG.
+The page is a single HTML file without scripts, fonts, links or other external content. Its text is in
+`board_report.html.j2`, which escapes every value. This module prepares the values. The pictures are SVG.
 """
 
 from dataclasses import dataclass
@@ -18,52 +18,55 @@ from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 
-_FAILURE: Final = 0.001  # probability that a statement about beliefs fails, where there is a δ
+_FAILURE: Final = 0.001  # probability that a bound on beliefs fails if δ > 0
 
 
 @dataclass(frozen=True)
 class BoardReport:
-    """What the page says. All texts may come from data; none is taken for HTML.
+    """Contents of the page. All texts may come from data, and none is interpreted as HTML.
 
     Attributes
     ----------
     title, label : str
-        Of the table, and of the column that is predicted.
+        Name of the table, and of the label column.
     rows, attributes : int
+        Numbers of rows and of attributes.
     forest : str
+        Name of the forest.
     settings : tuple of (name, value)
-        Both as text.
+        Settings of the forest, as text.
     date : str
-        As it is to be printed.
+        Date to print.
     certificate : Certificate
-        Of a release with these settings.
+        Certificate of a release with these settings.
     needed_accuracy, share : float
-        The accuracy asked for, and the share of releases that must reach it.
+        The required accuracy, and the share of releases that must reach it.
     smallest : tuple of (forest, ε or None, accuracy there or None)
-        The smallest ε at which each forest reaches it; None where none does.
+        The smallest ε at which each forest reaches the required accuracy; None if there is none.
     curve : tuple of (ε, mean, low, high)
         Accuracy of the forest; at least two points, ε rising.
     ceiling : float or None
-        Accuracy of the best model known without privacy; None where none was fitted.
+        Accuracy of the best known model without privacy; None if none was fitted.
     floor : float
-        Accuracy of always naming the most frequent class.
+        Accuracy of always predicting the most frequent class.
     repeats, splits : int
-        Simulated releases, and splits into training and held-out rows, behind each point.
+        Numbers of simulated releases, and of splits into training and held-out rows, for each point.
     band : str
-        What low and high are.
+        Meaning of low and high.
     prior : float
-        What an attacker believed before, between 0 and 1.
+        Belief of an attacker before the release, in (0, 1).
     rows_per_person : int
-        Most rows that one person has.
+        Largest number of rows of one person.
     margin : bool
-        Whether a margin was taken off accuracies first, because the rows held out are a sample.
+        Whether a margin is subtracted from accuracies, because the held-out rows are a sample.
     declared_public : bool
-        Whether somebody said that the table may be seen by all.
+        Whether a user declared the table public.
     versions : tuple of (name, version)
+        Versions of the software.
     headroom : Headroom or None
-        What the forest has to lose to privacy; None where nobody has looked.
+        Accuracy that the forest can lose to privacy; None if it was not computed.
     ceiling_name : str
-        What the ceiling is.
+        Name of the ceiling.
     """
 
     title: str
@@ -93,18 +96,18 @@ class BoardReport:
 
 
 def render(report: BoardReport) -> str:
-    """The page as HTML.
+    """Return the page as HTML.
 
     Parameters
     ----------
     report : BoardReport
-        Everything that the page shows.
+        Contents of the page.
 
     Returns
     -------
     str
         One self-contained file, to be encoded as UTF-8. Printed on A4 it takes one page unless names or assumptions
-        are unusually long or many.
+        are unusually long or numerous.
 
     Raises
     ------
@@ -137,7 +140,7 @@ def render(report: BoardReport) -> str:
 
 
 def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
-    """The guarantee in a few sentences, as HTML; other ones for pure ε, with a δ, and without a bound.
+    """Return the guarantee in a few sentences, as HTML, for a pure ε, for an ε with δ, or without a bound.
 
     >>> promise(Guarantee(float("inf")))
     'No limit is proved.'
@@ -150,7 +153,7 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
 
 
 def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
-    """The entries for certified forests only."""
+    """Return the values of the page that only certified forests have."""
     games = [DistinguishingGame(guarantee, question, rows) for question in guarantee.questions]
     guesses = games[0].hundred_guesses()
     return {
@@ -163,7 +166,7 @@ def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
 
 
 def _belief(game: DistinguishingGame, prior: float) -> dict[str, str]:
-    """What an attacker may come to believe, and how often they are right."""
+    """Return bounds on an attacker's belief after the release and on their success, as text."""
     if game.grouped.delta >= _FAILURE:
         after = "no bound"
     else:
@@ -197,7 +200,7 @@ def _many(n: int, what: str) -> str:
 
 
 def _page() -> Template:
-    """The template. Autoescape is on whatever its file is called, and a name that is missing is an error."""
+    """Return the template. It always escapes values, and a missing name is an error."""
     made = Environment(
         loader=PackageLoader("dpforest.plotting", "."),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""How boosted trees were grown: α by level, coefficients, and the spread of the rows' weights."""
+"""Figures of the growth of boosted trees: α by level, contributions of trees, and the spread of row weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCALE = [[0, "#F2F5F7"], [1, PRIVATE]]
 
 
 def alpha_drawing(levels: Sequence[float], *, exact: bool) -> go.Figure:
-    """α against level, small; dashed where it is an example only."""
+    """Draw a small chart of α against level, with a dotted line if the values are only an example."""
     fig = figure(96, hovermode="closest", margin={"l": 4, "r": 4, "t": 6, "b": 4})
     x = list(range(len(levels)))
     fig.add_scatter(
@@ -38,14 +38,14 @@ def alpha_drawing(levels: Sequence[float], *, exact: bool) -> go.Figure:
 
 
 def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figure:
-    """α of each level of each tree as a table of colored cells.
+    """Draw α of each level of each tree as a table of colored cells.
 
     Parameters
     ----------
     traces : sequence of TreeTrace
         One for each tree, in the order of the rounds.
     names : sequence of str
-        Of the trees.
+        Names of the trees.
     """
     values = np.array([trace.alpha for trace in traces], float)
     n_trees, n_levels = values.shape
@@ -90,7 +90,7 @@ def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figu
 
 
 def weight_spread(traces: Sequence[TreeTrace]) -> go.Figure:
-    """Boosting weights of the rows before each tree: range, middle half, median, and the public bound."""
+    """Draw the boosting weights of the rows before each tree: range, middle half, median, and the public bound."""
     spread = np.array([trace.weights for trace in traces])
     rounds = list(range(1, len(traces) + 1))
     fig = figure(220, hovermode="closest", margin={"l": 8, "r": 8, "t": 8, "b": 8})
@@ -127,7 +127,7 @@ def weight_spread(traces: Sequence[TreeTrace]) -> go.Figure:
 
 
 def contributions(values: np.ndarray, classes: Sequence, *, tree: int) -> go.Figure:
-    """What each tree adds to the score of one record: to the right for the second class, to the left for the first."""
+    """Draw what each tree adds to the score of one record: right for the second class, left for the first."""
     n_trees = len(values)
     fig = figure(16 * n_trees + 64, hovermode="closest", margin={"l": 8, "r": 8, "t": 22, "b": 8})
     text = [f"tree {t + 1} adds {v:+.4f}<br>click to see its path" for t, v in enumerate(values)]

@@ -1,4 +1,4 @@
-"""Where the budget went: width is cost; in sequence (a row of blocks) adds up, in parallel (a stack) does not."""
+"""Figure of the spent budget: width is cost, which adds up in sequence (a row of blocks), not in parallel (a stack)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ MOST_LAYERS = 8
 
 
 def budget_picture(ledger) -> go.Figure:
-    """The ledger as blocks on the line from 0 to ε, or, where costs add up in μ², from 0 to all of it.
+    """Draw the ledger as blocks on a line from 0 to ε, or to the total μ² if costs add up in μ².
 
     Parameters
     ----------
     ledger : Ledger
-        With a budget; entries in parallel are layers of the same width, entries in sequence stand in a row.
+        Ledger with a budget. Parallel entries become layers of the same width, sequential entries a row of blocks.
     """
     budget = ledger.budget
     total = float(budget.amount)
     fig = figure(150, hovermode="closest", barmode="overlay", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     parts = list(dict.fromkeys(entry.part for entry in ledger.entries if entry.part))
-    at: dict[str, Fraction] = {}  # how far each part of the table has spent
+    at: dict[str, Fraction] = {}  # spent amount of each part of the table
     for entry in ledger.entries:
         if entry.loss is None:
             continue
@@ -59,7 +59,7 @@ def budget_picture(ledger) -> go.Figure:
 
 
 def share_of(loss: PrivacyLoss, budget: PrivacyLoss) -> str:
-    """How much of a budget something costs, in what adds up, rounded up.
+    """Return the share of a budget that a loss costs, as a percentage rounded up.
 
     >>> share_of(PrivacyLoss.gaussian(Fraction(1, 3)), PrivacyLoss.gaussian(1))
     '33.4 %'
@@ -68,12 +68,12 @@ def share_of(loss: PrivacyLoss, budget: PrivacyLoss) -> str:
 
 
 def _left(amount: Fraction, budget: PrivacyLoss) -> str:
-    """What is not spent, rounded down."""
+    """Return the text of the unspent amount, rounded down."""
     return text_down(amount, 3) if budget.kind == PURE else f"{text_down(100 * amount / budget.amount, 3)} %"
 
 
 def _cost(entry, budget: PrivacyLoss) -> tuple[str, str]:
-    """Of one answer, and of all of them together."""
+    """Return the texts of the cost of one answer and of all answers of an entry."""
     if budget.kind == PURE:
         return f"ε {entry.epsilon_each}{' × 2 rows that differ' if entry.rows == 2 else ''}", f"ε {entry.epsilon}"
     exchanged = f" × {entry.rows**2}, as {entry.rows} rows differ" if entry.rows > 1 else ""
@@ -81,7 +81,7 @@ def _cost(entry, budget: PrivacyLoss) -> tuple[str, str]:
 
 
 def _name(fig: go.Figure, entry, x0: float, width: float, y: float, total: float) -> None:
-    """What a block is, where there is room to say it."""
+    """Write the name of a block if there is space for it."""
     short = entry.what.split(",")[0].split(" of ")[0]
     if width > 0.14 * total:
         fig.add_annotation(

@@ -1,4 +1,4 @@
-"""Which ε each forest needs, as dots on one axis."""
+"""Figure of the smallest sufficient ε of each forest, as dots on one axis."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dpforest.privacy.rationals import text_up
 def smallest_epsilon(
     answers: Sequence[Answer], low: float, high: float, *, chosen: str, epsilon: float, certified: bool = True
 ) -> go.Figure:
-    """A row for each forest: a dot where it first reaches what is needed, a line for the ε above.
+    """Draw a row for each forest: a dot at the smallest ε that reaches the required accuracy, a line for larger ε.
 
     Parameters
     ----------
     low, high : float
-        Ends of the grid.
+        Ends of the grid of ε.
     chosen : str
-        The forest that is looked at, at `epsilon`.
+        The selected forest, whose ε is `epsilon`.
     """
     fig = figure(70 + 31 * len(answers), margin={"l": 8, "r": 12, "t": 8, "b": 8})
     names = [a.forest for a in answers][::-1]

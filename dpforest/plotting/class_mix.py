@@ -1,4 +1,4 @@
-"""The classes of the records in a node, as a small bar of shares."""
+"""Small bar of the class shares of the records in a node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from dpforest.plotting.style import QUIET, escape
 
-# Dark and light in turn, so that neighbors in a bar are told apart without color; none that means something else.
+# Dark and light colors alternate, so that parts of a bar differ in brightness. No color has another meaning elsewhere.
 _COLORS: Final = ("#1B9E77", "#C6E5F2", "#8A8A00", "#EBD9A0", "#6F4E7C")
 _REST: Final = "#B4BAC2"
 WIDTH: Final = 44  # pixels
@@ -17,7 +17,7 @@ _HEIGHT: Final = 9
 
 
 def shown_classes(counts: np.ndarray) -> np.ndarray:
-    """Indices of the classes that get a separate color: of five or fewer all, of more the most frequent.
+    """Return the indices of the classes with a separate color: up to five classes, the most frequent if there are more.
 
     >>> shown_classes(np.array([3, 9])), shown_classes(np.array([1, 5, 2, 9, 4, 8, 3]))
     (array([0, 1]), array([1, 3, 4, 5, 6]))
@@ -29,7 +29,7 @@ def shown_classes(counts: np.ndarray) -> np.ndarray:
 
 
 def key_of_classes(classes: Sequence[object], shown: np.ndarray) -> str:
-    """Which color is which class, in plotly's markup."""
+    """Return the key of class colors, in plotly's markup."""
     named = [f"{_swatch(color)} {escape(classes[i], 24)}" for color, i in zip(_COLORS, shown, strict=False)]
     if len(classes) > len(shown):
         named.append(f"{_swatch(_REST)} other classes")
@@ -41,18 +41,18 @@ def _swatch(color: str) -> str:
 
 
 def mix_bar(counts: np.ndarray, shown: np.ndarray, x: float, y: float, left: int, up: int) -> list[dict[str, Any]]:
-    """Rectangles of one bar; none where there are no records.
+    """Return the rectangles of one bar; none if there are no records.
 
     Parameters
     ----------
     counts : array of shape (n_classes,)
-        Records of each class.
+        Number of records of each class.
     shown : int array
-        Of `shown_classes`.
+        Result of `shown_classes`.
     x, y : float
-        Where the node stands.
+        Coordinates of the node.
     left, up : int
-        Pixels from there to the bar's left end and to its middle.
+        Offsets of the bar's left end and of its middle from the node, in pixels.
     """
     n = counts.sum()
     if not n:

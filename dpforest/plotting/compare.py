@@ -1,4 +1,4 @@
-"""Forests side by side: accuracy against ε in one chart, at several depths or sizes, and over ε and depth as a map."""
+"""Comparisons of forests: accuracy against ε in one chart, at several depths or sizes, and as a map of ε and depth."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_color
 from dpforest.plotting.style import NON_PRIVATE, QUIET, figure, number, percent
 from dpforest.privacy.rationals import text_up
 
-# One for each forest, told apart by color-blind readers with the markers' help; none is the orange or the red that
-# have a meaning.
+# One color for each forest, which color-blind readers can tell apart with the help of the markers. Orange and red are
+# not used, because they have a meaning elsewhere.
 COLORS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A", "#B07A5E")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down", "hexagon")
-_SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # few to many, shallow to deep
+_SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # from few to many trees, or from shallow to deep
 _HEIGHT = 420
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One line.
+    """One line of the comparison.
 
     Parameters
     ----------
     name : str
-        Of the forest, as in the legend.
+        Name of the forest in the legend.
     place : int
-        Which of the `COLORS`.
+        Index of the line's color in `COLORS`.
     published : bool
-        Drawn dashed: its ε is a claim that does not hold.
+        True: the line is dashed, because its ε is a claim that does not hold.
     has_delta : bool
-        Drawn dash-dotted: its promise may fail with a small probability.
+        True: the line is dash-dotted, because its guarantee may fail with a small probability.
     epsilons, mean, low, high : float array of shape (E,)
-        Budgets, and the mean and both ends of the band at each.
+        Budgets, and the mean and both ends of the band at each of them.
     texts : list of str
         Hover text of each point.
     """
@@ -53,18 +53,18 @@ class Series:
 
     @property
     def dash(self) -> str:
-        """How its line is drawn."""
+        """Return the dash style of the line."""
         return "dash" if self.published else "dashdot" if self.has_delta else "solid"
 
 
 @dataclass(frozen=True)
 class MeasureScale:
-    """How a measure is written: as a share or as a number, and where doing nothing and having no privacy would be.
+    """Format of a measure, as a share or as a number, with its floor and its ceiling.
 
     Parameters
     ----------
     floor, ceiling : float or None
-        Shares from 0 to 1: the most frequent class, and the best model without privacy.
+        Shares from 0 to 1: for the most frequent class, and for the best model without privacy.
     """
 
     name: str
@@ -75,11 +75,11 @@ class MeasureScale:
     ceiling_text: str = ""
 
     def text(self, value: float) -> str:
-        """A value of this measure."""
+        """Return the text of a value of this measure."""
         return percent(value) if self.is_share else number(round(float(value), 3))
 
     def gap(self, high: float, low: float = 0.0) -> str:
-        """The difference of two values, each rounded as `text` shows it.
+        """Return the text of the difference of two values, each rounded as in `text`.
 
         >>> accuracy = MeasureScale("accuracy", True, None, None)
         >>> accuracy.text(0.9741), accuracy.text(0.9456), accuracy.gap(0.9741, 0.9456)
@@ -91,14 +91,14 @@ class MeasureScale:
 
 
 def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *, bands: bool = True) -> go.Figure:
-    """All forests against ε, with the spread of each.
+    """Draw all forests against ε, with the spread of each.
 
     Parameters
     ----------
     epsilon : float
-        Where "you are here" stands.
+        The selected ε, marked by a vertical line.
     bands : bool
-        Whether the spreads are drawn.
+        Whether to draw the spreads.
     """
     fig = figure(_HEIGHT, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     for one in series:
@@ -135,7 +135,7 @@ def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *,
     epsilon_axis(fig, every.min(), every.max(), "ε")
     low, high = _span(series, scale)
     fig.update_yaxes(range=[low, high], tickformat=".0%" if scale.is_share else None, zeroline=False, automargin=True)
-    # Below the axis: on a phone it takes many lines, and the curves and their axis are to be on one screen with ε.
+    # The legend is below the axis, because on a phone its many lines would push the curves off the screen.
     fig.update_layout(
         showlegend=True,
         legend={**LEGEND, "traceorder": "grouped", "tracegroupgap": 0, "yanchor": "top", "y": -0.28},
@@ -153,7 +153,7 @@ def _span(series: Sequence[Series], scale: MeasureScale) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class SettingCurves:
-    """Lines of one forest, one for each value of a setting."""
+    """Lines of one forest, one for each value of a setting (depth or number of trees)."""
 
     name: str
     values: Sequence[int]
@@ -162,7 +162,7 @@ class SettingCurves:
 
 
 def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale, *, columns: int) -> go.Figure:
-    """Small multiples: a panel a forest, a line a value of `setting`, darker for more; one y-axis for all."""
+    """Draw a panel for each forest and a line for each value of `setting`, darker for larger values, on one y-axis."""
     rows = -(-len(panels) // columns)
     fig = make_subplots(
         rows,
@@ -220,7 +220,7 @@ def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale
         hoverlabel={"align": "left", "namelength": -1},
         legend={"orientation": "h", "yanchor": "top", "y": -0.3 / rows, "x": 0},
     )
-    fig.update_annotations(font=None)  # the page says how large words are
+    fig.update_annotations(font=None)  # the page sets the size of text
     return fig
 
 
@@ -240,14 +240,14 @@ def budget_map(
     *,
     epsilon: float | None = None,
 ) -> go.Figure:
-    """A measure over ε and depth; a dot marks the best depth at each ε, a star the best cell of all.
+    """Draw a measure over ε and depth; a dot marks the best depth at each ε, a star the best cell of all.
 
     Parameters
     ----------
     values : float array of shape (depths, E)
-        More is better.
+        Values of the measure; larger is better.
     epsilon : float, optional
-        The column that is looked at, framed.
+        The selected ε, whose column has a frame.
     """
     x, y = [text_up(e) for e in epsilons], [str(d) for d in depths]
     fig = figure(90 + 30 * max(len(depths), 2), margin={"l": 8, "r": 8, "t": 12, "b": 8})

@@ -1,4 +1,4 @@
-"""Accuracy against ε, with its spread over simulated releases, between the floor and the ceiling."""
+"""Figure of accuracy against ε, with its spread over simulated releases, between the floor and the ceiling."""
 
 from __future__ import annotations
 
@@ -32,25 +32,26 @@ def accuracy_curve(
     best: tuple[str, float] | None = None,
     certified: bool = True,
 ) -> go.Figure:
-    """Accuracy of simulated releases at each ε, between guessing and the best that is known without privacy.
+    """Draw the accuracy of simulated releases at each ε, between guessing and the best known model without privacy.
 
     Parameters
     ----------
     epsilons : float array of shape (E,)
+        Budgets, rising.
     values : float array of shape (R, E)
         Accuracy, or balanced accuracy, of R simulated releases.
     nonprivate : float array of shape (R,)
-        Of the same forests.
+        Accuracy of the same forests without noise.
     floor : float
-        Of guessing.
+        Accuracy of guessing.
     epsilon : float
-        Where "you are here" stands.
+        The selected ε, marked "you are here".
     floor_label : object
         The class that the floor always predicts.
     best : (name, accuracy) or None
-        The best other model without privacy; the ceiling if it is better than this forest. None while it is not known.
+        The best other model without privacy, which is the ceiling if it is better than this forest. None if unknown.
     certified : bool
-        Blue is kept for ε that hold.
+        True: the curve is blue, the color of certified ε.
     """
     mean, spread, without_noise = values.mean(axis=0), spread_over(values), float(np.mean(nonprivate))
     eps = np.asarray(epsilons, float)
@@ -113,7 +114,7 @@ def accuracy_curve(
 
 
 def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
-    """ε from low to high on a log scale, its ends named."""
+    """Set the x-axis to ε from low to high on a log scale, with names for its ends."""
     marks = [e for e in (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 100) if low <= e <= high]
     fig.update_xaxes(
         type="log",
@@ -127,7 +128,7 @@ def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
 
 
 def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
-    """Small marks on top of a chart over ε, whose words come up where one points at them.
+    """Add small marks at the top of a chart over ε, with text on hover.
 
     Parameters
     ----------
@@ -147,14 +148,14 @@ def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
 
 
 def spread_over(values: np.ndarray) -> np.ndarray:
-    """Standard deviation over repeats; 0 where there is one only."""
+    """Return the standard deviation over repeats; 0 for a single repeat."""
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
 def across(
     fig: go.Figure, ends: Sequence[float], y: float, color: str, dash: str, name: str, *, faint: bool = False
 ) -> None:
-    """A line across, named in the legend: there no name can cover a curve, a line or another name."""
+    """Draw a horizontal line. Its name is in the legend, where it covers no curve, line or other name."""
     fig.add_scatter(
         x=list(ends),
         y=[y, y],
@@ -167,5 +168,5 @@ def across(
 
 
 def faint_color(color: str, alpha: float = 0.18) -> str:
-    """A color that lets through what is behind it."""
+    """Return a transparent color."""
     return f"rgba({int(color[1:3], 16)},{int(color[3:5], 16)},{int(color[5:], 16)},{alpha})"

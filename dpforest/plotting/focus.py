@@ -1,4 +1,4 @@
-"""A part of a tree that can be read: at most six levels, question by question."""
+"""Figure of a readable part of a tree: at most six levels, with the test of each node."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 
 MOST_LEVELS = 6
-LINE = 42  # pixels a node needs: its question above, who is there below
-LEVEL = 235  # pixels a level needs for its texts
-_UP, _DOWN = 9, -10  # of a node's two lines
+LINE = 42  # height of a node in pixels: its test in the upper line, its records in the lower line
+LEVEL = 235  # width of a level in pixels, for its texts
+_UP, _DOWN = 9, -10  # vertical offsets of a node's two lines, in pixels
 _AFTER_BAR = 11 + WIDTH + 6
 
 
 def focus_tree(
     nodes: NodeTable, domain: Domain, *, root: int = 0, levels: int = 5, path: Sequence[int] = ()
 ) -> go.Figure:
-    """Node-link drawing from `root` downwards, read from left to right.
+    """Draw the nodes below `root` and their links, from left to right.
 
     Parameters
     ----------
     nodes : NodeTable
-        Of a single tree.
+        Nodes of a single tree.
     domain : Domain
-        Gives names of attributes and classes.
+        Domain with the names of attributes and classes.
     root : int
-        Node at the top of the drawing.
+        First node of the drawing.
     levels : int
-        Fewer are drawn where branches are many.
+        Largest number of levels; fewer are drawn if there are many branches.
     path : sequence of int
-        Nodes of a record that is followed.
+        Nodes on the path of a selected record.
     """
     tree = nodes.trees
     followed = set(path)
@@ -68,7 +68,7 @@ def focus_tree(
         for parent, (n_more, line) in drawn.left_out.items()
     ]
     shown = shown_classes(nodes.counts[0])
-    # All at once: plotly checks every one again whenever one is added.
+    # Annotations are set all at once, because plotly checks all of them whenever one is added.
     key = _written(0, -1.1, key_of_classes(domain.classes, shown), xshift=-6)
     fig.layout.annotations = [key, *more, *_texts(nodes, domain, drawn)]
     fig.layout.shapes = [
@@ -82,7 +82,7 @@ def focus_tree(
 
 
 def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, list]:
-    """Lines from parents to children: down at the parent, then across, so that a parent's text stays free."""
+    """Return lines from parents to children: first down, then across, so that they do not cross a parent's text."""
     x: list[float | None] = []
     y: list[float | None] = []
     for node in drawn.nodes[1:]:
@@ -123,7 +123,7 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
     )
-    if empty.any():  # white squares, so that "no data" is told apart by shape as well
+    if empty.any():  # white squares, so that nodes without data differ in shape too
         fig.add_scatter(
             x=[drawn.level[int(n)] for n in nodes[empty]],
             y=[drawn.height[int(n)] for n in nodes[empty]],
@@ -138,7 +138,7 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
 
 
 def _texts(table: NodeTable, domain: Domain, drawn: Drawn) -> list[dict[str, Any]]:
-    """Two lines beside each node: what it asks or says; and, behind the bar of classes, who is there."""
+    """Return two lines of text for each node: its test or label, and, after the bar of classes, its records."""
     out = []
     for node in drawn.nodes:
         x, y, has_bar = drawn.level[node], drawn.height[node], bool(table.counts[node].any())
@@ -148,7 +148,7 @@ def _texts(table: NodeTable, domain: Domain, drawn: Drawn) -> list[dict[str, Any
 
 
 def _written(x: float, y: float, text: str, **settings: Any) -> dict[str, Any]:
-    """A text that starts at a place."""
+    """Return an annotation whose text starts at a point."""
     return {
         "x": x,
         "y": y,
@@ -162,7 +162,7 @@ def _written(x: float, y: float, text: str, **settings: Any) -> dict[str, Any]:
 
 
 def _asks(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
-    """The answer that leads to a node, and what the node asks or, as a leaf, says."""
+    """Return the answer that leads to a node, and the node's test or, for a leaf, its label."""
     tree = table.trees
     came = answer(tree, domain, node, 14)
     start = f"<b>{came}</b>&nbsp; " if came else ""
@@ -173,7 +173,7 @@ def _asks(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
 
 
 def _who(table: NodeTable, domain: Domain, node: int) -> str:
-    """The most frequent class of an inner node, and how likely its question was; how often a leaf flips."""
+    """Return the most frequent class of an inner node and the probability of its test, or the flip rate of a leaf."""
     flip, counts = float(table.flip[node]), table.counts[node]
     if table.trees.kind[node] == LEAF:
         if not np.isfinite(flip):
@@ -195,7 +195,7 @@ def _likely(probability: float) -> str:
 
 
 def _times(ratio: float) -> str:
-    """How many times as likely as by chance: one digit after the point where it matters."""
+    """Return the text of a ratio, with one decimal place if it is below 10."""
     return f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}"
 
 

@@ -1,4 +1,4 @@
-"""Where the nodes of one tree stand when it is drawn."""
+"""Positions of the nodes of one tree in drawings."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dpforest.trees.layout import LEAF, Trees
 
 @dataclass(frozen=True)
 class Span:
-    """The leaves below each node, when leaves are numbered from one side of the drawing to the other.
+    """The leaves below each node, with leaves numbered from one side of the drawing to the other.
 
     Parameters
     ----------
     start, stop : int arrays of shape (n_nodes,)
         First leaf below each node, and one more than the last.
     node_at : int array of shape (n_levels, n_leaves)
-        The node that a level shows over each leaf; -1 where the branch has ended above.
+        The node of a level above each leaf; -1 if the branch ends at a higher level.
     """
 
     start: np.ndarray
@@ -28,7 +28,7 @@ class Span:
 
 
 def spans(tree: Trees) -> Span:
-    """Spans of a single tree (`Trees.select`)."""
+    """Return the spans of a single tree (`Trees.select`)."""
     n, level, parent = tree.n_nodes, tree.level, tree.parent
     below = (tree.kind == LEAF).astype(np.int64)
     rows = [np.flatnonzero(level == depth) for depth in range(int(level.max(initial=0)) + 1)]
@@ -54,11 +54,11 @@ class Drawn:
     Parameters
     ----------
     level, height : dict
-        Level below the root chosen and line on the page, by node.
+        Level below the chosen root, and line of the drawing, by node.
     left_out : dict
-        For a node with too many children: the number left out and the line that says so.
+        For each node with too many children: the number of omitted children and the line of the note on them.
     n_lines : int
-        Number of lines on the page that the drawing takes.
+        Number of lines of the drawing.
     """
 
     nodes: list[int]
@@ -71,16 +71,18 @@ class Drawn:
 def focus_nodes(
     tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 32, keep: Collection[int] = ()
 ) -> Drawn:
-    """At most `levels` levels below and including `root`: fewer children, then fewer levels, until they fit.
+    """Choose the nodes of a drawing with at most `levels` levels from `root`.
+
+    The drawing shows fewer children, and then fewer levels, until it fits.
 
     Parameters
     ----------
     rank : array of shape (n_nodes,)
-        Of many children of one node those with the highest rank are drawn.
+        If a node has too many children, those with the highest rank are drawn.
     most_rows : int
-        Lines that the drawing may take.
+        Largest number of lines of the drawing.
     keep : collection of int
-        Nodes that are drawn whatever their rank.
+        Nodes that are drawn regardless of their rank.
     """
     if len(keep):
         rank = rank.copy()
@@ -115,7 +117,7 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
             children = np.sort(children[np.argsort(-rank[children], kind="stable")[:n_kept]])
         for child in children:
             level[int(child)] = level[node] + 1
-        first = []  # line of each branch
+        first = []  # first line of each branch
         for child in children:
             first.append(line)
             visit(int(child))
@@ -123,7 +125,7 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
             left_out[node] = n_more, line
             first.append(line)
             line += 1
-        height[node] = first[len(first) // 2] - 0.5  # between two branches, where no line can cross its text
+        height[node] = first[len(first) // 2] - 0.5  # between two branches, so that no line crosses its text
 
     visit(root)
     return Drawn(nodes, level, height, left_out, line)

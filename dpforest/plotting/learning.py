@@ -1,4 +1,4 @@
-"""Accuracy against rows at several ε: measured within the table, extrapolated beyond it."""
+"""Figure of accuracy against rows at several ε: measured within the table, extrapolated beyond it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ TICKS = tuple(a * 10**e for e in range(1, 8) for a in (1, 2, 5))
 def learning_chart(
     learning: Learning, epsilons: Sequence[float], target: float, needed: Sequence[Needed], *, certified: bool = True
 ) -> go.Figure:
-    """Mean accuracy of simulated releases by the number of rows to learn from.
+    """Draw the mean accuracy of simulated releases by the number of training rows.
 
     Parameters
     ----------
     learning : Learning
         Measured accuracy by number of rows, and its extrapolation.
     epsilons : sequence of float
-        The chosen one first, which is drawn strongest.
+        Budgets of the curves; the first one is the selected ε, with the thickest line.
     target : float
-        The accuracy that is wanted.
+        The required accuracy.
     needed : sequence of Needed
         For each ε, the rows that reach the target.
     certified : bool
-        Blue is kept for ε that hold.
+        True: the curves are blue, the color of certified ε.
     """
     color, n = PRIVATE if certified else QUIET, learning.n_rows
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})
@@ -103,7 +103,7 @@ def learning_chart(
     _mark(fig, epsilons, needed, target, color)
     pad = max(max(high) - min(low), 0.02) * 0.12
     fig.update_yaxes(range=[min(low) - pad, min(max(high) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False)
-    left = learning.rows[0] / (right / learning.rows[0]) ** 0.16  # room for the names of the curves
+    left = learning.rows[0] / (right / learning.rows[0]) ** 0.16  # space for the names of the curves
     ticks = [t for t in TICKS if left <= t <= right * 1.1]
     ticks = ticks if len(ticks) <= 6 else [t for t in ticks if str(t)[0] == "1"]
     fig.update_xaxes(
@@ -131,7 +131,7 @@ def learning_chart(
 
 
 def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], target: float, color: str) -> None:
-    """Where each curve reaches the target."""
+    """Mark where each curve reaches the target."""
     for i, (epsilon, need) in enumerate(zip(epsilons, needed, strict=True)):
         if need.rows is None or need.times is None:
             continue
@@ -156,7 +156,7 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
 
 
 def _apart(ends: list[tuple[float, str, int]], least: float) -> list[tuple[float, str, int]]:
-    """Names moved up until none covers another."""
+    """Move names up until none covers another."""
     out: list[tuple[float, str, int]] = []
     for y, name, i in sorted(ends):
         out.append((y if not out else max(y, out[-1][0] + least), name, i))

@@ -1,4 +1,4 @@
-"""How reliable the leaves' labels are: the histogram of flip rates, and how the trees vote on one record."""
+"""Figures of the reliability of leaf labels: a histogram of flip rates, and the votes of the trees on one record."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ N_BINS = 25
 
 
 def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.Figure:
-    """Share of records by the flip rate of their leaf.
+    """Draw the share of records by the flip rate of their leaf.
 
     Parameters
     ----------
     flip : array of shape (n_leaves,)
-        NaN where no record is.
+        Flip rate of each leaf; NaN for an empty leaf.
     n_rows : array of shape (n_leaves,)
-        Records in each leaf: a leaf counts as often as it has records.
+        Number of records in each leaf, which is its weight.
     """
     top = highest_flip(n_classes)
     known = np.isfinite(flip)
@@ -74,16 +74,18 @@ def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.F
 
 
 def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, truth: int | None = None) -> go.Figure:
-    """One square a tree: which class it votes for on one record, paler the less sure its leaf is.
+    """Draw a square for each tree's vote on one record, colored by the flip rate of the record's leaf.
 
     Parameters
     ----------
     labels : int array of shape (n_trees,)
-        Class index each tree votes for.
+        Class index that each tree votes for.
     flip : array of shape (n_trees,)
-        Flip rate of the leaf that the record falls into, NaN where it is empty.
+        Flip rate of the record's leaf; NaN if the leaf is empty.
     tree : int
-        The tree that is drawn beside; outlined.
+        The selected tree, whose square is outlined.
+    truth : int, optional
+        True class index of the record, which gets a check mark.
     """
     order = np.argsort(-np.bincount(labels, minlength=len(classes)), kind="stable")
     shown = [int(c) for c in order if (labels == c).any()]

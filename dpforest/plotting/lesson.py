@@ -1,4 +1,4 @@
-"""Figures of the lesson, steps 0 to 2: a class, a leaf, and how sure one can be. Large type, few marks, no hovering."""
+"""Figures of the lesson, steps 0 to 2: a class, a leaf, and beliefs, with large type, few marks and no hover text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpforest.plotting.style import PRIVATE, QUIET, figure, percent
 
 HEIGHT = 380
-TYPE = 18  # pixels: it has to be read from the back of a room
+TYPE = 18  # pixels; readable from the back of a room
 PROJECTED, PROJECTED_TYPE = 480, 22
 _FAINT = "rgba(138,146,156,0.28)"
 _TILES = {
@@ -22,7 +22,7 @@ _TILES = {
 
 
 def lesson_figure(height: int = HEIGHT, **layout) -> go.Figure:
-    """An empty figure with large type on both axes and in the legend."""
+    """Return an empty figure with large type on both axes and in the legend."""
     fig = figure(height, font={"size": TYPE}, margin={"l": 8, "r": 28, "t": 16, "b": 8}, hovermode=False, **layout)
     fig.update_layout(legend={"font": {"size": TYPE}, "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
     fig.update_layout(legend_itemclick=False, legend_itemdoubleclick=False)
@@ -33,7 +33,7 @@ def lesson_figure(height: int = HEIGHT, **layout) -> go.Figure:
 
 
 def enlarged(fig: go.Figure) -> go.Figure:
-    """The same for a projector."""
+    """Enlarge a figure for a projector."""
     fig.update_layout(height=PROJECTED, legend_font_size=PROJECTED_TYPE)
     for axis in (fig.update_xaxes, fig.update_yaxes):
         axis(tickfont_size=PROJECTED_TYPE, title_font_size=PROJECTED_TYPE)
@@ -42,29 +42,29 @@ def enlarged(fig: go.Figure) -> go.Figure:
 
 
 def on_places(fig: go.Figure, names: Sequence[str], title: str) -> None:
-    """Places side by side on the axis below, each with its name."""
+    """Set the x-axis to equally spaced places, each with its name."""
     fig.update_xaxes(
         title_text=title, range=[-0.5, len(names) - 0.5], tickvals=list(range(len(names))), ticktext=list(names)
     )
 
 
 def note(fig: go.Figure, x, y, text: str, **settings) -> None:
-    """Words beside a mark."""
+    """Write a text next to a mark."""
     fig.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": TYPE}, **settings)
 
 
 def unknown(fig: go.Figure, x, y) -> None:
-    """Where the answer will be."""
+    """Draw a question mark at the place of the answer."""
     fig.add_annotation(x=x, y=y, text="<b>?</b>", showarrow=False, font={"size": 44, "color": QUIET})
 
 
 def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
-    """The seats of a class, and who is rebuilt.
+    """Draw the seats of a class, and whose secret the attacker rebuilds.
 
     Parameters
     ----------
     marks : sequence of float, or None
-        1 rebuilt rightly, 0 wrongly, 0.5 where a coin decides; None while nothing is shown.
+        For each student: 1 if rebuilt rightly, 0 if wrongly, 0.5 if a coin decides. None hides the answer.
     """
     named = {1.0: "rebuilt rightly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
     outcomes = ["not told"] * 30 if marks is None else [named[float(mark)] for mark in marks]
@@ -89,14 +89,14 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
 
 
 def leaf_lies(lies: np.ndarray, at: int | None) -> go.Figure:
-    """How often a leaf lies, by its number of students.
+    """Draw the probability that a leaf has a wrong label, by its number of students.
 
     Parameters
     ----------
     lies : float array
-        For 0, 1, 2, ... students.
+        Probability for 0, 1, 2, ... students.
     at : int or None
-        The number looked at; None while the answer is hidden, when only the empty leaf is drawn.
+        The selected number of students. None hides the answer: only the empty leaf is drawn.
     """
     fig = lesson_figure()
     known = lies if at is not None else lies[:1]
@@ -133,7 +133,7 @@ def leaf_lies(lies: np.ndarray, at: int | None) -> go.Figure:
 
 
 def small_percent(share: float) -> str:
-    """A share of any size, with two digits where it is small.
+    """Return the text of a share, with more digits if it is small.
 
     >>> small_percent(0.1839), small_percent(0.00337), small_percent(0.0000227)
     ('18.4 %', '0.34 %', '0.002 %')
@@ -142,12 +142,12 @@ def small_percent(share: float) -> str:
 
 
 def two_worlds(least: float, most: float, failed: float, passed: float, limits: str, *, shown: bool) -> go.Figure:
-    """How sure somebody is that Ann is in the table: before, and after either label; and the limits of ε.
+    """Draw the belief that Ann is in the table: before the release, and after each label; and the limits of ε.
 
     Parameters
     ----------
     limits : str
-        In words.
+        Text of the limits.
     """
     fig = lesson_figure()
     names = ["“passed”", "“failed”", "before"]

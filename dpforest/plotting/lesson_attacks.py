@@ -1,4 +1,4 @@
-"""Figures of the lesson, steps 6 and 7: a promise that counting breaks, and an attack that noise stops."""
+"""Figures of the lesson, steps 6 and 7: a promise that an experiment refutes, and an attack that noise stops."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def promise_counted(
     false_alarms: float,
     counted: dict[str, tuple[tuple[float, float], tuple[float, float], tuple[float, float]]] | None,
 ) -> go.Figure:
-    """Share of releases with table A that say "class 2", against the share with table B; the limit is a line.
+    """Draw the share of "class 2" among releases of table A against that of table B; the limit is a line.
 
     Parameters
     ----------
     false_alarms : float
-        Share with table B by the formula, where the question is asked.
+        Share for table B by the formula, which the figure shows before the answer.
     counted : dict or None
-        By rule, "paper" and "own": the shares counted with B and with A, and the 99.9 % limits of each. None while the
-        answer is hidden.
+        By rule, "paper" and "own": the shares counted for B and for A, and the 99.9 % limits of each. None hides the
+        answer.
     """
     fig = lesson_figure(showlegend=counted is not None)
     top = 0.12
@@ -59,16 +59,16 @@ def promise_counted(
 def rebuilt_by_epsilon(
     epsilons: Sequence[float], right: Sequence[float], limit: Sequence[float], at: str, *, shown: bool
 ) -> go.Figure:
-    """Students rebuilt against ε, below what nobody can exceed and above a coin.
+    """Draw the number of rebuilt students against ε, between a fair coin and the limit for any attacker.
 
     Parameters
     ----------
     epsilons : sequence of float
         Budgets on the x-axis, rising.
     right, limit : sequence of float
-        Of thirty, at each ε; and last for exact counts.
+        Numbers of thirty students, at each ε and last for exact counts.
     at : str
-        The ε looked at, or "exact".
+        The selected ε, or "exact".
     """
     names = [*(f"{e:g}" for e in epsilons), "exact"]
     places = list(range(len(names)))

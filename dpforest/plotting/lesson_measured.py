@@ -1,4 +1,4 @@
-"""Figures of the lesson, steps 3 to 5 and 8: what was measured on public tables."""
+"""Figures of the lesson, steps 3 to 5 and 8: measurements on public tables."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import plotly.graph_objects as go
 from dpforest.plotting.lesson import lesson_figure, note, on_places, unknown
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, percent
 
-_OTHER = "#009E73"  # without a meaning elsewhere
+_OTHER = "#009E73"  # a color without a meaning elsewhere
 
 _SHARE = {"range": [0, 1.09], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 _TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", _OTHER), "bank": ("square", QUIET)}
 
 
 def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float], at: int | None) -> go.Figure:
-    """Accuracy of the vote, and bars of how many rows get a lie; without `at` only one tree's accuracy is drawn."""
+    """Draw the accuracy of the vote, and the share of rows with a wrong label as bars.
+
+    Without `at`, the figure shows the accuracy of one tree only.
+    """
     places, names = list(range(len(trees))), [str(n) for n in trees]
     fig = lesson_figure(showlegend=True)
     fig.add_bar(x=places, y=list(lies), name="rows with a lie", marker={"color": QUIET}, width=0.5)
@@ -44,12 +47,12 @@ def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float]
 
 
 def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
-    """What one person has paid after each tree, by plan: each tree a hundredth, or one tree all.
+    """Draw the ε that one person has paid after each tree: a hundredth in every tree, or all in one tree.
 
     Parameters
     ----------
     which : int or None
-        The plan drawn strong, 0 or 1; None while the second is hidden.
+        The plan with the thick line, 0 or 1. None hides the second plan.
     """
     fig = lesson_figure(showlegend=True)
     done = list(range(trees + 1))
@@ -83,7 +86,7 @@ def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
 def depths(
     depth: Sequence[int], accuracy: Sequence[float], without_noise: Sequence[float], guessing: float, *, shown: bool
 ) -> go.Figure:
-    """Accuracy by depth at one ε, beside the same trees without noise and guessing."""
+    """Draw accuracy by depth at one ε, with that of the same trees without noise, and of guessing."""
     fig = lesson_figure(showlegend=True)
     places = list(range(len(depth)))
     fig.add_scatter(
@@ -119,7 +122,9 @@ def depths(
 def wrong_of_thousand(
     epsilons: Sequence[float], tables: dict[str, dict], at: int | None, attacker: str = ""
 ) -> go.Figure:
-    """Wrong predictions of three tables against ε, with two thirds of releases as bars; without noise at the right.
+    """Draw wrong predictions for three tables against ε, with bars for two thirds of the releases.
+
+    The last place shows the result without noise.
 
     Parameters
     ----------
@@ -128,9 +133,9 @@ def wrong_of_thousand(
     tables : dict
         By name: "wrong" and "spread" at each ε, and "without_noise", as shares.
     at : int or None
-        Place of the ε looked at; None while only what comes without noise is drawn.
+        Index of the selected ε. None hides the results with noise.
     attacker : str
-        What stands above: how often an attacker is right.
+        Text on the success of an attacker, at the top.
     """
     names = [*(f"{e:g}" for e in epsilons), "none"]
     fig = lesson_figure(showlegend=True)
@@ -159,7 +164,7 @@ def wrong_of_thousand(
 
 
 def _chosen(fig: go.Figure, x, y) -> None:
-    """A ring around what is looked at."""
+    """Draw a ring around the selected point."""
     fig.add_scatter(
         x=[x],
         y=[y],

@@ -1,4 +1,4 @@
-"""How often an attacker guesses right whether a record is in a table, against what is possible at most."""
+"""Figure of an attacker's success at guessing whether a record is in a table, with its upper limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.success_rate import AttackEstimate
 
-FIRST = 100  # guesses from which on a share is drawn
+FIRST = 100  # least number of guesses of a drawn share
 
 
 def success_chart(
@@ -22,20 +22,20 @@ def success_chart(
     claimed: float | None = None,
     most: int = 0,
 ) -> go.Figure:
-    """Share of right guesses against their number, with its interval.
+    """Draw the share of right guesses against their number, with its interval.
 
     Parameters
     ----------
-    looks : sequence of Look
-        Success of the attack after more and more releases.
+    looks : sequence of AttackEstimate
+        Success of the attack after rising numbers of guesses.
     limit : float
-        That no attacker exceeds, whatever the record and the table; 1 where there is no limit.
+        Success that no attacker exceeds on any record of any table; 1 if there is no limit.
     best : float, optional
-        Of the best attacker on this record.
+        Success of the best attacker on this record.
     claimed : float, optional
-        The limit that was claimed, where another one is true; vermillion once it is exceeded for sure.
+        The claimed limit, if the true limit differs; vermillion once the attack exceeds it with confidence.
     most : int
-        Guesses up to which the axis goes at least.
+        Number of guesses that the axis reaches at least.
     """
     drawn = [look for look in looks if look.trials >= FIRST] or list(looks)
     exceeded = bool(claimed is not None and drawn and drawn[-1].low > claimed)
@@ -74,7 +74,7 @@ def success_chart(
         words = "claimed limit, exceeded" if exceeded else "claimed limit"
         line = NOT_HELD if exceeded else QUIET
         _level(fig, claimed, line, "longdash", f"<b>{words}: {percent_up(claimed)}</b>", below, 0)
-    if best is not None and not near:  # named at the right, where the curve has settled
+    if best is not None and not near:  # the name is at the right, where the curve is stable
         words = f"best attacker on this record: {percent(best, digits)}"
         crowded = best - 0.5 < 0.2 * span or (claimed is not None and best > claimed)
         _level(fig, best, color, "dash", words, "bottom" if crowded else "top", 1)
@@ -98,7 +98,7 @@ def success_chart(
 
 
 def _level(fig: go.Figure, y: float, color: str, dash: str, text: str, anchor: str, side: int) -> None:
-    """A line across, named at its left (0) or right (1) end."""
+    """Draw a horizontal line with its name at the left (0) or right (1) end."""
     fig.add_hline(y=y, line={"color": color, "width": 2, "dash": dash})
     fig.add_annotation(
         x=side,

@@ -1,4 +1,4 @@
-"""A whole tree at a glance: a row for each level, colored by the rate at which labels flip."""
+"""Figure of a whole tree: a row for each level, colored by the flip rate of labels."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ CLICK_COLUMNS = 48
 def tree_overview(
     nodes: NodeTable, domain: Domain, *, root: int = 0, path: Sequence[int] = (), by_records: bool = False
 ) -> go.Figure:
-    """Icicle of one tree as a heatmap: it stays fast at any depth.
+    """Draw one tree as an icicle plot, by a heatmap that is fast at any depth.
 
     Parameters
     ----------
     nodes : NodeTable
-        Of a single tree, from `ForestView.nodes`.
+        Nodes of a single tree, from `ForestView.nodes`.
     domain : Domain
-        Gives names of attributes and classes.
+        Domain with the names of attributes and classes.
     root : int
-        Node that the focus drawing starts at; outlined.
+        First node of the focus drawing, which gets an outline.
     path : sequence of int
-        Nodes of a record that is followed.
+        Nodes on the path of a selected record.
     by_records : bool
-        A leaf is as wide as it has records, instead of all alike. Leaves without data are then too thin to see.
+        True: the width of a leaf is its number of records, so that empty leaves are invisible. False: equal widths.
     """
     tree, flip = nodes.trees, nodes.flip
     where = spans(tree)
@@ -61,7 +61,7 @@ def tree_overview(
     )
     levels = list(range(n_levels))
     empty = np.where(state == 1, 1.0, np.nan)
-    for color, gap in ((QUIET, 2), (EMPTY, 4)):  # the second within the first: an outline
+    for color, gap in ((QUIET, 2), (EMPTY, 4)):  # the second color lies within the first, which becomes an outline
         fig.add_heatmap(
             x=x, y=levels, z=empty, colorscale=[[0, color], [1, color]], showscale=False, hoverinfo="skip", ygap=gap
         )
@@ -102,7 +102,7 @@ def tree_overview(
 
 
 def _places(nodes: NodeTable, where: Span, by_records: bool) -> np.ndarray:
-    """Borders of the leaves on the way across the drawing, from 0 to 1, in drawing order."""
+    """Return the borders of the leaves across the drawing, from 0 to 1, in drawing order."""
     weight = np.ones(where.node_at.shape[1])
     if by_records:
         leaves = nodes.trees.leaf_nodes
@@ -114,7 +114,10 @@ def _places(nodes: NodeTable, where: Span, by_records: bool) -> np.ndarray:
 
 
 def _columns(where: Span, flip: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(mean flip, state) of each level and group of leaves; state 0 no node, 1 nodes without data, 2 with data."""
+    """Return mean flip rate and state of each level and group of leaves.
+
+    State 0 means no node, 1 only nodes without data, and 2 nodes with data.
+    """
     known = np.append(np.isfinite(flip), False)
     value = np.append(np.where(known[:-1], flip, 0.0), 0.0)
     at = where.node_at
@@ -138,7 +141,7 @@ def _outline(fig: go.Figure, where: Span, place: np.ndarray, tree: Trees, root: 
 
 
 def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTable, domain: Domain) -> None:
-    """Invisible markers that hover and report clicks, which a heatmap does not."""
+    """Add invisible markers that show hover text and report clicks, which a heatmap cannot."""
     n_leaves = where.node_at.shape[1]
     n_columns = min(max(n_leaves, 8), CLICK_COLUMNS)
     centers = (np.arange(n_columns) + 0.5) / n_columns
@@ -160,7 +163,7 @@ def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTabl
 
 
 def describe(table: NodeTable, domain: Domain, node: int) -> str:
-    """A node in a few lines, for a hover label."""
+    """Return a description of a node in a few lines, for a hover label."""
     tree, flip, is_leaf = table.trees, float(table.flip[node]), table.trees.kind[node] == LEAF
     n_rows = int(table.counts[node].sum())
     came = answer(tree, domain, node, 40)

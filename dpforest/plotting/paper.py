@@ -1,4 +1,4 @@
-"""Figures for papers: SVG and PDF in print colors, drawn by a Chromium on this machine that asks no other host."""
+"""Figures for papers: SVG and PDF in print colors, drawn by a local Chromium that contacts no other host."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from plotly.io import to_json
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, escape
 
 INK: Final = "#1B2229"
-WIDTH, HEIGHT = 900, 450  # pixels, where the figure has no size
-SECONDS: Final = 40  # for one figure, its browser's start included
-_SIZE: Final = 14  # pixels of its words
+WIDTH, HEIGHT = 900, 450  # default size in pixels
+SECONDS: Final = 40  # time limit of one figure, including the start of its browser
+_SIZE: Final = 14  # size of text in pixels
 _COLORS: Final = (PRIVATE, NON_PRIVATE, "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#7F8C99")
 _MARGIN: Final = 16
-_ONE_AT_A_TIME = threading.Lock()  # a browser each, and little memory
+_ONE_AT_A_TIME = threading.Lock()  # each figure starts a browser, which needs much memory
 _PROCESS: Final = str(Path(__file__).with_name("paper_process.py"))
 
 
 class PaperError(RuntimeError):
-    """A figure that could not be drawn, and what to do, in a sentence."""
+    """Raised if a figure cannot be drawn; the message says what to do."""
 
 
 def missing() -> str:
-    """What has to be installed before figures can be drawn; empty where nothing has."""
+    """Return a message on software that is missing for drawing figures; empty if nothing is missing."""
     if find_spec("kaleido") is None:
         return (
             "SVG and PDF need the Python package kaleido on the computer that runs this app: "
@@ -58,14 +58,14 @@ def _browser() -> str | None:
 
 
 def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, Any]:
-    """A copy on white with dark ink, as plotly reads it.
+    """Return a copy of a figure with dark text on white, as a dict for plotly.
 
     Parameters
     ----------
     figure : Figure or dict
-        As drawn on a page; it stays unchanged.
+        Figure of a page; it stays unchanged.
     title : str
-        What stands above it on a page. Of "this against that" a y-axis without a name gets "this".
+        Title above the figure on the page. From "this against that", a y-axis without a name gets "this".
 
     >>> for_print(go.Figure(layout={"paper_bgcolor": "black", "font": {"color": "white"}}))["layout"]["paper_bgcolor"]
     'white'
@@ -94,16 +94,16 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
 
 
 def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], title: str = "") -> bytes:
-    """A figure as a file.
+    """Return a figure as the content of a file.
 
     Parameters
     ----------
     figure : Figure or dict
-        It stays as it is; what is drawn is `for_print` of it.
+        Figure to draw by `for_print`; it stays unchanged.
     kind : {"svg", "pdf"}
         Format of the file.
     title : str
-        As of `for_print`.
+        As for `for_print`.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def _ask(spec: dict[str, Any], kind: str) -> bytes:
 
 
 def _remove(folder: str) -> None:
-    """Once more where a browser that is just ending still wrote into it."""
+    """Remove a folder, and try again while an ending browser still writes into it."""
     for pause in (0, 0.2, 0.5, 1.0, 2.0):
         time.sleep(pause)
         shutil.rmtree(folder, ignore_errors=True)

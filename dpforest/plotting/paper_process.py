@@ -1,6 +1,6 @@
-"""What draws one figure for `paper.py`, as a program: its JSON comes in, SVG or PDF goes out.
+"""Program that draws one figure for `paper.py`: it reads JSON from standard input and writes SVG or PDF.
 
-Arguments: the format, and where the browser is.
+Its arguments are the format and the path of the browser.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import json
 import sys
 from typing import Any, Final
 
-# No script, picture or style from anywhere but this machine: a figure has texts from people's files.
+# The page loads no script, picture or style from other machines, because a figure contains texts from users' files.
 _POLICY: Final = (
     "default-src 'none'; script-src file: blob: 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
 )
 _HEAD: Final = f"""<!DOCTYPE html><html><head><title>dpforest</title><style id="head-style"></style>
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">"""
-_NOWHERE: Final = "127.0.0.1:9"  # a proxy that is not there
+_NOWHERE: Final = "127.0.0.1:9"  # a proxy that does not exist, so that no request leaves this machine
 
 
 async def _draw(figure: dict[str, Any], kind: str, browser: str) -> bytes:

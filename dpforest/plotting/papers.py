@@ -1,4 +1,4 @@
-"""Published figures beside ours: a point on the diagonal comes out; curves that a paper draws without figures."""
+"""Published results against ours: points, on the diagonal if equal, and curves if a paper prints no numbers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from dpforest.plotting.compare import COLORS, MARKERS
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number
 
-_OTHER: Final = "#009E73"  # without a meaning elsewhere
-_WIDE: Final = 50  # times the smallest, from which on an axis is logarithmic
+_OTHER: Final = "#009E73"  # a color without a meaning elsewhere
+_WIDE: Final = 50  # least ratio of largest to smallest value for a logarithmic axis
 
 
 def published_and_ours(
@@ -22,18 +22,18 @@ def published_and_ours(
     spread: Sequence[float],
     unit: str = "%",
 ) -> go.Figure:
-    """A point for each cell of a paper's table, as published and certified.
+    """Draw a point for each cell of a paper's table, as published and certified.
 
     Parameters
     ----------
     settings : sequence of str
-        What each cell is of.
+        Name of each cell.
     published, ours, certified : sequence of float
-        None in `certified` where there is no privacy.
+        Printed value, our value as published, and our certified value, which is None for a cell without privacy.
     spread : sequence of float
         Standard deviation of `ours` over folds.
     unit : str
-        Of all of these.
+        Unit of all values.
 
     Returns
     -------
@@ -88,20 +88,20 @@ def measured_curves(
     axis: str,
     what: str = "right on rows held out",
 ) -> go.Figure:
-    """Curves of a figure whose paper prints no figures: dashed as published, solid certified.
+    """Draw the curves of a figure whose paper prints no numbers: dashed as published, solid certified.
 
     Parameters
     ----------
     lines : sequence of str
-        Which curve each point is on.
+        Name of each point's curve.
     at : sequence of float
-        Where on the axis it is.
+        Position of each point on the x-axis.
     ours, certified : sequence of float
-        Percent; None in `certified` where no privacy is kept.
+        Values in percent; None in `certified` without privacy.
     axis : str
-        What the curves are drawn over.
+        Title of the x-axis.
     what : str
-        What they are a share of.
+        Title of the y-axis.
 
     Returns
     -------

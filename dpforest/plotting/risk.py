@@ -1,4 +1,4 @@
-"""What ε means, in pictures: the errors left to an attacker, a hundred guesses, and beliefs before and after."""
+"""Figures of the meaning of ε: the errors of an attacker, a hundred guesses, and beliefs before and after a release."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHARES = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "25", "50", "7
 
 
 def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, float, float]] = ()) -> go.Figure:
-    """Misses against false alarms, with the region that no attacker reaches.
+    """Draw misses against false alarms, with the region that no attacker reaches.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
 
 
 def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
-    """A hundred people, and about how many of them an attacker is right at most.
+    """Draw a hundred people, and the largest number of them about whom an attacker is right.
 
     Parameters
     ----------
     game : DistinguishingGame
         The guarantee and the attacker's question.
     prior : float
-        What the attacker believed of each of them before.
+        Attacker's belief about each of them before the release, in (0, 1).
     """
     guesses = game.hundred_guesses(prior)
     color = _color(game.guarantee)
@@ -128,7 +128,7 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
             name=meaning,
             hovertemplate=f"{n} of 100: {meaning}<extra></extra>",
         )
-        if n:  # the key stands in the figure: a legend would not fit a narrow column
+        if n:  # the key is inside the figure, because a legend does not fit a narrow column
             fig.add_scatter(
                 x=[key],
                 y=[-SIDE - 0.6],
@@ -147,21 +147,21 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
 
 
 def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: float = 0.0) -> go.Figure | None:
-    """What somebody may believe after a release, against what they believed before.
+    """Draw bounds on the belief after a release against the belief before it.
 
     Parameters
     ----------
     game : DistinguishingGame
         The guarantee and the attacker's question.
     prior : float
-        The one that is marked.
+        The marked belief before the release, in (0, 1).
     failure : float
-        How often each bound may fail; not needed without δ.
+        Probability that each bound may fail; not needed without δ.
 
     Returns
     -------
     Figure or None
-        None where δ is not below the failure rate, so that there is no bound.
+        None if δ is not below `failure`, so that there is no bound.
     """
     both = game.grouped
     if both.kind == "approximate" and both.delta >= failure:
@@ -197,7 +197,7 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
         line={"color": color, "width": 4},
         marker={"size": [10, 7, 10], "color": [color, QUIET, color], "line": {"color": "white", "width": 1.5}},
     )
-    for y, text, anchor, side in (  # the free corners are above on the left and below on the right
+    for y, text, anchor, side in (  # the free corners are at the top left and at the bottom right
         (highest, f"<b>at most {percent_up(highest)}</b>", "bottom", ("left", 8) if prior < 0.4 else ("right", -8)),
         (lowest, f"at least {percent_down(lowest)}", "top", ("right", 24) if prior > 0.6 else ("left", 8)),
     ):

@@ -1,4 +1,4 @@
-"""The random-tree booster: accuracy round by round, what attributes do to scores, and one prediction taken apart."""
+"""Figures of the random-tree booster: accuracy by round, effects of attributes on scores, and parts of one score."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number, perc
 from dpforest.plotting.words import value_text
 from dpforest.tables.features import Feature, plural
 
-_POINTS = 48  # of an effect on a numeric scale
+_POINTS = 48  # number of points of an effect on a numeric scale
 _TICKS = 4
-_MOST_VALUES = 24  # of a categorical attribute
+_MOST_VALUES = 24  # largest number of drawn values of a categorical attribute
 
 
 def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) -> go.Figure:
-    """Share of held-out records told rightly after so many rounds.
+    """Draw the share of correctly classified held-out records after each number of rounds.
 
     Parameters
     ----------
     rounds : int array of shape (n,)
         Numbers of trees, rising.
     accuracy : float array of shape (n,)
-        Share of held-out rows that are right after so many trees.
+        Share of correctly classified held-out rows after each number of trees.
     floor : float
-        Of always naming the most frequent class.
+        Accuracy of always predicting the most frequent class.
     """
     fig = figure(240, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     fig.add_scatter(
@@ -48,18 +48,18 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
 
 
 def importances(names: Sequence[str], shares: np.ndarray, *, most: int = 12) -> go.Figure:
-    """Shares of the attributes in what moves scores, the largest on top."""
+    """Draw the shares of the attributes in the changes of scores, the largest on top."""
     order = np.argsort(-shares, kind="stable")[:most]
     return _bars([names[i] for i in order], shares[order], [percent(shares[i]) for i in order])
 
 
 def parts_of_score(names: Sequence[str], parts: np.ndarray, *, most: int = 10) -> go.Figure:
-    """What the attributes add to one score, the largest on top, the rest together.
+    """Draw the contributions of the attributes to one score, the largest on top, and the sum of the rest.
 
     Parameters
     ----------
     names : sequence of str
-        With the record's values.
+        Names of the attributes with the record's values.
     parts : float array of shape (n_features,)
         Contribution of each attribute to the score, in log-odds.
     """
@@ -98,21 +98,21 @@ def _bars(labels: Sequence[str], values: np.ndarray, texts: Sequence[str]) -> go
 
 
 def codes_shown(feature: Feature) -> np.ndarray:
-    """The codes at which an effect is drawn."""
+    """Return the codes at which an effect is drawn."""
     if feature.kind == "categorical":
         return np.arange(min(feature.n_codes, _MOST_VALUES))
     return np.linspace(feature.first_code, N_CODES - 1, _POINTS).astype(np.int64)
 
 
 def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.ndarray) -> go.Figure:
-    """Mean score by the value of one attribute, with two standard deviations of the noise to either side.
+    """Draw the mean score by the value of one attribute, with two standard deviations of the noise on each side.
 
     Parameters
     ----------
     feature : Feature
         The attribute on the x-axis.
     codes : int array of shape (n,)
-        Of `codes_shown`.
+        Result of `codes_shown`.
     scores, noise : float array of shape (n,)
         Score at each value in log-odds, and the standard deviation of its noise.
     """

@@ -1,4 +1,4 @@
-"""Where the rows of a numeric attribute lie on its public scale: as they do, and as a release would find out."""
+"""Figure of the distribution of rows on the public scale of a numeric attribute: exact, and estimated by a release."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _TICKS = 4  # parts of the scale between ticks
 
 
 def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | None) -> go.Figure:
-    """A histogram of 64 cells that are equally wide on the public scale; ticks are values of the attribute.
+    """Draw a histogram of 64 cells of equal width on the public scale; ticks are values of the attribute.
 
     Parameters
     ----------
     feature : Feature
-        A numeric one.
+        A numeric attribute.
     rows : float array of shape (64,)
-        Share of the known rows in each cell, exact.
+        Exact share of the rows with a known value in each cell.
     released : float array of shape (64,) or None
-        The same as one release finds it; None where it does not ask.
+        Estimate of these shares by one release; None if the release does not query the scale.
     """
     fig = figure(240, hovermode="closest", bargap=0.05, margin={"l": 8, "r": 36, "t": 28, "b": 8})
     ends = [_value(feature, cell) for cell in range(CELLS + 1)]
@@ -66,12 +66,12 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
 
 
 def _value(feature: Feature, cell: int) -> float:
-    """Where a cell begins."""
+    """Return the value at which a cell begins."""
     return value_at(feature, feature.first_code + (N_CODES - feature.first_code) * cell // CELLS)
 
 
 def value_at(feature: Feature, code: int) -> float:
-    """Where a code of a numeric attribute begins, in its own units, to three digits; its bounds as they are."""
+    """Return the value at which a code of a numeric attribute begins, to three digits; bounds are not rounded."""
     assert feature.low is not None and feature.high is not None
     if code >= N_CODES - 1:
         return feature.high

@@ -1,4 +1,4 @@
-"""What all figures share: colors, fixed scales, safe texts."""
+"""Settings of all figures: colors, fixed scales, safe texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 PRIVATE = "#0072B2"
 NON_PRIVATE = "#E69F00"
 NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
-FOLLOWED = "#CC79A7"  # the record that is followed through the trees
+FOLLOWED = "#CC79A7"  # path of the selected record through the trees
 QUIET = "#8A929C"  # readable on a light and on a dark page
 EMPTY = "#FFFFFF"  # leaves without data, with an outline in QUIET
 FLIP_SCALE = "Cividis"
@@ -21,10 +21,10 @@ CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
 
 
 def visible(text: str) -> str:
-    r"""Text from data with what nobody sees, but what turns or stops the text around it, spelled out.
+    r"""Return a text from data with invisible characters that affect the text around them as escapes.
 
-    That is: marks that turn the direction of what follows, control characters, halves of a pair of characters. They
-    are spelled as on a certificate.
+    These are marks that change the direction of text, control characters, and single surrogates. The escapes are the
+    same as on a certificate.
 
     >>> visible("a\u202eb\x00")
     'a\\u202eb\\u0000'
@@ -36,7 +36,7 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 def escape(value: object, most: int = 0) -> str:
-    """Text from data as plotly may show it: its markup made harmless, cut to `most` characters.
+    """Return a text from data that plotly can show: with escaped markup, and cut to `most` characters.
 
     >>> escape("<b>a</b>"), escape("a long name", 6)
     ('&lt;b&gt;a&lt;/b&gt;', 'a lon…')
@@ -48,7 +48,7 @@ def escape(value: object, most: int = 0) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share as people read it.
+    """Return a share as a percentage, or a dash if it is not finite.
 
     >>> percent(0.8236), percent(float("nan"))
     ('82.4 %', '–')
@@ -57,7 +57,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def flip_percent(share: float) -> str:
-    """A flip rate, honest about the very small and silent about no data.
+    """Return a flip rate as a percentage, with an upper bound for small rates and a dash for no data.
 
     >>> flip_percent(0.031), flip_percent(0.00004), flip_percent(0.0)
     ('3.1 %', 'under 0.1 %', '0 %')
@@ -68,7 +68,7 @@ def flip_percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number with at most four digits that matter and thousands set apart.
+    """Return the text of a number: whole with separated thousands, or with at most four significant digits.
 
     >>> number(1234567), number(0.00012345), number(12.5)
     ('1,234,567', '0.0001234', '12.5')
@@ -79,19 +79,19 @@ def number(value: float) -> str:
 
 
 def highest_flip(n_classes: int) -> float:
-    """Upper end of the flip scale, the same at every ε: what pure noise flips, 1 - 1/K."""
+    """Return the upper end of the flip scale, the same at every ε: the flip rate of pure noise, 1 - 1/K."""
     return 1 - 1 / n_classes
 
 
 def figure(height: int, **layout) -> go.Figure:
-    """An empty figure with the margins, hover labels and stillness that all figures share.
+    """Return an empty figure with the margins, hover labels and interactions of all figures.
 
-    No figure says how large its words are, but for those of the lesson: the page does, and a paper.
+    Only figures of the lesson set the size of their text. Otherwise the page or `paper` sets it.
     """
     settings = {
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 12, "b": 8},
-        "minreducedheight": 16,  # or a chart of one bar gives its axis no room, and the words there are cut
+        "minreducedheight": 16,  # without it, the axis of a chart of one bar is too small for its text
         "dragmode": False,
         "showlegend": False,
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -102,7 +102,7 @@ def figure(height: int, **layout) -> go.Figure:
 
 
 def flip_bar(n_classes: int) -> dict:
-    """Color bar of the flip rate, beside the figure."""
+    """Return the color bar of the flip rate, next to the figure."""
     top = highest_flip(n_classes)
     ticks = [0, top / 2, top]
     return {

@@ -1,4 +1,4 @@
-"""Theory figures: what a theorem rules out in gray, what was measured as blue dots, and where the controls stand."""
+"""Figures of theorems: the region that a theorem excludes in gray, measurements as blue dots, the user's setting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from dpforest.plotting.audit import raised
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, escape, figure
 
-YOURS: Final = "#009E73"  # where the controls stand; Okabe and Ito's green
+YOURS: Final = "#009E73"  # the user's setting; Okabe and Ito's green
 _BAND: Final = "rgba(138,146,156,0.28)"
 _LEGEND: Final = {
     "orientation": "h",
@@ -33,7 +33,7 @@ _DASHES: Final = ("solid", "12px,5px", "3px,3px", "9px,3px,2px,3px")
 
 @dataclass(frozen=True)
 class Axis:
-    """How far an axis goes, and how its numbers are written."""
+    """Range of an axis, and format of its numbers."""
 
     title: str
     low: float
@@ -42,7 +42,7 @@ class Axis:
     percent: bool = False
 
     def clip(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Values as they can be drawn: not beyond the chart by more than its own length."""
+        """Limit values to at most one length of the axis (or one decade) beyond its ends."""
         far = np.nan_to_num(np.asarray(values, float), nan=np.nan, posinf=1e300, neginf=-1e300)
         if self.log:
             return np.clip(far, self.low / 10, self.high * 10)
@@ -50,11 +50,11 @@ class Axis:
         return np.clip(far, self.low - length, self.high + length)
 
     def place(self, value: float) -> float:
-        """The value, or the end of the axis that it is beyond."""
+        """Return the value, limited to the range of the axis."""
         return float(min(max(value, self.low), self.high))
 
     def layout(self) -> dict[str, Any]:
-        """For plotly."""
+        """Return the layout of the axis for plotly."""
         ends = np.log10([self.low, self.high]) if self.log else np.array([self.low, self.high])
         pad = 0.02 * (ends[1] - ends[0])
         values = self._ticks()
@@ -87,7 +87,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class FormulaCurve:
-    """A formula as a line: gray a bound, blue or red a rule that is looked at."""
+    """Line of a formula: gray for a bound, blue or red for a selected rule."""
 
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
@@ -99,7 +99,7 @@ class FormulaCurve:
 
 @dataclass(frozen=True)
 class Dots:
-    """What was measured, each dot with its words."""
+    """Measured values, with the hover text of each dot."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -111,24 +111,24 @@ class Dots:
 
 @dataclass(frozen=True)
 class Chart:
-    """All that a theory figure shows.
+    """Contents of a figure of a theorem.
 
     Parameters
     ----------
     curves : sequence of FormulaCurve
-        The first one is the bound that `excluded` is about.
+        Lines of formulas; the first one is the bound of `excluded`.
     excluded : {"above", "below", ""}
-        On which side of the bound the theorem lets nothing be: that side is gray.
+        Side of the bound that the theorem excludes, which is gray.
     dots : sequence of Dots
         Measured values.
     yours : (float, float, str) or None
-        Where the controls stand, in words.
+        Coordinates and hover text of the user's setting.
     level : (float, str) or None
-        A height to compare with, as what guessing gets.
+        Height and text of a line for comparison, such as the result of guessing.
     level_below : bool
-        Whether its words are below the line.
+        Whether the text of `level` is below its line.
     band : str
-        What the gray is called.
+        Name of the gray region.
     """
 
     x: Axis
@@ -144,7 +144,7 @@ class Chart:
 
 
 def theory_chart(chart: Chart) -> go.Figure:
-    """A bound, what was measured, and where the controls stand."""
+    """Draw a bound, measured values, and the user's setting."""
     fig = figure(
         chart.height,
         hovermode="closest",
@@ -190,7 +190,7 @@ def theory_chart(chart: Chart) -> go.Figure:
 
 
 def tick_text(value: float, percent: bool = False) -> str:
-    """A number of any size on an axis.
+    """Return the text of a number of any size on an axis.
 
     >>> tick_text(0.5, True), tick_text(30_000), tick_text(1e7), tick_text(3e-5), tick_text(1e-4, True)
     ('50 %', '30,000', '10⁷', '3 × 10⁻⁵', '0.01 %')

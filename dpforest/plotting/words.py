@@ -1,4 +1,4 @@
-"""A tree's tests in words, with names and values from data made harmless for plotly."""
+"""Texts of a tree's tests, with escaped names and values from data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 
 
 def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
-    """What a node asks of a record; empty for a leaf."""
+    """Return the text of a node's test; empty for a leaf."""
     kind = trees.kind[node]
     if kind == LEAF:
         return ""
@@ -33,7 +33,7 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
 
 
 def value_text(feature: Feature, code: int) -> str:
-    """A value by its code, as data have it: to be escaped where it is shown."""
+    """Return the text of a code's value, which is not yet escaped."""
     if feature.kind == "categorical":
         return feature.code_labels[code]
     if code < feature.first_code:
@@ -43,7 +43,7 @@ def value_text(feature: Feature, code: int) -> str:
 
 
 def answer(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
-    """Which answer to the parent's question leads to a node; empty for the root of a tree."""
+    """Return the answer to the parent's test that leads to a node; empty for the root of a tree."""
     parent = int(trees.parent[node])
     if parent == node:
         return ""
@@ -58,7 +58,7 @@ def answer(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
 
 
 def explanation(trees: Trees, domain: Domain, node: int) -> str:
-    """The question in full, for a hover label: which categories go where."""
+    """Return the full text of a test, for a hover label, with the categories of an ordered test."""
     if trees.kind[node] != NUMERIC or domain.features[trees.feature[node]].kind == "numeric":
         return question(trees, domain, node, 60)
     feature, t = domain.features[trees.feature[node]], int(trees.threshold[node])
@@ -67,7 +67,7 @@ def explanation(trees: Trees, domain: Domain, node: int) -> str:
 
 
 def ancestors(trees: Trees, node: int) -> list[int]:
-    """Nodes from the root of the tree down to `node`."""
+    """Return the nodes from the root of the tree down to `node`."""
     path = [node]
     while (parent := int(trees.parent[path[-1]])) != path[-1]:
         path.append(parent)
@@ -75,7 +75,7 @@ def ancestors(trees: Trees, node: int) -> list[int]:
 
 
 def path_text(trees: Trees, domain: Domain, node: int) -> str:
-    """All the answers from the root to a node, in plain text for a table."""
+    """Return all tests and answers from the root to a node, as text for a table."""
     steps = ancestors(trees, node)
     return " · ".join(
         f"{question(trees, domain, parent)} {answer(trees, domain, child)}"

@@ -51,7 +51,7 @@ class Certificate:
     reasons : tuple of str
         Why the forest is not certified, one plain sentence each.
     delta : float
-        0 for pure privacy. Above 0 for Gaussian privacy, where both ε hold at this δ.
+        0 for pure privacy. Above 0 for Gaussian privacy, where `epsilon` and `true_epsilon` hold at this δ.
     kind : {"pure", "gaussian"}
     mu_squared : Fraction or None
         Proved μ² of a certified Gaussian forest: its δ at `loss` is at most `delta`.

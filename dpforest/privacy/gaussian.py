@@ -134,7 +134,7 @@ def rounded_gaussian(tape, at, num, den, digits):
             k += 1
         kept, at = bernoulli_exp(tape, at, k * (k - 1), 2)
         n, trial = 0, 0
-        while kept and trial <= k and at < tape.size:  # k + 1 trials have probability exp(-x(2k+x)/2)
+        while kept and trial <= k and at < tape.size:  # k + 1 trials succeed with probability exp(-x(2k+x)/2)
             kept, n, at = _bernoulli_exp_digits(tape, at, k, digits, n)
             trial += 1
         if not kept:

@@ -33,5 +33,5 @@ mix = njit(nogil=True, cache=True)(mixed)  # for kernels, one word at a time
 
 @njit(nogil=True, cache=True)
 def word_at(state, key):
-    """Return output number `key` (uint64) of the SplitMix64 stream that starts at `state`, without its predecessors."""
+    """Return output number `key` (uint64) of the SplitMix64 stream that starts at `state`, without computing others."""
     return mix(state + (key + _ONE) * GOLDEN)

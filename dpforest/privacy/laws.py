@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-# These mechanisms are proved and enumerated. Every release names one of them or noisy counts.
+# Mechanisms with a proof, which the audit checks by enumeration. Every release names one of them or noisy counts.
 NOISY_COUNTS: Final = "discrete-laplace"
 CERTIFIED: Final = ("permute-and-flip", "exponential", "global-01")
 PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")

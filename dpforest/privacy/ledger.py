@@ -17,7 +17,7 @@ entry counts double (2ε, or 2μ, which is 4μ²). The two relations differ in n
 A ledger counts one kind of `PrivacyLoss`: ε, or μ² of Gaussian differential privacy.
 
 An entry may also name the part of the table that it reads (``part``), where every row was drawn into one of several
-parts independently. A row then affects the entries of one part only, so all parts together cost what the dearest costs.
+parts independently. A row then affects the entries of one part only, so the largest cost of a part counts.
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ __all__ = [
     "rows_changed",
 ]
 
-MOST_BITS: Final = 10_000  # of numerator and denominator in a file: about 3,000 digits, which can be written
+MOST_BITS: Final = 10_000  # of a numerator or denominator in a file: about 3,000 digits, which can be written
 # First words of the entries for queries before trees grow. A file is checked for these entries.
 NUMBER_OF_ROWS: Final = "number of rows"
 SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
@@ -142,7 +142,7 @@ class Ledger:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """Total cost: entries on all rows add up; of entries on disjoint parts, the dearest part counts."""
+        """Total cost: entries on all rows add up; of entries on disjoint parts, the most expensive part counts."""
         return _total(self._entries, self.kind)
 
     @property
@@ -318,7 +318,7 @@ def _is_short(loss: PrivacyLoss) -> bool:
 
 
 def _total(entries: tuple[LedgerEntry, ...], kind: str) -> PrivacyLoss:
-    """Return the total cost: entries on all rows add up; of entries on disjoint parts, the dearest part counts."""
+    """Return the total cost: entries on all rows add up; of disjoint parts, the most expensive one counts."""
     cost: dict[str, list[PrivacyLoss]] = {"": []}
     for entry in entries:
         if (loss := entry.loss) is not None:

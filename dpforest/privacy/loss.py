@@ -2,7 +2,7 @@
 
 A pure loss adds up in ε. A Gaussian loss means that two neighboring tables are no easier to tell apart than N(0, 1) and
 N(μ, 1). It adds up in μ², so μ² is stored (Dong, Roth and Su 2022, "Gaussian differential privacy", Definition 2.6 and
-Corollary 3.3). A loss of μ is equivalent to an (ε, δ) for every ε (Corollary 2.13).
+Corollary 3.3). A loss of μ is equivalent to one δ(ε) for every ε (Corollary 2.13).
 
 The two kinds are never added to each other. Their joint cost is stated at one δ: μ holds as (ε(δ), δ), a pure loss as
 (ε, 0), and these add up (Dwork and Roth 2014, "The algorithmic foundations of differential privacy", Theorem 3.16).
@@ -100,7 +100,7 @@ class PrivacyLoss:
         """ρ of zero-concentrated differential privacy that this loss implies: ε²/2, or μ²/2.
 
         (Bun and Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6: the Rényi divergence of
-        every order α between N(0, 1) and N(μ, 1) is αμ²/2, and tables that are no easier to tell apart have no more.)
+        every order α between N(0, 1) and N(μ, 1) is αμ²/2, and that of tables no easier to tell apart is no larger.)
         """
         return self.amount * (self.amount if self.kind == PURE else 1) / 2
 
@@ -112,13 +112,13 @@ class PrivacyLoss:
         return PrivacyLoss(self.kind, self.amount + other.amount)
 
     def __mul__(self, times: int) -> "PrivacyLoss":
-        """Compose so many queries of the same rows, each of this loss."""
+        """Compose `times` queries of the same rows, each of this loss."""
         return PrivacyLoss(self.kind, self.amount * _whole(times))
 
     __rmul__ = __mul__
 
     def grouped(self, rows: int) -> "PrivacyLoss":
-        """Return the loss over so many single-row changes, one after another: kε, or kμ, which is k² μ².
+        """Return the loss over `rows` single-row changes, one after another: kε, or kμ, which is k² μ².
 
         With 2, the cost of one row added or removed becomes that of one row replaced. (Dong, Roth and Su,
         Theorem 2.14.)
@@ -126,7 +126,7 @@ class PrivacyLoss:
         return PrivacyLoss(self.kind, self.amount * _whole(rows) ** (1 if self.kind == PURE else 2))
 
     def part(self, share: Fraction, rows: int = 1) -> "PrivacyLoss":
-        """Return what one single-row change may cost if this share is for `rows` changes (inverse of `grouped`)."""
+        """Return the loss of one row's change if `share` of this loss is for `rows` changes (inverse of `grouped`)."""
         return PrivacyLoss(self.kind, self.amount * share / _whole(rows) ** (1 if self.kind == PURE else 2))
 
     def replace_one(self) -> "PrivacyLoss":
@@ -189,7 +189,7 @@ class PrivacyLoss:
         return delta
 
     def holds(self, epsilon: float | str | Rational, delta: float | str | Rational) -> bool:
-        """Return whether (ε, δ) is proved; a float must hold as it is and as its shortest decimal."""
+        """Return whether (ε, δ) is proved, of floats both as they are and as their shortest decimals."""
         least = min(_readings(epsilon, "epsilon"))
         return Fraction(_delta(self, least)) <= min(_readings(delta, "delta"))
 
@@ -260,7 +260,7 @@ def _delta(loss: PrivacyLoss, epsilon: Fraction) -> Decimal:
 def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
     """Return the number of 12 digits where `private` begins to hold (rising) or ceases to, on the private side.
 
-    Each returned number was checked to be private, except for 10^-40, the result for any ε below the search range.
+    Each returned number was checked to be private. The smallest is 10^-39.
     """
     power = 0
     while power > _LEAST and private(Fraction(10) ** power) is rising:  # down to the first power that differs
@@ -268,7 +268,7 @@ def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
     if power == _LEAST:
         if not rising:
             raise ValueError("no μ² from 10^-40 is private enough.")
-        return Fraction(10) ** power
+        return Fraction(10) ** (power + 1)
     while private(Fraction(10) ** (power + 1)) is not rising:
         power += 1
     grid = Fraction(10) ** (power + 1 - _DIGITS)

@@ -47,9 +47,9 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 
         T(m) = P(W >= m) = q^m (m (1 - q) + (1 + q + 2q²)/(1 + q)) / (1 + q)²
 
-    and P(W >= m) = 1 - T(1 - m) otherwise. Both noisy counts are at most 0 with probability q^(u+v)/(1+q)²; they are
-    so and the second is the larger with probability q^(u+v+1)/(1+q)³. So, clamped, P(1) = P(W >= m) + q^(u+v) (1-q) /
-    (2 (1+q)³). Under the paper's rule P(1) = P(W >= m) - q^(u+1)/(1+q) + q^(u+v+2)/(1+q)³ + P(thrown away)/2.
+    and P(W >= m) = 1 - T(1 - m) otherwise. Both noisy counts are at most 0 with probability q^(u+v)/(1+q)², which
+    includes q^(u+v+1)/(1+q)³ for a larger second count. So, clamped, P(1) = P(W >= m) + q^(u+v) (1-q) / (2 (1+q)³).
+    Under the paper's rule P(1) = P(W >= m) - q^(u+1)/(1+q) + q^(u+v+2)/(1+q)³ + P(thrown away)/2.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), np.int64)
     n, k = counts.shape
@@ -68,7 +68,7 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 
 
 def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
-    """Return the same for continuous Laplace noise (Bojarski et al., docs/PAPERS.md), as a float array (L, K).
+    """Return `noisy_argmax_pmf` for continuous Laplace noise (Bojarski et al., docs/PAPERS.md), float array (L, K).
 
     Counts may be any numbers from 0, such as weights. Two classes are in closed form: with Δ = u - v,
     P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) when clamped, and (exp(-v/s) - exp(-u/s))/4 less under the paper's rule.

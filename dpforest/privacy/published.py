@@ -152,7 +152,7 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
 
 
 def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
-    """Return why Friedman and Schuster's tree is not certified; `loss` is in ideal numbers, None for the gain ratio."""
+    """Return why Friedman and Schuster's published tree is not certified; ideal `loss`, which the gain ratio lacks."""
     if loss is not None:
         return (*ideal_loss(loss, epsilon), REPRODUCTION)
     return (

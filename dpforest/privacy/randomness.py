@@ -13,7 +13,7 @@ from numba import njit
 
 from dpforest.privacy.hashing import GOLDEN, MIX_1, mix, word_at
 
-# A stream separates the draws that one seed serves.
+# Streams keep the different uses of one seed apart.
 ASSIGNMENT: Final = 1
 LABELS: Final = 2
 COUNTS: Final = 3

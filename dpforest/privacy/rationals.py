@@ -55,7 +55,7 @@ def as_typed(x: object) -> Fraction:
 
 
 def written_fraction(text: object) -> Fraction | None:
-    """Return a fraction as files write it, such as "3/7"; None stays None.
+    """Read a fraction as files write it, such as "3/7"; None stays None.
 
     Raises
     ------

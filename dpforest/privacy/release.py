@@ -185,7 +185,7 @@ def noisy_table(
     Parameters
     ----------
     table : int64 array of shape (n_rows, n_columns)
-        Exact numbers.
+        The table before noise.
     sensitivity : int or Fraction
         Largest change of the table by one row of data, added or removed: in L1 norm for a pure budget, in L2 norm for a
         Gaussian one.

@@ -82,7 +82,7 @@ def rate_of(epsilon_each: Fraction, sensitivity: int) -> Fraction:
 
 
 def choice_pmf(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarray:
-    """Return the probability of each candidate of each node, float (n_nodes, n_candidates); rate inf takes the best."""
+    """Return P of each candidate of each node, float (n_nodes, n_candidates); an infinite rate takes the best."""
     gap = np.where(allowed, scores - np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True), 0)
     if np.isinf(rate):
         weight = np.where(allowed & (gap == 0), 1.0, 0.0)

@@ -100,7 +100,7 @@ def _unit(word):
 
 @njit(nogil=True, cache=True)
 def exponent(mode, rate, gap):
-    """Return ln(weight of a top label / weight of another) where only the top labels and their lead count."""
+    """Return ln(weight of a top label / of another) for mechanisms of top labels and their lead; gap 0 is a tie."""
     if mode == 2:
         return rate
     a = 0.5 * rate * np.exp(min(rate * gap, 700.0))
@@ -131,7 +131,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
         first = counts[leaf].max()
         if first == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
-        elif mode <= 1:  # take the largest noisy score: exponential noise is permute-and-flip, Gumbel is exponential
+        elif mode <= 1:  # exponential noise gives permute-and-flip, Gumbel noise the exponential mechanism
             best, label = -np.inf, 0
             for c in range(k):
                 noise = -np.log(_unit(word_at(word, _U(c))))

@@ -1,4 +1,4 @@
-"""The privacy loss of a leaf mechanism, by its law; for the published mechanism, over all neighboring leaves.
+"""The privacy loss of a leaf mechanism, by its law; for the published one, the maximum over neighboring leaves.
 
 The published law depends only on the top label and its lead, so a leaf is in one of few states: one top label with lead
 j >= 1, or T labels tied. A *change* is a pair of states that one row added or removed (or moved within the leaf) can
@@ -44,7 +44,7 @@ def true_loss(
     n_trees: int = 1,
     one_leaf: bool = False,
 ) -> float | Fraction:
-    """Return the worst loss of a forest whose noise follows its law exactly; for floats, that is in ideal numbers.
+    """Return the worst loss of a forest if its noise follows its law exactly (for floats: in ideal real numbers).
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What a guarantee means for one person, and what attackers achieve."""
+"""The meaning of a guarantee for one person, and the success of simulated attacks."""

@@ -1,6 +1,6 @@
-"""A made-up class of thirty students whose secrets an attacker solves for, from the counts of random trees.
+"""A reconstruction attack: an attacker solves for the secrets of thirty students from the counts of random trees.
 
-Nobody's data: attributes and secrets are drawn from seeds. The attributes are public, who failed is the secret.
+The data are synthetic: attributes and secrets are drawn from seeds. The attributes are public; who failed is secret.
 """
 
 from fractions import Fraction
@@ -20,9 +20,9 @@ N_STUDENTS: Final = 30
 SEAT_ROWS, SEAT_COLUMNS = 5, 6
 DEPTH: Final = 3
 CLASS_SEED: Final = 4
-TREE_SEED: Final = 48  # picked among 60, for a first tree that has six leaves in use
-CLASSES: Final = 200  # made-up classes that means are over
-_UNDECIDED: Final = 1e-6  # so near to 0.5 a secret counts as half right
+TREE_SEED: Final = 48  # picked among 60 seeds because six leaves of its first tree hold students
+CLASSES: Final = 200  # number of synthetic classes in a mean
+_UNDECIDED: Final = 1e-6  # an estimate this close to 0.5 counts as half right
 
 
 def _number(name: str, low: float, high: float) -> Feature:
@@ -47,7 +47,7 @@ DOMAIN: Final = Domain(
 
 
 def attributes() -> np.ndarray:
-    """What everybody knows of the students: seat row and column, height, way to school, birthday."""
+    """Return the public attributes: seat row, seat column, height, minutes to school, birthday; float (30, 5)."""
     rng = np.random.default_rng(CLASS_SEED)
     seats = np.array([(r + 0.5, c + 0.5) for r in range(SEAT_ROWS) for c in range(SEAT_COLUMNS)])
     drawn = [
@@ -59,7 +59,7 @@ def attributes() -> np.ndarray:
 
 
 def secrets(seed: int) -> np.ndarray:
-    """Who failed, 0 or 1 for each student: a fair coin, so a guess without the release is right about 15 of 30."""
+    """Draw who failed, 0 or 1, by a fair coin for each student: a guess without the release gets about 15 of 30."""
     return np.random.default_rng(10_000 + seed).integers(0, 2, N_STUDENTS)
 
 
@@ -81,7 +81,7 @@ def spec_of(n_trees: int) -> ForestSpec:
 
 @lru_cache(maxsize=32)
 def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
-    """Who sits in which leaf of which tree, bool (leaves, 30), leaves of all trees one after another. Public.
+    """Return which students are in each leaf, bool (leaves, 30), with the leaves of all trees in turn. It is public.
 
     Examples
     --------
@@ -98,18 +98,18 @@ def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
 
 
 def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int, tree_seed: int = TREE_SEED):
-    """What the school publishes: counts of passed and failed of all leaves, int (leaves, 2).
+    """Return the published counts of passed and failed students in all leaves, int (leaves, 2).
 
     Parameters
     ----------
     failed : int array (30,)
         1 for a student who failed, else 0.
     n_trees : int
-        Number of trees, of whose leaves counts are published.
+        Number of trees whose leaf counts are published.
     epsilon : float or None
-        Of all trees together; None publishes the exact counts.
+        Budget of all trees together; None publishes the exact counts.
     seed : int
-        Of the noise.
+        Seed of the noise.
     """
     table = members(n_trees, tree_seed)
     counts = np.column_stack([table @ (1 - failed), table @ failed]).astype(np.int64)
@@ -119,9 +119,9 @@ def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int
 
 
 def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The attacker: least squares on all counts, every secret between 0 and 1; above one half says "failed".
+    """Estimate all secrets by least squares on the counts, with values from 0 to 1; above one half means "failed".
 
-    Each leaf gives two equations, as its number of students is known; their mean is what is fitted.
+    Each leaf gives two equations, because its number of students is known. The fit uses their mean.
     """
     used = table.any(axis=1)
     rows = table[used].astype(float)
@@ -130,12 +130,12 @@ def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def marks(n_trees: int, epsilon: float | None, which: int) -> np.ndarray:
-    """Of each student of one made-up class: 1 rebuilt rightly, 0 wrongly, 0.5 where the attacker has to toss a coin."""
+    """Return for each student of a synthetic class: 1 if the attacker is right, 0 if wrong, 0.5 if undecided."""
     failed = secrets(which)
     guess = rebuilt(members(n_trees), published(failed, n_trees, epsilon, 77 * which + 1))
     return np.where(np.abs(guess - 0.5) < _UNDECIDED, 0.5, (guess > 0.5) == failed)
 
 
 def numbers_right(n_trees: int, epsilon: float | None, classes: int = CLASSES) -> np.ndarray:
-    """How many of thirty are rebuilt rightly in each of so many made-up classes; a coin counts half."""
+    """Return the number of correct guesses, of thirty, in each synthetic class; an undecided guess counts half."""
     return np.array([marks(n_trees, epsilon, which).sum() for which in range(classes)])

@@ -1,8 +1,8 @@
-"""What a release promises about one person, and the questions that the promise speaks about.
+"""The guarantee of a release for one person, and the questions that it covers.
 
-Two questions are asked. *membership*: is this person's row in the table? Only add-remove speaks about it; under
-replace-one the number of rows is public and the row is there anyway. *value*: which of two values does somebody in the
-table have?
+There are two questions. *membership*: is this person's row in the table? Only add-remove covers it: under replace-one
+the number of rows is public and both tables have a row for the person. *value*: which of two values does a person in
+the table have?
 """
 
 import math
@@ -25,17 +25,18 @@ class Guarantee:
     Attributes
     ----------
     epsilon : float or Fraction
-        From 0; infinity where there is no bound. A fraction is shown as what it is, a float as its shortest decimal.
+        ε, at least 0; infinity if there is no bound. A fraction is shown exactly, a float as its shortest decimal.
     delta : float
-        From 0 to 1; 0 is pure differential privacy.
+        δ, from 0 to 1; 0 is pure differential privacy.
     neighbors : {"add-remove", "replace-one"}
+        Neighbor relation of the guarantee.
     mu_squared : Fraction or None
-        μ² where it is known that all of a Gaussian trade-off curve holds, which says more than its (ε, δ) do.
+        μ² if the whole Gaussian trade-off curve holds, which is a stronger guarantee than its (ε, δ).
 
     Raises
     ------
     ValueError
-        If one of them is out of range, or (ε, δ) do not follow from μ².
+        If a value is out of range, or (ε, δ) does not follow from μ².
 
     Examples
     --------
@@ -59,7 +60,7 @@ class Guarantee:
 
     @classmethod
     def of_loss(cls, loss: PrivacyLoss, neighbors: str = ADD_REMOVE, *, delta: float = 0.0) -> "Guarantee":
-        """What a loss guarantees; a Gaussian one needs the δ at which its ε is reported.
+        """Return the guarantee of a loss. A Gaussian loss needs the δ at which its ε is reported.
 
         Parameters
         ----------
@@ -73,7 +74,7 @@ class Guarantee:
         Returns
         -------
         Guarantee
-            At this δ.
+            The guarantee at this δ.
 
         Examples
         --------
@@ -84,34 +85,34 @@ class Guarantee:
 
     @property
     def gaussian(self) -> PrivacyLoss | None:
-        """The Gaussian loss behind it, where there is one."""
+        """Return the Gaussian loss of the guarantee, or None."""
         return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
 
     @property
     def kind(self) -> str:
-        """ "pure", "approximate", or "none" where nothing is bounded."""
+        """Return "pure", "approximate", or "none" if there is no bound."""
         if math.isinf(self.epsilon) or self.delta == 1:
             return "none"
         return "approximate" if self.delta else "pure"
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """The questions that it says something about."""
+        """Return the questions that the guarantee covers."""
         return (MEMBERSHIP, VALUE) if self.neighbors == ADD_REMOVE else (VALUE,)
 
 
 def guarantee_of(certificate: Certificate) -> Guarantee:
-    """What a certificate guarantees. Without certification nothing.
+    """Return the guarantee of a certificate.
 
     Parameters
     ----------
     certificate : Certificate
-        Of a forest, or of the preview of one.
+        Certificate of a forest, or of the preview of a forest.
 
     Returns
     -------
     Guarantee
-        Its epsilon is infinite where the certificate knows no bound.
+        Its ε is infinite if the certificate has no bound.
 
     Examples
     --------

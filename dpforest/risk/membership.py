@@ -1,13 +1,12 @@
-"""A membership attack on one record: from simulated releases, guess whether it was in the table, and count.
+"""A membership attack on one record: guess from simulated releases whether it was in the table, and count the hits.
 
-The attacker is as strong as may be. For forests with random structure he knows every other row, the public structure,
-and which tree each row was given to. Then only the leaves that hold the record can tell him anything, and the
-likelihood ratio of what they say is the best guess there is (Neyman and Pearson 1933). What was asked before the trees
-grew, how many rows there are and where they lie, he takes as it was released and does not guess by. Where a paper deals
-rows out in blocks, the record's place in its block stays empty without it. Greedy forests are fitted again and again
-(`shadow_models`).
+The attacker knows as much as possible. For forests with random structure the attacker knows every other row, the public
+structure, and the tree of each row. Then only the leaves of the record are informative, and the likelihood ratio of
+their releases is the best guess (Neyman and Pearson 1933). The attacker takes the released answers to earlier
+questions, the number of rows and the scale, as given and does not guess by them. If a paper deals out rows in blocks,
+the place of an absent record in its block stays empty. Greedy forests are fitted repeatedly (`shadow_models`).
 
-Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+Everything here is simulated from seeds and computed from raw rows. The results are for inspection, not for publication.
 """
 
 from dataclasses import dataclass
@@ -41,9 +40,9 @@ from dpforest.trees import routing
 from dpforest.trees.layout import Trees
 from dpforest.trees.released_scale import scale_histograms
 
-STATES: Final = 50_000  # ways of sharing rows out that a mean is taken over
+STATES: Final = 50_000  # random assignments of rows to trees in a mean
 _FINALISTS: Final = 12
-_WORK: Final = 4_000_000  # laws that a ranking of all rows may ask for
+_WORK: Final = 4_000_000  # largest number of probabilities that the ranking of all rows may compute
 
 
 @singledispatch
@@ -59,15 +58,15 @@ def attack_record(
     most: int = LOOKS[-1],
     counted: "RowsInLeaves | None" = None,
 ) -> Estimates:
-    """Attack one record of a table: a fair coin puts it in or not, the forest is released, the attacker guesses.
+    """Attack one record of a table: a fair coin includes it or not, the forest is released, and the attacker guesses.
 
-    Under replace-one membership is not at stake: instead of leaving it out, the same attributes with the next class of
-    the domain take its place, and the attacker guesses which of the two it is.
+    Under replace-one, the question is not membership: a row with the same attributes and the next class of the domain
+    replaces the record, and the attacker guesses which of the two rows is in the table.
 
     Parameters
     ----------
     estimator : ForestClassifier
-        With its ε; its domain and random_state are not used.
+        Forest with its ε. The attack ignores its domain and random_state.
     codes : uint16 array of shape (n, n_features)
         All rows of the table, encoded by the domain.
     labels : int array of shape (n,)
@@ -75,20 +74,20 @@ def attack_record(
     row : int
         Index of the attacked row.
     seed : int
-        Of the simulated releases.
+        Seed of the simulated releases.
     seconds : float
-        After that much time no more is drawn; infinity if only `most` shall end it.
+        Time after which the attack ends, in seconds; infinity if only `most` shall end it.
     most : int
-        Guesses at most.
+        Largest number of guesses.
     counted : RowsInLeaves, optional
-        Of the same table and forest, where it was made before (`count_in_leaves`).
+        Result of `count_in_leaves` for the same table and forest; by default it is computed.
 
     Yields
     ------
     float
-        Share of the work that is done.
-    Look or None
-        None where there is nothing new.
+        Share of the work that is done, from 0 to 1.
+    AttackEstimate or None
+        None if there is no new estimate.
 
     Raises
     ------
@@ -136,20 +135,22 @@ def _(
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """All that an attacker on a forest with random structure needs.
+    """One record with the knowledge of an attacker on a forest with random structure.
 
     Attributes
     ----------
     spec : ForestSpec
+        Plan of the forest.
     rate : float
-        Of the mechanism at a leaf.
+        Rate of the mechanism at a leaf.
     others : int64 array of shape (n_trees, n_classes)
-        The other rows in its leaf of each tree, if all of them were in every tree.
+        Counts of the other rows in the record's leaf of each tree, as if every row were in every tree.
     label : int
+        Class index of the record.
     stand_in : int or None
-        Class of the row that takes its place under replace-one.
+        Class index of the row that replaces the record under replace-one.
     n_rows : int
-        Of the table with it.
+        Number of rows of the table with the record.
     """
 
     spec: ForestSpec
@@ -161,15 +162,15 @@ class Record:
 
     @property
     def one_tree(self) -> bool:
-        """Whether a row is in one tree only."""
+        """Return whether a row is in one tree only."""
         return self.spec.partition != "shared"
 
 
 @dataclass(frozen=True, eq=False)
 class RowsInLeaves:
-    """A table, counted in the leaves of one structure: made once, whatever record is attacked.
+    """Counts of a table in the leaves of one structure, which attacks on all records share.
 
-    `spec.preparation.left` is the share of ε that the leaves have.
+    `spec.preparation.left` is the leaves' share of ε.
     """
 
     spec: ForestSpec
@@ -181,7 +182,7 @@ class RowsInLeaves:
     counts: np.ndarray
 
     def record(self, row: int) -> Record:
-        """One row, seen by its attacker."""
+        """Return one row as the record of an attack."""
         if not 0 <= row < len(self.labels):
             raise ValueError(f"row={row} is not a row of the table, which has {len(self.labels):,}")
         leaves = routing.leaves_of_rows(self.trees, self.domain, self.codes[row : row + 1])[:, 0]
@@ -195,9 +196,9 @@ class RowsInLeaves:
 def count_in_leaves(
     estimator: RandomStructureClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, *, seed: int = 0
 ) -> RowsInLeaves:
-    """Count all rows in all leaves of a random structure; parameters as for `attack_record`.
+    """Count all rows in all leaves of a random structure. Parameters are as for `attack_record`.
 
-    What a fit asks before trees grow is drawn once, by `seed`, from the table with all its rows.
+    The answers to a fit's questions before trees grow are drawn once, by `seed`, from the table with all its rows.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -213,7 +214,7 @@ def count_in_leaves(
 
 
 def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1]) -> Estimates:
-    """`attack_record` on a forest with random structure, by the likelihood ratio of the leaves that hold the record."""
+    """Attack a record of a forest with random structure by the likelihood ratio of its leaves; see `attack_record`."""
     rng = np.random.default_rng(seed)
     size = max(20, 200_000 // (record.others.shape[1] if record.one_tree else record.others.size))
 
@@ -226,11 +227,11 @@ def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, mos
 
 
 def best_success(record: Record, *, seed: int = 0) -> float:
-    """How often the best attacker on this record is right: 1/2 + TV/2, TV the total variation of the two laws.
+    """Return the success rate of the best attacker on this record: 1/2 + TV/2 with the total variation of the two laws.
 
-    Where the record is in every tree, the laws of its leaves are composed on a grid that rounds upwards (Doroshenko et
-    al. 2022), by less than 0.001. Where rows are shared out among trees it is the mean over `STATES` ways to do so,
-    with a standard error of 0.001 at most.
+    If the record is in every tree, the laws of its leaves are composed on a grid that rounds upwards (Doroshenko et al.
+    2022), by less than 0.001. If each row is in one tree, the rate is the mean over `STATES` random assignments, with a
+    standard error of at most 0.001.
     """
     if record.spec.releases_counts:
         return 0.5 + 0.5 * composed_variation(*_count_laws(record))
@@ -248,7 +249,7 @@ def best_success(record: Record, *, seed: int = 0) -> float:
 
 @dataclass(frozen=True)
 class Exposed:
-    """The row that an attacker finds most often, and how often; `all_alike` where every row is as exposed."""
+    """The row with the largest success rate of an attacker, and this rate; `all_alike` if the rate is equal for all."""
 
     row: int
     success: float
@@ -256,7 +257,7 @@ class Exposed:
 
 
 def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
-    """The row whose best attacker is right most often: all are ranked roughly, the first `_FINALISTS` exactly."""
+    """Return the most exposed row: a rough score ranks all rows, and `best_success` the first `_FINALISTS`."""
     if table.spec.releases_counts:  # noise on a count does not depend on the count
         return Exposed(0, best_success(table.record(0)), True)
     tell_tale = _exposure_by_leaf(table, np.random.default_rng(seed))
@@ -274,7 +275,7 @@ def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
 
 
 def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
-    """How much a leaf tells about one of its rows of each class, roughly, float (n_leaves, n_classes)."""
+    """Return roughly how much a leaf reveals about one of its rows, by class, float (n_leaves, n_classes)."""
     weight = np.zeros(table.counts.shape)
     shape = table.counts.shape[1]
     leaf, label = np.nonzero(table.counts)
@@ -283,7 +284,7 @@ def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarr
     others, label = cases[:, :-1], cases[:, -1]
     repeats = max(4, min(32, _WORK // cases.size)) if table.spec.partition != "shared" else 1
     total = np.zeros(len(cases))
-    for _ in range(repeats):  # where rows are in one tree only, a few ways to share them out
+    for _ in range(repeats):  # a few random assignments if each row is in one tree only
         drawn = others if repeats == 1 else rng.binomial(others, 1 / table.spec.n_trees)
         total += _exposure_in_leaf(table.spec, table.rate, drawn, label)
     weight[np.nonzero(table.counts)] = total[which.ravel()]
@@ -291,7 +292,7 @@ def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarr
 
 
 def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Variation of a leaf's law where a row is in one tree; what adds up over trees (Bhattacharyya) in all."""
+    """Return the total variation of a leaf's law if a row is in one tree, else the additive Bhattacharyya distance."""
     one, at = np.eye(others.shape[1], dtype=np.int64), (label + 1) % others.shape[1]
     before = others + one[at] if rows_changed(spec.neighbors) == 2 else others
     log_p, log_q = (log_pmf(spec.mechanism, counts, rate) for counts in (before, others + one[label]))
@@ -301,7 +302,7 @@ def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: 
 
 
 def _worlds(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Counts without the record (with what stands in for it) and with it, both of the shape of `others`."""
+    """Return counts without the record (or with its stand-in) and with it, both of the shape of `others`."""
     before, after = others.copy(), others.copy()
     after[..., record.label] += 1
     if record.stand_in is not None:
@@ -310,7 +311,7 @@ def _worlds(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _shared_out(record: Record, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A tree for the record (-1: it is left out) and the other rows in its leaf there, n times."""
+    """Draw n times a tree for the record (-1: no tree gets it) and the counts of other rows in its leaf there."""
     tree = rng.integers(record.spec.n_trees, size=n)
     if record.spec.partition == "independent":
         return tree, rng.binomial(record.others[tree], 1 / record.spec.n_trees)
@@ -320,7 +321,7 @@ def _shared_out(record: Record, n: int, rng: np.random.Generator) -> tuple[np.nd
 
 
 def _dealt(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of a leaf that come into a block of this size, int (n, n_classes): multivariate hypergeometric."""
+    """Draw the rows of a leaf that are in a block of this size, int (n, n_classes): multivariate hypergeometric."""
     out, rest, open_ = np.zeros_like(leaf), np.full(len(leaf), n_rows), np.full(len(leaf), size)
     for c in range(leaf.shape[1]):
         rest = rest - leaf[:, c]
@@ -330,7 +331,7 @@ def _dealt(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -
 
 
 def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One release for each coin in `inside`, and the log-likelihood ratio of what it shows, float (n,)."""
+    """Simulate a release for each coin in `inside`, and return its log-likelihood ratio, float (n,)."""
     n, spec, seed = len(inside), record.spec, int(rng.integers(2**62))
     if record.one_tree:
         tree, others = _shared_out(record, n, rng)
@@ -356,10 +357,10 @@ def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> n
 
 
 def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:
-    """Log-laws without and with the record of what is seen of each count that differs: (n_counts, n_outcomes).
+    """Return log-laws of each noisy count that differs, without and with the record, (n_counts, n_outcomes).
 
-    A noisy count tells by how much it is above the true one of either world. In whole numbers all that matters is
-    whether it reaches the larger; continuous noise is cut into many parts between the two.
+    The true counts of the two worlds differ by one. For a whole noisy count, it only matters whether it reaches the
+    larger of the two; for continuous noise, the interval between them is divided into many parts.
     """
     n = (1 if record.one_tree else record.spec.n_trees) * (1 if record.stand_in is None else 2)
     if record.spec.mechanism == NOISY_COUNTS:
@@ -367,7 +368,7 @@ def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:
         log_p, log_q = np.log([reaches, 1 - reaches]), np.log([1 - reaches, reaches])
     else:
         edges = np.linspace(0, 1, 257) * record.rate
-        below = np.concatenate([[0.0], 1 - np.exp(-edges) / 2, [1.0]])  # of a count whose true value is 0
+        below = np.concatenate([[0.0], 1 - np.exp(-edges) / 2, [1.0]])  # for a count whose true value is 0
         above = np.concatenate([[0.0], np.exp(edges - record.rate) / 2, [1.0]])  # and 1
         log_p, log_q = np.log(np.diff(below)), np.log(np.diff(above))
     return np.tile(log_p, (n, 1)), np.tile(log_q, (n, 1))

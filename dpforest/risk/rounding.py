@@ -1,21 +1,21 @@
-"""Bounds as people read them, rounded so that no risk reads smaller than it is."""
+"""Texts of bounds, rounded so that no risk appears smaller than it is."""
 
 import math
 from fractions import Fraction
 
 
 def percent_up(share: float) -> str:
-    """An upper bound as people read it: rounded up, never below what it is.
+    """Return the text of an upper bound as a percentage, rounded up.
 
     Parameters
     ----------
     share : float
-        From 0 to 1.
+        Upper bound, from 0 to 1.
 
     Returns
     -------
     str
-        Never less than the share.
+        A percentage that is at least the share.
 
     Examples
     --------
@@ -31,17 +31,17 @@ def percent_up(share: float) -> str:
 
 
 def percent_down(share: float) -> str:
-    """A lower bound as people read it: rounded down, never above what it is.
+    """Return the text of a lower bound as a percentage, rounded down.
 
     Parameters
     ----------
     share : float
-        From 0 to 1.
+        Lower bound, from 0 to 1.
 
     Returns
     -------
     str
-        Never more than the share.
+        A percentage that is at most the share.
 
     Examples
     --------
@@ -55,17 +55,17 @@ def percent_down(share: float) -> str:
 
 
 def factor_up(epsilon: float | Fraction) -> str:
-    """Write e^ε as people read it, rounded up: an upper bound of odds must never read lower than it is.
+    """Return the text of e^ε, rounded up, because it is an upper bound on the change of odds.
 
     Parameters
     ----------
     epsilon : float or Fraction
-        From 0; infinity where there is no bound.
+        ε, at least 0; infinity if there is no bound.
 
     Returns
     -------
     str
-        Never less than the factor.
+        A number that is at least e^ε.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""A shadow attack on a greedy forest: fit it with and without a record, learn what differs, guess on fresh fits.
+"""A shadow attack on a greedy forest: fit it with and without a record, learn the differences, guess on fresh fits.
 
-How trees were grown depends on the record as well, so that no likelihood ratio is at hand; what is found this way is a
-lower bound on what is possible (Shokri et al. 2017). Simulated from seeds, for looking at, never for publishing.
+The growth of trees depends on the record too, so the likelihood ratio is not available. The success of this attack is a
+lower bound on what is possible (Shokri et al. 2017). Fits are simulated from seeds. The results are for inspection, not
+for publication.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from dpforest.trees import routing
 from dpforest.trees.forest import Forest
 from dpforest.trees.leaves import LabelLeaves, ScoreLeaves
 
-MOST_SHADOWS: Final = 2_000  # fits to learn from
+MOST_SHADOWS: Final = 2_000  # largest number of fits to learn from
 FEWEST_SHADOWS: Final = 10
 
 
@@ -34,10 +35,11 @@ def shadow_attack(
     seconds: float = 4 * SECONDS,
     most: int = LOOKS[-1],
 ) -> Estimates:
-    """`attack_record` on a greedy forest by fitting it again and again.
+    """Attack a record of a greedy forest by repeated fits; see `attack_record`.
 
-    The first quarter of the time (or of `most` fits) goes into learning which of the forest's answers about the record
-    differs most and where to draw the line; the guesses are made on fresh fits. A lower bound on what is possible.
+    In the first quarter of the time (or of `most` fits) the attack learns which of the forest's answers on the record
+    differs most, and a threshold for it. Fresh fits then serve for the guesses. The result is a lower bound on what is
+    possible.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -74,7 +76,7 @@ def shadow_attack(
 
 
 def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
-    """The row with the rarest values: the least sum of log-frequencies over its class and, in 16 parts, attributes."""
+    """Return the row with the least sum of log-frequencies of its class and its attributes, the latter in 16 parts."""
     score = np.log(np.bincount(labels)[labels])
     for column in codes.T:
         part = column >> 12 if column.max() >= 4_096 else column
@@ -85,7 +87,7 @@ def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
 def _with_and_without(
     model: DataDependentClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int
 ) -> tuple[EncodedRows, EncodedRows]:
-    """The table without the record (with what stands in for it), and with it, binned; rows keep their names."""
+    """Return the encoded table without the record (or with its stand-in), and with it; rows keep their ids."""
     ids = np.arange(len(labels))
     if rows_changed(model.neighbors) == 2:
         other = labels.copy()
@@ -100,7 +102,7 @@ def _with_and_without(
 def _answers(
     forest: Forest, domain: Domain, asked: np.ndarray, label: int, others: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """A forest's answers on a record: share of its class, value of each tree, noisy counts less the other rows."""
+    """Return a forest's answers on a record: share of its class, and leaf values, label share or noisy counts."""
     leaves = routing.leaves_of_rows(forest.trees, domain, asked)[:, 0]
     out = [forest.shares_and_index(asked)[0][0, label]]
     held = forest.leaves
@@ -115,7 +117,7 @@ def _answers(
 
 
 def _learn(inside: np.ndarray, answers: np.ndarray) -> Callable[[np.ndarray], bool]:
-    """The answer, threshold and side that were right most often."""
+    """Return a rule that guesses by the answer, threshold and side that were right most often."""
     best, rule = -1.0, (0, np.inf, False)
     for place, values in enumerate(answers.T):
         distinct = np.unique(np.quantile(values, np.linspace(0, 1, 65)))

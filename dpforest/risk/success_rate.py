@@ -1,4 +1,4 @@
-"""Guesses that are counted: how often an attacker is right, how sure that is, and what nobody can exceed."""
+"""Success rate of an attacker: its estimate with a confidence interval, and upper bounds from laws."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,18 +13,20 @@ from dpforest.confidence import lower_limit, upper_limit
 LOOKS: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))  # from 18 guesses to a million
 CONFIDENCE: Final = 0.99  # of all intervals together
 SECONDS: Final = 4.0
-_FAR: Final = 60.0  # exp(-60) is nothing
+_FAR: Final = 60.0  # limit of a loss; exp(-60) is negligible
 
 
 @dataclass(frozen=True)
 class AttackEstimate:
-    """Guesses so far.
+    """Estimate of a success rate from the guesses so far.
 
     Attributes
     ----------
     trials, right : int
+        Number of guesses, and of correct guesses.
     low, high : float
-        Encloses the true success rate (Clopper and Pearson 1934), all looks at once with `CONFIDENCE`.
+        Interval of the true success rate (Clopper and Pearson 1934). The intervals of all looks hold at once with
+        `CONFIDENCE`.
     """
 
     trials: int
@@ -34,22 +36,22 @@ class AttackEstimate:
 
     @property
     def share(self) -> float:
-        """Of guesses that were right."""
+        """Return the share of guesses that were right."""
         return self.right / self.trials
 
 
 def most_success(epsilon: float) -> float:
-    """What no attacker on a pure ε-private release exceeds when a fair coin decides: e^ε / (1 + e^ε).
+    """Return the largest success rate of an attacker on a pure ε-private release and a fair coin: e^ε / (1 + e^ε).
 
     Parameters
     ----------
     epsilon : float
-        From 0, or infinite.
+        ε, at least 0, or infinite.
 
     Returns
     -------
     float
-        From 1/2 to 1.
+        Success rate from 1/2 to 1.
 
     Examples
     --------
@@ -63,23 +65,23 @@ Estimates = Iterator[tuple[float, AttackEstimate | None]]
 
 
 def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, most: int) -> Estimates:
-    """Guess until time or number is up, and look now and then.
+    """Guess until the time or the number of guesses is up, and yield estimates at the sizes of `LOOKS`.
 
     Parameters
     ----------
     guess : function
-        From how many guesses are wanted to how many were made, and how many of them were right.
+        From a number of guesses to the number that was made, and the number of correct ones.
     seconds : float
-        Infinity if only `most` shall end it.
+        Time after which no more guesses are made, in seconds; infinity if only `most` shall end it.
     most : int
-        Guesses at most.
+        Largest number of guesses.
 
     Yields
     ------
     float
-        Share of the work that is done.
-    Look or None
-        None where there is nothing new.
+        Share of the work that is done, from 0 to 1.
+    AttackEstimate or None
+        None if there is no new estimate.
     """
     start, trials, right = monotonic(), 0, 0
     looks = [size for size in LOOKS if size < most] + [most]
@@ -95,7 +97,7 @@ def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, mos
 
 
 def estimate(trials: int, right: int) -> AttackEstimate:
-    """What so many guesses say.
+    """Return the estimate from this many guesses.
 
     >>> estimate(1_000, 700).low < 0.7 < estimate(1_000, 700).high
     True
@@ -112,20 +114,20 @@ def _done(trials: int, most: int, start: float, seconds: float) -> float:
 
 
 def losses(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """ln(Q / P), no larger than matters; 0 where both are impossible."""
+    """Return ln(Q / P), limited to ±60; 0 where both probabilities are 0."""
     with np.errstate(invalid="ignore"):
         return np.clip(np.where(log_p == log_q, 0.0, log_q - log_p), -_FAR, _FAR)
 
 
 def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Total variation of each pair of laws, float (n,)."""
+    """Return the total variation of each pair of laws, float (n,)."""
     return np.abs(np.exp(log_p) - np.exp(log_q)).sum(axis=1) / 2
 
 
 def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_192) -> float:
-    """Total variation of products of laws: E max(0, 1 - e^L) over the sum L of the losses under the first.
+    """Return the total variation of products of laws: E max(0, 1 - e^L) for the sum L of losses under the first law.
 
-    A loss between two points of the grid is split among them so that the mass under either law stays as it is, which
+    A loss between two points of the grid is split between them so that the mass under each law does not change. This
     can only raise the variation.
     """
     if len(log_p) == 1:
@@ -134,7 +136,7 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
     reach = min(float(np.abs(loss).max(axis=1).sum()), _FAR)
     if reach == 0:
         return 0.0
-    step, half = reach / steps, steps + len(log_p)  # every law may be rounded by one step
+    step, half = reach / steps, steps + len(log_p)  # each law may be rounded by one step
     mass = np.zeros(2 * half + 1)
     mass[half] = 1.0
     for p, loss_of_law in zip(np.exp(log_p), loss, strict=True):
@@ -150,7 +152,7 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
 
 
 def _moved(mass: np.ndarray, by: int) -> np.ndarray:
-    """Shifted along the grid; what would leave it stays at its end."""
+    """Return the mass shifted along the grid. Mass beyond an end stays at that end."""
     by = max(min(by, len(mass) - 1), 1 - len(mass))
     if by == 0:
         return mass

@@ -1,8 +1,8 @@
-"""What a guarantee leaves an attacker: beliefs after a release, success, and the errors that remain.
+"""Bounds of a guarantee on an attacker: beliefs after a release, success, and remaining errors.
 
-Two tables are told apart that differ in what one person contributed. All else is granted to the attacker: every other
-row, the settings, unlimited computing. (Or else what they believe about the other rows must not hang on this person;
-where it does, and where something is true of everybody of a kind, a release may teach it with or without this person:
+The attacker tells apart two tables that differ in the contribution of one person, and has everything else: every other
+row, the settings, unlimited computing. (Otherwise, the attacker's beliefs about the other rows must not depend on this
+person. If they do, or if a fact holds for everybody of a kind, a release may teach it with or without this person:
 Kasiviswanathan and Smith 2014, "On the semantics of differential privacy".)
 
 References: Wasserman and Zhou (2010), "A statistical framework for differential privacy"; Kairouz, Oh and Viswanath
@@ -22,21 +22,21 @@ from dpforest.privacy.rationals import text_up
 from dpforest.risk import gaussian_tradeoff
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 
-_HUGE: Final = 600.0  # e^ε beyond that is taken as infinite, which can only make a risk look larger
+_HUGE: Final = 600.0  # e^ε of a larger ε counts as infinite, which can only make a risk look larger
 
 
 @dataclass(frozen=True)
 class HundredGuesses:
-    """A hundred guesses, as icons.
+    """Outcomes of a hundred guesses, to draw as icons.
 
     Attributes
     ----------
     without : int
-        Right without the release too.
+        Guesses that are right without the release.
     more : int
-        Right because of it, at most; a part of one counts as one.
+        Largest number of guesses that are right because of the release; a fraction counts as one.
     wrong : int
-        Wrong at least.
+        Least number of wrong guesses.
     """
 
     without: int
@@ -46,22 +46,23 @@ class HundredGuesses:
 
 @dataclass(frozen=True)
 class DistinguishingGame:
-    """An attacker sees a release of one of two tables and says which; all that a guarantee leaves them.
+    """Game of an attacker who sees a release of one of two tables and guesses which, with the bounds of a guarantee.
 
-    The game of Salem et al. (2023), "SoK: Let the privacy games begin!", section on differential privacy.
+    The game is that of Salem et al. (2023), "SoK: Let the privacy games begin!", section on differential privacy.
 
     Attributes
     ----------
     guarantee : Guarantee
+        Guarantee of the release.
     question : {"membership", "value"}
         One of `Guarantee.questions`.
     rows : int
-        Rows of the same person, at least 1.
+        Number of rows of the same person, at least 1.
 
     Raises
     ------
     ValueError
-        If the guarantee says nothing about the question, or rows is not a whole number from 1.
+        If the guarantee does not cover the question, or rows is not a whole number from 1.
 
     Examples
     --------
@@ -84,7 +85,9 @@ class DistinguishingGame:
 
     @property
     def steps(self) -> int:
-        """Neighbors that lie between the two tables: one a row; two for a value under add-remove (one out, one in).
+        """Return the number of steps between neighbors from one table to the other.
+
+        Each row takes one step, or two for a value under add-remove (remove a row, add a row).
 
         >>> DistinguishingGame(Guarantee(1.0), "value").steps
         2
@@ -95,10 +98,10 @@ class DistinguishingGame:
 
     @property
     def grouped(self) -> Guarantee:
-        """The guarantee between the two tables, as one (kε, δ (1 + e^ε + ... + e^((k-1)ε))) for k steps.
+        """Return the guarantee between the two tables: (kε, δ (1 + e^ε + ... + e^((k-1)ε))) for k steps.
 
-        Each of them multiplies a probability by e^ε and adds δ (group privacy: Vadhan 2017, "The complexity of
-        differential privacy", Lemma 2.2, whose k e^(kε) δ is above this sum). Of a Gaussian guarantee it is kμ, said at
+        Each step multiplies a probability by e^ε and adds δ (group privacy: Vadhan 2017, "The complexity of
+        differential privacy", Lemma 2.2, whose k e^(kε) δ is above this sum). A Gaussian guarantee has kμ, reported at
         kε.
 
         >>> DistinguishingGame(Guarantee(1.0), "value").grouped.epsilon
@@ -119,32 +122,32 @@ class DistinguishingGame:
 
     @property
     def _gaussian(self) -> PrivacyLoss | None:
-        """The Gaussian loss between the two tables, where there is one."""
+        """Return the Gaussian loss between the two tables, or None."""
         return None if self.guarantee.gaussian is None else self.guarantee.gaussian.grouped(self.steps)
 
     @property
     def _is_lost(self) -> bool:
-        """Whether the attacker may be right every time, or near enough."""
+        """Return whether the attacker may be right always or almost always."""
         return self.guarantee.kind == "none" or self.guarantee.epsilon > _HUGE
 
     def hits(self, false_alarms: Any) -> np.ndarray:
-        """Most that a test can hit of what is true, at a rate of false alarms.
+        """Return the largest true positive rate of a test at a false alarm rate.
 
-        Neighbors at one step allow at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a
-        (Wasserman and Zhou, Theorem 2.4; Kairouz, Oh and Viswanath, Theorem 2.1; Dong, Roth and Su, Proposition 2.5).
-        More steps apply that to itself (Dong, Roth and Su, Theorem 2.14), and k steps of a Gaussian guarantee are one
-        of kμ. Nothing smaller is true of every such mechanism; two steps allow less than one step of 2ε does, as there
-        is a table between the two.
+        For neighbors it is at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a (Wasserman and
+        Zhou, Theorem 2.4; Kairouz, Oh and Viswanath, Theorem 2.1; Dong, Roth and Su, Proposition 2.5). More steps apply
+        this function to its result (Dong, Roth and Su, Theorem 2.14), and k steps of a Gaussian guarantee are one of
+        kμ. No smaller bound holds for every such mechanism. Two steps allow less than one step of 2ε, because a table
+        lies between the two tables.
 
         Parameters
         ----------
         false_alarms : float or float array
-            From 0 to 1.
+            False alarm rates, from 0 to 1.
 
         Returns
         -------
         float array of the shape of false_alarms
-            Largest true positive rate at each rate of false alarms, from 0 to 1.
+            Largest true positive rate at each false alarm rate, from 0 to 1.
 
         Raises
         ------
@@ -169,36 +172,36 @@ class DistinguishingGame:
         return rate
 
     def misses(self, false_alarms: Any) -> np.ndarray:
-        """The trade-off curve: least that a test must miss of what is true, at a rate of false alarms. 1 - `hits`."""
+        """Return the trade-off curve: the least false negative rate of a test at a false alarm rate, 1 - `hits`."""
         return 1 - self.hits(false_alarms)
 
     def kinks(self) -> np.ndarray:
-        """False alarm rates, rising from 0 to 1, between which `hits` is straight; of a Gaussian, enough to draw."""
+        """Return rising false alarm rates from 0 to 1 between which `hits` is linear; of a Gaussian, points to draw."""
         if self.guarantee.gaussian is not None:
             return gaussian_tradeoff.points()
         if self._is_lost:
             return np.array([0.0, 1.0])
         shrink, delta = math.exp(-self.guarantee.epsilon), self.guarantee.delta
-        bend = shrink * (1 - delta) / (1 + shrink)  # of one step; k steps bend wherever one of them does
+        bend = shrink * (1 - delta) / (1 + shrink)  # bend of one step; k steps bend wherever one of them does
         bends = [bend]
         while len(bends) < self.steps and bends[-1] > delta and (bends[-1] - delta) * shrink > 0:
             bends.append((bends[-1] - delta) * shrink)
-        full = float(self.misses(0))  # the curve is its own mirror image, so nothing is missed here
+        full = float(self.misses(0))  # the curve is symmetric, so no test misses anything at this rate
         return np.unique([0.0, *bends, full, 1.0])
 
     def success(self, prior: float = 0.5) -> float:
-        """Most that an attacker can be right with on average, whatever they do.
+        """Return the largest mean probability that an attacker is right.
 
         With a prior p the answers are right with probability p · hits(a) + (1 - p) (1 - a), a concave function of the
-        false alarm rate a that is straight between `kinks`, so one of them is best. For one step that is
-        ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``: the first at 50:50; without δ the others are what
-        always giving the likelier answer gets right. A Gaussian curve has another best point
+        false alarm rate a that is linear between `kinks`, so one of them is best. For one step that is
+        ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``. The first term applies at 50:50. Without δ, the
+        others are the success of always giving the same answer. A Gaussian curve has another best point
         (`gaussian_tradeoff.success`).
 
         Parameters
         ----------
         prior : float
-            What the attacker believed before, between 0 and 1: that the row is in the table, or has the first value.
+            Attacker's belief before the release that the row is in the table, or has the first value; in (0, 1).
 
         Returns
         -------
@@ -224,33 +227,33 @@ class DistinguishingGame:
         return float((prior * self.hits(a) + (1 - prior) * (1 - a)).max())
 
     def posterior(self, prior: Any, *, failure: float = 0.0) -> tuple[Any, Any]:
-        """Least and most that somebody can believe after a release, who believed `prior` before.
+        """Return bounds on the belief after a release, for a belief `prior` before it.
 
-        By Bayes' rule the odds change by the ratio of the release's probabilities under the two tables. Without δ that
-        ratio is at most e^ε for every release (e^(kε) after k steps). With δ it may be anything in rare releases. Let B
-        be the releases with a ratio P/Q above e^t, t > ε. Then P(B) ≤ e^ε Q(B) + δ ≤ e^(ε-t) P(B) + δ, so that P(B) is
-        at most δ / (1 - e^(ε-t)), and Q(B) is less. So with t = ε - ln(1 - δ/failure) either bound fails with at most
-        that probability, whatever is true. (Kasiviswanathan and Smith 2014 convert with t = 2ε.) A Gaussian guarantee
-        has an (ε, δ) for every δ, so that any failure above 0 will do (`gaussian_tradeoff.log_odds`).
+        By Bayes' rule the odds change by the ratio of the release's probabilities under the two tables. Without δ this
+        ratio is at most e^ε for every release (e^(kε) after k steps). With δ it is unbounded in rare releases. Let B be
+        the releases with a ratio P/Q above e^t, t > ε. Then P(B) ≤ e^ε Q(B) + δ ≤ e^(ε-t) P(B) + δ, so that P(B) is at
+        most δ / (1 - e^(ε-t)), and Q(B) is less. So with t = ε - ln(1 - δ/failure) each bound fails with a probability
+        of at most `failure`, whichever table is true. (Kasiviswanathan and Smith 2014 convert with t = 2ε.) A Gaussian
+        guarantee has an (ε, δ) for every δ, so any failure above 0 is possible (`gaussian_tradeoff.log_odds`).
 
         Parameters
         ----------
         prior : float or float array
-            Between 0 and 1.
+            Beliefs before the release, in (0, 1).
         failure : float
-            How often each bound may fail. Not needed without δ.
+            Probability that each bound may fail. Not needed without δ.
 
         Returns
         -------
         lowest : float or float array
-            Of the shape of the prior.
+            Least belief after the release, of the shape of the prior.
         highest : float or float array
-            The same.
+            Largest belief after the release, of the shape of the prior.
 
         Raises
         ------
         ValueError
-            If a prior is out of range, or there is a δ (see `grouped`) that failure is not above.
+            If a prior is out of range, or `failure` is not above δ (of `grouped`).
 
         Examples
         --------
@@ -279,7 +282,7 @@ class DistinguishingGame:
         return prior * shrink / (prior * shrink + 1 - prior), prior / (prior + (1 - prior) * shrink)
 
     def hundred_guesses(self, prior: float = 0.5) -> HundredGuesses:
-        """How many of a hundred guesses are right, without and with the release, rounded against the defender."""
+        """Return how many of a hundred guesses are right without and with the release, rounded up for the attacker."""
         without = math.floor(100 * max(prior, 1 - prior) + 1e-9)
         right = math.ceil(100 * self.success(prior) - 1e-9)
         return HundredGuesses(without, right - without, 100 - right)

@@ -22,7 +22,6 @@ from dpforest.models.leaf_noise import CountNoise
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees, simulate_values
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
-from dpforest.models.random.votes import Votes
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import as_typed
@@ -36,6 +35,7 @@ from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
+from dpforest.trees.leaves import Leaves
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 
 Plan = tuple[ForestSpec, ReleasedScale | None]
@@ -93,7 +93,7 @@ class RandomSimulation(Simulation):
             self._seen = (key, *self._grow_and_count(spec, scale, seed, self.n_jobs))
         _, trees, counts = self._seen
         values = simulate_values(spec, counts, as_typed(epsilon), seed + NOISE_SEED)
-        labels = Votes(spec, values, as_typed(epsilon), seed).labels
+        labels = spec.leaves(values, as_typed(epsilon)).leaf_labels(self.domain.n_classes, seed)
         rule = "clamp" if spec.voting == "log-odds" else spec.negative_rule
         noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(as_typed(epsilon)), rule)
         return ForestView(trees, self.domain, counts, labels, noise, scale=scale)
@@ -204,7 +204,7 @@ class RandomSimulation(Simulation):
         """Figures at each budget; the specs differ in what is left of it for the leaves."""
         spec, private = specs[0], np.isfinite(epsilons)
         exact = [as_typed(e) if math.isfinite(e) else None for e in epsilons]
-        votes = []
+        releases = []
         for one_spec, epsilon in zip(specs, exact, strict=True):
             if epsilon is not None:
                 values = simulate_values(one_spec, counted.counts, epsilon, seed + NOISE_SEED, leaves=counted.leaves)
@@ -212,29 +212,32 @@ class RandomSimulation(Simulation):
                 values = counted.counts
             else:
                 values = true_labels(counted.counts, seed, leaves=counted.leaves)
-            votes.append(Votes(one_spec, values, epsilon, seed, counted.leaves))
-        labels = np.stack([one.labels for one in votes], axis=1)
+            releases.append(one_spec.leaves(values, epsilon, counted.leaves))
+        labels = np.stack([leaves.leaf_labels(self.domain.n_classes, seed) for leaves in releases], axis=1)
         held = np.flatnonzero(counted.counts.any(axis=1))
         flips = np.where(private, flipped_share(counted.counts[held], labels[held]), 0.0)
         shape = {"cell": 0, "depth": spec.depth, "trees": spec.n_trees, "empty": float(counted.empty)}
         return [
             {"epsilon": e, **shape, **metrics, "flips": float(flip)}
-            for e, metrics, flip in zip(epsilons, self._metrics(spec, counted, votes, labels, seed), flips, strict=True)
+            for e, metrics, flip in zip(
+                epsilons, self._metrics(spec, counted, releases, labels, seed), flips, strict=True
+            )
         ]
 
     def _metrics(
-        self, spec: ForestSpec, counted: LeafCounts, votes: list[Votes], labels: np.ndarray, seed: int
+        self, spec: ForestSpec, counted: LeafCounts, releases: Sequence[Leaves], labels: np.ndarray, seed: int
     ) -> list[dict[str, float]]:
         """For each of several releases, whose labels are the columns of `labels`."""
         k, y = self.domain.n_classes, self.split.y_test
         if spec.voting == "majority" and k == 2:
             figures = from_votes(counted.tally(spec.n_trees, labels, y), self.positive)
-            return [{name: float(v[e]) for name, v in figures.items()} for e in range(len(votes))]
+            return [{name: float(v[e]) for name, v in figures.items()} for e in range(len(releases))]
         at = counted.at(spec.n_trees)
         coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
         out, step = [], 0.5 / spec.n_trees if spec.voting == "majority" else 1e-6
-        for one in votes:
-            shares = one.shares(at, k)
+        for leaves, votes in zip(releases, labels.T, strict=True):
+            summed = votes if spec.voting == "majority" else leaves.summed(k, seed)
+            shares = leaves.row_shares(routing.sums_at_leaves(at, summed, k), spec.n_trees)
             predicted = voting.decide(shares, spec.voting, coin)
             out.append(from_shares(shares, y, predicted, positive=self.positive, step=step))
         return out

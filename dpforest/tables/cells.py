@@ -1,8 +1,8 @@
 """The meaning of a single cell: its number, and the key by which it matches a category or a class.
 
-A cell means the same whatever the type of its column. One more row can turn a column of whole numbers into one of texts
-(pandas and numpy find a common type), and must not change the meaning of the other cells. So 1, 1.0, "1", "01" and True
-have one key, and a text that is a number is that number.
+A cell has the same meaning whatever the type of its column. One more row can turn a column of whole numbers into one of
+texts (pandas and numpy choose a common type), and must not change the meaning of the other cells. So 1, 1.0, "1", "01"
+and True have one key, and a text that is a number has the meaning of that number.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import pandas as pd
 from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
-# Each digit in one way only: a cell of a million digits must not take hours.
+# The pattern matches each digit in one way only, so that a cell of a million digits does not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
-# How Python and numpy write a complex number without an imaginary part, and one that contains NaN.
+# How Python and numpy write a complex number without an imaginary part, and a complex number that contains NaN.
 _REAL = re.compile(r"\(?(?:(.*)[+-])?0j\)?")
 _COMPLEX_NAN = re.compile(r"\(?[-+0-9.einf]*nan[-+0-9.einf]*j\)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
-_AS_FLOAT = {int, float, bool, type(None)}  # objects that numpy turns into floats one by one
-_EQUAL_IS_SAME = {str, int, float, type(None)}  # objects that have one text wherever they compare equal
+_AS_FLOAT = {int, float, bool, type(None)}  # types of objects that numpy turns into floats one by one
+_EQUAL_IS_SAME = {str, int, float, type(None)}  # types of objects that have the same text whenever they are equal
 
 
 def number(cell: Any) -> float | None:
@@ -48,12 +48,12 @@ def number(cell: Any) -> float | None:
         return float(cell)
     except OverflowError:
         return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
-    except Exception:  # whatever an object of somebody's own raises: it is one cell
+    except Exception:  # an object from outside may raise anything; only its cell is affected
         return None
 
 
 def _real(cell: Any) -> Any:
-    """A complex number without an imaginary part becomes real: one complex cell makes a whole array complex."""
+    """Return a complex number without an imaginary part as a real one: one complex cell makes an array complex."""
     is_complex = isinstance(cell, (complex, np.complexfloating))
     return cell.real if is_complex and cell.imag == 0 else cell
 
@@ -75,14 +75,14 @@ def key(cell: Any) -> str:
     ('1', '1', '1', '1', '1', True, 'a ')
     """
     cell = _real(cell)
-    # A float32 of 0.1 is 0.1, as it is where a column of texts takes it up.
+    # A float32 of 0.1 means 0.1, as it does in a column of texts.
     short = isinstance(cell, np.floating) and not isinstance(cell, float)
     value = number(str(cell)) if short else number(cell)
     return cell_text(cell) if value is None or math.isnan(value) else text(value)
 
 
 class Keys:
-    """Index of listed values, which finds a cell by its text, or else by its key; of equal keys the first counts."""
+    """Index of listed values. It looks a cell up by its text, then by its key; of equal keys the first counts."""
 
     def __init__(self, listed: Iterable[Any]) -> None:
         self._text: dict[str, int] = {}
@@ -138,9 +138,9 @@ def column_of_list(cells: Sequence[Any]) -> np.ndarray:
 
 
 def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.ndarray:
-    """A list of rows as an array of objects (n, n_columns), cell by cell: numpy would find one type for all of them.
+    """Return a list of rows as an array of objects (n, n_columns), as numpy would give all cells one type.
 
-    What is not a row of so many cells is refused with a DomainError, or has no known cell.
+    A row without `n_columns` cells raises a DomainError if `refuse` is true; otherwise all its cells are missing.
     """
     table = np.full((len(rows), n_columns), None, dtype=object)
     for i, row in enumerate(rows):
@@ -154,16 +154,16 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
 
 
 def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
-    """A column as floats, missing as NaN.
+    """Return a column as floats, with missing cells as NaN.
 
-    A cell that is not a number raises a DomainError. With `out_of_domain` it is counted there and is missing.
+    A cell that is not a number raises a DomainError. With `out_of_domain` it is counted there and becomes missing.
     """
     if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
         return _numbers_of_objects(feature, np.asarray(column), out_of_domain)
     series = pd.Series(column)
     dtype = series.dtype
     strange = pd.api.types.is_complex_dtype(dtype) or series.dtype.kind in "mM"
-    if strange and out_of_domain is not None:  # one cell may have given the column this type
+    if strange and out_of_domain is not None:  # a single cell may have caused this type
         return _numbers_of_objects(feature, series.astype(object).to_numpy(), out_of_domain)
     if pd.api.types.is_complex_dtype(dtype):
         raise DomainError(f"{feature.name!r} holds complex numbers; give real ones.")
@@ -209,7 +209,7 @@ def is_missing(cells: np.ndarray) -> np.ndarray:
         missing = pd.isna(cells)
         if missing.shape == cells.shape:
             return missing
-    except Exception:  # what one object of somebody's own raises must not matter to the others
+    except Exception:  # an object from outside may raise anything, which must not affect the other cells
         pass
     return np.array([_holds_nothing(cell) for cell in cells.tolist()], dtype=bool)
 
@@ -222,7 +222,7 @@ def _holds_nothing(cell: Any) -> bool:
 
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """(code of each cell, -1 where missing; values, one for each code). Cells of one code have the same text."""
+    """Return the code of each cell, -1 if missing, and the value of each code. Cells of one code have equal texts."""
     if column.dtype == object or getattr(column.dtype, "kind", "") in "USc":
         return _factorize_objects(np.asarray(column).astype(object, copy=False))
     series = pd.Series(column)
@@ -231,7 +231,7 @@ def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
     codes, values = pd.factorize(series)
     numpy_dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
     if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind == "f" and numpy_dtype.itemsize < 8:
-        values = [numpy_dtype.type(value) for value in values]  # pandas makes longer floats of them, with longer texts
+        values = [numpy_dtype.type(value) for value in values]  # pandas makes float64 of them, which have longer texts
     return codes, list(values)
 
 
@@ -251,7 +251,7 @@ def _factorize_objects(cells: np.ndarray) -> tuple[np.ndarray, list[Any]]:
 
 
 def _is_utf8(cells: np.ndarray) -> bool:
-    """Whether all texts can be written: pandas takes a column with half a character for another one."""
+    """Return whether all texts are valid Unicode: pandas confuses texts that hold half of a surrogate pair."""
     try:
         "".join([cell for cell in cells.tolist() if type(cell) is str]).encode()
     except UnicodeEncodeError:
@@ -260,7 +260,7 @@ def _is_utf8(cells: np.ndarray) -> bool:
 
 
 def places(column: Any, listed: Sequence[Any], otherwise: int) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-    """(place of each cell among the listed values, -1 where missing; the same for each value of the column; values)."""
+    """Return the place of each cell among the listed values (-1 if missing), that of each value, and the values."""
     codes, values = factorize(column)
     keys = Keys(listed)
     of_value = np.array([keys.find(value, otherwise) for value in values] + [-1], dtype=np.int64)

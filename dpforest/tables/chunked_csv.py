@@ -1,4 +1,4 @@
-"""A CSV file in parts: decoded, split and read as it streams, to the cells that it has when it is read at once."""
+"""Read a CSV file in parts: decode, split and parse the stream, with the same cells as when it is read at once."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from dpforest.tables.csv_text import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
 
-_BLOCK_BYTES: Final = 2**20  # split into cells at a time; pyarrow reads 32 blocks ahead
+_BLOCK_BYTES: Final = 2**20  # bytes that are split into cells at a time; pyarrow reads 32 blocks ahead
 _HEADER_CHARACTERS: Final = 2**22
 _LATIN1: Final = "dpforest.latin-1"
 
-# The five bytes that Windows leaves open are what they are in Latin-1, as in `csv_text.decode_as`.
+# The five bytes that Windows-1252 leaves undefined are decoded as in Latin-1, as in `csv_text.decode_as`.
 codecs.register_error(_LATIN1, lambda e: (chr(e.object[e.start]), e.start + 1))  # type: ignore[attr-defined]
 
 
 def csv_parts(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
-    """Tables of attributes and label, at most `rows` rows each. The header is checked now, rows are read later."""
+    """Return tables of attributes and label, at most `rows` rows each. Check the header now; read rows later."""
     written = domain.csv_format
     with _text(path, written) as file:
         start = file.read(_HEADER_CHARACTERS)
@@ -58,7 +58,7 @@ def _parts(
 
 
 def _of_size(blocks: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """The same rows in tables of `rows` rows, the last one perhaps with fewer."""
+    """Yield the same rows in tables of `rows` rows; the last table may have fewer."""
     waiting, n = list[pa.Table](), 0
     for block in blocks:
         waiting.append(block)
@@ -72,7 +72,7 @@ def _of_size(blocks: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 class _Utf8:
-    """An open text file as the bytes that pyarrow reads."""
+    """An open text file, as the UTF-8 bytes that pyarrow reads."""
 
     closed = False
 
@@ -90,8 +90,8 @@ class _Utf8:
 
 
 def _text(path: Path, written: CsvFormat) -> IO[str]:
-    """Open a file as `csv_text.decode_as` decodes it."""
-    csv_text.decode_as(b"", written.encoding)  # complains of an encoding that is not known
+    """Open a file in the encoding that `csv_text.decode_as` uses."""
+    csv_text.decode_as(b"", written.encoding)  # raises TableError for an unknown encoding
     if written.encoding == "Latin-1":
         return open(path, encoding="cp1252", errors=_LATIN1, newline="")
     return open(path, encoding=csv_text._CODECS[written.encoding], errors="replace", newline="")
@@ -105,7 +105,7 @@ def _check_quotes(file: IO[str], mark: str) -> None:
 
 
 def check_columns(names: Sequence[str], domain: Domain, how: str = "") -> None:
-    """Raise DomainError unless every attribute and the label is a column, and once."""
+    """Raise DomainError unless each attribute and the label is the name of exactly one column."""
     wanted = (*domain.names, domain.label)
     absent = [name for name in wanted if name not in names]
     if absent:

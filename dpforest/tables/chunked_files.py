@@ -1,6 +1,6 @@
-"""Read a Parquet or CSV file part by part, every cell by itself, so that neither size nor other rows matter.
+"""Read a Parquet or CSV file part by part, each cell independently, so that neither size nor other rows matter.
 
-What a cell means is fixed before the first row is read: by the domain and, for Parquet, by the types in the file's
+The meaning of a cell is fixed before the first row is read: by the domain and, for Parquet, by the types in the file's
 schema, which are public like the names of its columns.
 """
 
@@ -27,35 +27,34 @@ from dpforest.tables.features import Feature, text
 def read_chunks(
     path: str | PathLike[str], domain: Domain, *, rows: int = 100_000
 ) -> Iterable[tuple[pd.DataFrame, pd.Series]]:
-    """The attributes and the label of a file, some rows at a time, for `fit_chunks`; each loop reads it anew.
+    """Read the attributes and the label of a file, some rows at a time, for `fit_chunks`; each loop reads it anew.
 
     Rows are numbered over the whole file. A CSV file is read as ``read_csv(path).read_with(domain)`` reads it. The
-    columns of a Parquet file have types, which must not have been chosen by looking at the rows; texts are taken as
-    they are.
+    types of the columns of a Parquet file must not have been chosen by looking at the rows; texts are not changed.
 
     Parameters
     ----------
     path : path
-        A Parquet file, if it begins like one, or a CSV file, written as ``domain.reading`` states.
+        A Parquet file, if it has the first bytes of one, else a CSV file in the format that ``domain.reading`` states.
     domain : Domain
-        With classes and the name of the label.
+        Has classes and the name of the label.
     rows : int
-        Most rows in one part.
+        Largest number of rows in one part.
 
     Returns
     -------
     iterable of (X, y)
-        A DataFrame of float64 (numeric attributes; str where a Parquet file has texts) and str columns, and the labels,
-        str. One part is in memory at a time.
+        A DataFrame with float64 columns for numeric attributes (str if a Parquet file has texts) and str columns for
+        the others, and the labels as str. One part is in memory at a time.
 
     Raises
     ------
     ValueError
         If the domain has no classes or no label.
     TableError
-        If the file cannot be read, or, on the way, a row of it.
+        If the file or, later, one of its rows cannot be read.
     DomainError
-        If a column is absent or of a type that is neither numbers nor texts.
+        If a column is absent, or holds neither numbers nor texts.
 
     Examples
     --------
@@ -82,7 +81,7 @@ def read_chunks(
     if not is_parquet:
         csv_text.refuse_other_files(start)
     parts = _parquet if is_parquet else csv_parts
-    parts(path, domain, rows)  # what is no table, or has not the columns, is refused at once
+    parts(path, domain, rows)  # refuses a file that is no table, or lacks columns, at once
     return _FileChunks(path, domain, rows, parts)
 
 
@@ -106,7 +105,7 @@ def _numbered(tables: Iterator[pd.DataFrame], domain: Domain) -> Iterator[tuple[
 
 
 def _parquet(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
-    """As `csv_parts`: the schema is checked now, rows are read later."""
+    """Do the same as `csv_parts`: check the schema now, and read rows later."""
     try:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
@@ -127,7 +126,7 @@ def _parquet_parts(file: pq.ParquetFile, domain: Domain, rows: int) -> Iterator[
 
 
 def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) -> Any:
-    """Cells of a Parquet column as floats or texts. Which of them depends on its type only, not on missing cells."""
+    """Return cells of a Parquet column as floats or texts. This choice depends only on the type of the column."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
@@ -136,13 +135,13 @@ def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) ->
     if feature is not None and feature.kind == "numeric" and not is_text:
         return cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     cells = (_utf8(cells) if is_text else cells).dictionary_encode()
-    values = cells.dictionary.to_numpy(zero_copy_only=False)  # keeps float32, of which 0.1 has another text
+    values = cells.dictionary.to_numpy(zero_copy_only=False)  # keeps float32, because its 0.1 has another text
     texts = pa.array([None if value != value else text(value) for value in values], pa.string())
     return texts.take(cells.indices).to_pandas().astype("str")
 
 
 def _utf8(cells: pa.Array) -> pa.Array:
-    """Texts as they are; bytes that make no character become U+FFFD, and change no other cell."""
+    """Return texts unchanged; invalid bytes become U+FFFD, and change no other cell."""
     try:
         cells.validate(full=True)
         return cells

@@ -1,4 +1,4 @@
-"""Read one column of a CSV file, given as texts, as numbers or categories, and suggest its kind."""
+"""Read the texts of one column of a CSV file as numbers or categories, and suggest the kind of the column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES
 from dpforest.tables.features import text as text_of
 
-# Read as missing everywhere, and, in a column of numbers, also these.
+# Texts that are missing in every column, and further texts that are missing in a column of numbers.
 MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
 MISSING_NUMBERS = ("-", "--", ".", "None", "none", "Na", "na", "missing", "unknown", "#DIV/0!", "#VALUE!", "#REF!")
 
@@ -23,7 +23,7 @@ _GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
 _POINT_NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
 _WHOLE = r"^[+-]?\d+$"
-_CELL_BY_CELL = {  # decimal mark: (what a number looks like, what may stand between its thousands)
+_CELL_BY_CELL = {  # decimal mark: (pattern of a number, pattern of marks between its thousands)
     ".": (rf"{_GROUPS}|{_PLAIN_NUMBER}", ","),
     ",": (_DECIMAL_COMMA, r"[. ' \x{2019}\x{a0}\x{202f}]"),
 }
@@ -52,11 +52,11 @@ class Column:
     ----------
     name : str
     kind : {"numeric", "categorical", "date", "id", "constant", "empty"}
-        The last four are suggested to be left out.
+        A column of one of the last four kinds is not suggested as an attribute.
     reason : str
-        One sentence.
+        Reason for the kind, one sentence.
     n_missing, n_distinct : int
-        Number of missing cells, and of different values among the others.
+        Number of missing cells, and of distinct values among the others.
     """
 
     name: str
@@ -73,21 +73,21 @@ class Column:
 
 @dataclass(frozen=True)
 class ParsedColumn:
-    """The cells of a column as numbers or texts, and the rules by which they were read."""
+    """The cells of a column as numbers or texts, and the rules by which they were parsed."""
 
     values: pd.Series
     missing: tuple[str, ...]
     decimal_comma: bool = False
     grouped: bool = False
     trimmed: bool = False
-    has_points: bool = False  # numbers, with points or grouping commas in some, so that commas are not their decimals
+    has_points: bool = False  # whether some numbers have points or grouping commas, so that commas are no decimals
 
 
 def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
     """Return text cells as int64 or float64 if each of them is a number or missing, else as texts.
 
-    Numbers with leading zeros or more than 15 digits stay text: they are codes, and would not survive.
-    `comma_decimals` says how to read 1,234 where it could be either.
+    Numbers with leading zeros or more than 15 digits remain texts, because they are codes and would lose digits.
+    If 1,234 can be read in two ways, `comma_decimals` decides.
     """
     trimmed = pc.utf8_trim_whitespace(raw)
     was_trimmed = not trimmed.equals(raw)
@@ -104,9 +104,9 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
 
 
 def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, list[str]]:
-    """(text cells as float64, each read by itself; the cells that are neither numbers nor words for missing).
+    """Return text cells as float64, each parsed independently, and the cells that are neither numbers nor missing.
 
-    The decimal mark fixes what may stand between thousands. What is not a finite number is missing.
+    The decimal mark fixes which marks may separate thousands. A cell that is not a finite number is missing.
     """
     cells = pc.utf8_trim_whitespace(raw)
     values = _floats(cells, decimal)
@@ -115,7 +115,7 @@ def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, l
 
 
 def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str) -> pd.Series:
-    """Text cells, each read by itself: the listed text that it is, or is the same number as; else missing or as is."""
+    """Return each text cell as the listed text that it equals, or equals as a number; else as missing or unchanged."""
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary
     known = {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
@@ -129,7 +129,7 @@ def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str) 
 
 
 def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray | pa.Array:
-    """Trimmed cells as float64; null where a cell is not a finite number."""
+    """Return trimmed cells as float64; null if a cell is not a finite number."""
     pattern, between = _CELL_BY_CELL[decimal]
     cells = pc.if_else(pc.match_substring_regex(cells, pattern), cells, pa.scalar(None, cells.type))
     cells = pc.replace_substring_regex(cells, between, "")
@@ -138,7 +138,7 @@ def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray 
 
 
 def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
-    """(cells with the tokens made null, the tokens that occurred)."""
+    """Return the cells with tokens replaced by null, and the tokens that occurred."""
     is_token = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
     if not pc.any(is_token).as_py():
         return cells, ()
@@ -147,7 +147,7 @@ def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.Chunke
 
 
 def _numbers(cells: pa.ChunkedArray, comma_decimals: bool) -> tuple[pa.ChunkedArray, bool, bool] | None:
-    """(numbers, whether decimal commas were read, whether grouping commas were), or None if these are not numbers."""
+    """Return numbers, and whether they had decimal commas or grouping commas; None if not all cells are numbers."""
     if cells.null_count == len(cells):
         return None
     numbers = _cast(cells)
@@ -172,8 +172,8 @@ def _all(cells: pa.ChunkedArray, pattern: str) -> bool:
 
 
 def _cast(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Cells as int64 or float64, or None if they are not all numbers, or are codes that would not survive."""
-    few = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)  # a cast that fails is slow, so look first
+    """Return cells as int64 or float64; None if some are not numbers, or are codes that would lose digits."""
+    few = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)  # check a few first: a failing cast is slow
     if not _all(few, _PLAIN_NUMBER):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The public format of a CSV file: encoding, delimiter and decimal mark, with which each cell is read by itself."""
+"""The public format of a CSV file: encoding, delimiter and decimal mark, by which each cell is read independently."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _STATED = re.compile(
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """The format of a CSV file. `str` gives the half sentence that certificates state.
+    """The format of a CSV file. `str` returns the half sentence that certificates state.
 
     Parameters
     ----------
     encoding : str
-        As `dpforest.tables.csv_text.decode` names it: UTF-8, UTF-16, UTF-16-LE, UTF-16-BE, UTF-32 or Latin-1. Another
-        one is refused when a file is read.
+        A name of `dpforest.tables.csv_text.decode`: UTF-8, UTF-16, UTF-16-LE, UTF-16-BE, UTF-32 or Latin-1. Any other
+        name is refused when a file is read.
     delimiter : str
         One character.
     decimal : {".", ","}
-        The decimal mark.
+        Decimal mark of all other columns.
     point_columns : tuple of str
         Columns with decimal points in a file with decimal commas.
 
@@ -65,23 +65,23 @@ class CsvFormat:
         return f"the file is {self.encoding} text with {self.delimiter!r} between columns and decimal {marks}{some}"
 
     def decimal_of(self, column: str) -> str:
-        """The decimal mark in a column."""
+        """Return the decimal mark of a column."""
         return "." if column in self.point_columns else self.decimal
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-safe dictionary, exact both ways."""
+        """Return a JSON-safe dictionary, from which `from_dict` rebuilds an equal format."""
         return {**asdict(self), "point_columns": list(self.point_columns)}
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> CsvFormat:
-        """Return the format of a `to_dict`; an entry that is left out has its default."""
+        """Return the format of a `to_dict`; an absent entry has its default."""
         return cls(**entry)
 
 
 def format_in_old_words(words: str) -> CsvFormat:
     """Return the format that a sentence of an earlier version states, or the default format.
 
-    Domains and released files of that time hold the sentence only, perhaps among other words.
+    Old domains and released files hold only this sentence, perhaps among other words.
 
     >>> format_in_old_words("a survey; the file is Latin-1 text with ';' between columns and decimal commas")
     CsvFormat(encoding='Latin-1', delimiter=';', decimal=',', point_columns=())
@@ -105,7 +105,7 @@ def format_in_old_words(words: str) -> CsvFormat:
 
 
 def as_format(words: str) -> CsvFormat | str:
-    """Words that are just the sentence of a format, as that format; all others as they are."""
+    """Return the format if the words are exactly its sentence; otherwise return the words unchanged."""
     try:
         written = format_in_old_words(words)
     except DomainError:

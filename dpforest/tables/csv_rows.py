@@ -1,4 +1,4 @@
-"""Read the rows of a CSV file with a domain: every record and every cell by itself, without guessing or refusing."""
+"""Read the rows of a CSV file with a domain: each record and cell independently, without guessing or refusing."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from dpforest.tables.features import plural, text
 
 
 def read_table(source: Any, domain: Domain) -> pd.DataFrame:
-    """The columns of a domain, and its label if the file has it, as a CSV file writes them.
+    """Read the columns of a domain, and its label if the file has it, from a CSV file.
 
-    How a cell is read depends on its text, on the domain and on the `CsvFormat` that ``domain.reading`` states
-    (UTF-8, commas between columns and decimal points where it states none), never on another cell. Spaces around it are
-    removed. A numeric cell is a number with the stated decimal mark, grouped in threes by the other marks or not at
-    all; anything else is missing. A cell of a categorical attribute, and a label, is the listed text that it equals or
-    is the same number as ("1.0" is "1"); else it is missing if it is empty, NA and the like.
+    The value of a cell depends on its text, the domain and the `CsvFormat` of ``domain.reading`` (by default UTF-8,
+    commas between columns and decimal points), never on another cell. Spaces around a cell are removed. A numeric cell
+    is a number with the stated decimal mark, with or without other marks between groups of three digits; anything else
+    is missing. A cell of a categorical attribute, and a label, is the listed text that it equals, also as a number
+    ("1.0" is "1"); any other cell is missing if it is empty, NA and the like, and unchanged otherwise.
 
-    A row is a record with its quotes closed; one with too few or too many cells is a row whose cells are all missing.
+    A row is a record with closed quotes. If it has too few or too many cells, all its cells are missing.
 
     Parameters
     ----------
     source : bytes, path or binary file
-        The file, its path, or what it holds.
+        The file, its path, or its content.
     domain : Domain
-        Names the columns to read, and how to read each of them.
+        Names the columns to read, and the kind and values of each.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     DomainError
         If a column is absent.
     TableError
-        If this is no text, has no line of column names, or a quote is never closed.
+        If this is no text, has no line of column names, or has a quote that is never closed.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
 
 
 def bytes_of(source: Any) -> tuple[bytes, str]:
-    """(content, name) of bytes, a path or a binary file."""
+    """Return the content and the name of bytes, a path or a binary file."""
     limit = MAX_UPLOAD_MB * 2**20
     too_large = f"The file is larger than {MAX_UPLOAD_MB:,} MB; take a random sample of its rows."
     if isinstance(source, (str, PathLike)):
@@ -89,13 +89,13 @@ def bytes_of(source: Any) -> tuple[bytes, str]:
 
 @dataclass
 class UnreadCells:
-    """Ragged rows, and cells that are not numbers although their attribute is numeric. Curator only."""
+    """Ragged rows, and cells of numeric attributes that are not numbers. Curator only."""
 
     ragged: int = 0
-    cells: dict[str, list[str]] = field(default_factory=dict)  # of each numeric attribute
+    cells: dict[str, list[str]] = field(default_factory=dict)  # by numeric attribute
 
     def sentences(self) -> list[str]:
-        """One sentence for each attribute with such cells, and one about ragged rows."""
+        """Return one sentence for each attribute with such cells, and one about ragged rows."""
         messages = [
             f"{plural(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
             f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
@@ -110,7 +110,7 @@ class UnreadCells:
 
 
 def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-    """`read_table` of the bytes of a file, and what could not be read."""
+    """Read the bytes of a file as `read_table` does; also return what could not be read."""
     written = domain.csv_format
     _, words = csv_text.without_stated_delimiter(csv_text.decode_as(data, written.encoding))
     if not words.strip():
@@ -129,12 +129,12 @@ def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells
 
 
 def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-    """`read_records` of a file that was decoded and split as its domain states, and has no ragged record.
+    """Do the same as `read_records` for a file without ragged records that was split as its domain states.
 
     Parameters
     ----------
     cells : Table
-        All of them, as texts; columns by name.
+        All cells of the file as texts, with columns by name.
     domain : Domain
     """
     table, strange = typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
@@ -142,7 +142,7 @@ def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCel
 
 
 def _wanted(names: Sequence[str], domain: Domain) -> list[str]:
-    """The columns of a domain, and its label if it is there."""
+    """Return the columns of a domain, and its label if the file has it."""
     absent = [name for name in domain.names if name not in names]
     if absent:
         raise DomainError(
@@ -157,18 +157,18 @@ def _nothing(names: Sequence[str]) -> pa.Table:
 
 
 class Records:
-    """The records below the header of a file, in blocks, every cell as text; all null where a record is ragged.
+    """The records below the header of a file, in blocks, each cell as text. A ragged record has only nulls.
 
     Parameters
     ----------
-    file : file of UTF-8 bytes, its header first
+    file : file of UTF-8 bytes, from its header on
     mark : str
     n_columns : int
-        Columns are called "0", "1", ...
+        Number of columns, which are called "0", "1", ...
     wanted : sequence of str, optional
-        Those to read; by default all.
+        Columns to read; by default all.
     block_size : int
-        Bytes that are split at a time.
+        Number of bytes that are split at a time.
     """
 
     def __init__(
@@ -176,10 +176,10 @@ class Records:
     ) -> None:
         places = [str(j) for j in range(n_columns)]
         used = places if wanted is None else list(wanted)
-        self._ragged: list[int] = []  # numbers of the ragged records, the header being 1
+        self._ragged: list[int] = []  # numbers of the ragged records; the header is number 1
         self._reader = pa_csv.open_csv(
             file,
-            # Only then are records numbered; a record never meets the border of a block.
+            # pyarrow numbers records only without threads; a record never crosses the border of a block.
             read_options=pa_csv.ReadOptions(column_names=places, block_size=block_size, use_threads=False),
             parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True, invalid_row_handler=self._note),
             convert_options=pa_csv.ConvertOptions(
@@ -193,11 +193,11 @@ class Records:
 
     @property
     def n_ragged(self) -> int:
-        """Records with too few or too many cells so far."""
+        """Number of records so far with too few or too many cells."""
         return len(self._ragged)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        number, filled = 2, 0  # of the next record; ragged ones that have their place
+        number, filled = 2, 0  # number of the next record, and of ragged records that were inserted
         header = 1
         with self._reader:
             for batch in self._reader:
@@ -217,7 +217,7 @@ class Records:
 
 
 def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
-    """A table with records of nulls put in, which stand at these places afterwards."""
+    """Insert records of nulls, which have these places afterwards."""
     if not len(places):
         return block
     null = np.zeros(len(block) + len(places), bool)
@@ -227,7 +227,7 @@ def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
 
 
 def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """(columns of texts as `read_table` reads them, cells of each numeric attribute that are no numbers)."""
+    """Return the columns as `read_table` reads them, and the cells of each numeric attribute that hold no number."""
     table: dict[str, pd.Series] = {}
     strange: dict[str, list[str]] = {}
     for feature in domain.features:

@@ -27,22 +27,22 @@ _LABEL_NAME = re.compile(r"^(class|label|target|outcome|y|response|diagnosis|res
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A CSV file: every row is kept.
+    """A CSV file with all its rows.
 
     Attributes
     ----------
     name : str
     table : DataFrame
-        The cells as they seem to be meant, for looking at them and for suggesting a domain: int64, float64 or str
-        columns; missing cells are NaN. What a column is depends on all its cells, so fit on `read_with` instead.
+        Likely values of the cells, for display and for suggesting a domain: int64, float64 or str columns; missing
+        cells are NaN. The type of a column depends on all its cells, so fit on `read_with` instead.
     n_rows : int
     delimiter, encoding, decimal : str
     reading : CsvFormat
-        How the file seems to be written, for `Domain.reading`.
+        Likely format of the file, for `Domain.reading`.
     notes : tuple of str
-        What was understood, one plain sentence each.
+        What was detected, one plain sentence each.
     columns : tuple of Column
-        What each column seems to be.
+        Suggested kind of each column.
     """
 
     name: str
@@ -55,10 +55,10 @@ class CsvTable:
     columns: tuple[Column, ...]
     reading: CsvFormat
     data: bytes = field(repr=False, compare=False)
-    cells: pa.Table = field(repr=False, compare=False)  # as texts, all columns: split once, read with any domain
+    cells: pa.Table = field(repr=False, compare=False)  # all columns as texts: split once, read with any domain
 
     def read_with(self, domain: Domain) -> pd.DataFrame:
-        """The columns of a domain, and its label if the file has it: `read_table` of this file.
+        """Return the columns of a domain, and its label if the file has it: `read_table` of this file.
 
         Examples
         --------
@@ -71,28 +71,28 @@ class CsvTable:
         return self._read(domain)[0]
 
     def unread(self, domain: Domain) -> list[str]:
-        """A sentence on each kind of cells that `read_with` could not read. Curator only."""
+        """Return a sentence on each kind of cell that `read_with` could not read. Curator only."""
         return self._read(domain)[1].sentences()
 
     def read_and_unread(self, domain: Domain) -> tuple[pd.DataFrame, list[str]]:
-        """`read_with` and `unread` at once."""
+        """Return the results of `read_with` and `unread`, reading once."""
         table, strange = self._read(domain)
         return table, strange.sentences()
 
     def _read(self, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-        """Only a domain that states another encoding or delimiter makes the file be decoded and split again."""
+        """Decode and split the file again only if the domain states another encoding or delimiter."""
         stated = domain.csv_format
         if (stated.encoding, stated.delimiter) == (self.reading.encoding, self.reading.delimiter):
             return read_split(self.cells, domain)
         return read_records(self.data, domain)
 
     def without(self, names: Collection[str]) -> CsvTable:
-        """The same file with some columns left out."""
+        """Return the same file without some columns."""
         kept = tuple(column for column in self.columns if column.name not in names)
         return replace(self, table=self.table.drop(columns=list(names)), columns=kept)
 
     def column(self, name: str) -> Column:
-        """The column of this name."""
+        """Return the column of this name."""
         for column in self.columns:
             if column.name == name:
                 return column
@@ -100,27 +100,27 @@ class CsvTable:
 
 
 def read_csv(source: Any, *, name: str = "") -> CsvTable:
-    """Read a CSV file: delimiter, encoding, decimal commas, missing cells and kinds of columns are detected.
+    """Read a CSV file: detect its delimiter, encoding, decimal commas, missing cells and kinds of columns.
 
-    All of this is for suggesting a domain, and depends on all rows. Once there is one, fit on `read_table`, or on
+    The result serves to suggest a domain, and depends on all rows. Given a domain, fit on `read_table`, or on
     ``read_csv(...).read_with(domain)``.
 
     Parameters
     ----------
     source : bytes, path or binary file
-        The file, its path, or what it holds; UTF-8, UTF-16, UTF-32 or Latin-1 text.
+        The file, its path, or its content: UTF-8, UTF-16, UTF-32 or Latin-1 text.
     name : str, optional
-        What to call the table; by default the file's name.
+        Name of the table; by default the name of the file.
 
     Returns
     -------
     CsvTable
-        The cells as text, with the format and the kinds of columns that were detected.
+        The cells as texts, with the detected format and kinds of columns.
 
     Raises
     ------
     TableError
-        If this is not a table: empty, one row, not text, ragged rows, columns of one name, too large.
+        If this is not a table: empty, one row, not text, ragged rows, two columns of one name, too large.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
 
 
 def _split(words: str, mark: str, n_columns: int) -> pa.Table:
-    """The rows below the header, every cell as text."""
+    """Return the rows below the header, each cell as text."""
     if '"' in words:
         csv_text.check_quotes(io.StringIO(words, newline=""), mark)
     data = words.encode()
@@ -175,7 +175,7 @@ def _split(words: str, mark: str, n_columns: int) -> pa.Table:
             pa.BufferReader(data),
             read_options=pa_csv.ReadOptions(
                 column_names=places, block_size=len(data) + 1
-            ),  # a row never meets a border
+            ),  # so no row crosses the border of a block
             parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
@@ -217,11 +217,11 @@ def _notes(read: dict[str, Any]) -> list[str]:
 
 
 def label_candidates(csv: CsvTable) -> list[str]:
-    """Columns that could be the label, best first: 2 to 50 values, whole or text.
+    """Return the columns that could be the label, best first: those of texts or whole numbers with 2 to 50 values.
 
-    Those with another value in every row come last, as they name rows; before them those with missing cells, as rows
-    without a label are left out of a fit. Else first those of a telling name, then the last column, the first, and the
-    others from the right.
+    Columns with a different value in every row come last, because they name rows. Before them come columns with missing
+    cells, because a fit omits rows without a label. The other columns come in this order: those with a typical name of
+    a label, the last column, the first, and the rest from the right.
     """
     usable = [
         column
@@ -269,26 +269,26 @@ def passed_over(csv: CsvTable) -> list[str]:
 
 
 def suggest_label(csv: CsvTable) -> str | None:
-    """The likeliest label, or None if no column has 2 to 50 values."""
+    """Return the likeliest label, or None if no column has 2 to 50 values."""
     return next(iter(label_candidates(csv)), None)
 
 
 def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = None) -> Domain:
-    """A schema read from the data (every part of it is a leak until it is confirmed), for `CsvTable.read_with`.
+    """Return a schema for `CsvTable.read_with`, read from the data: each part is a leak until it is confirmed.
 
     Parameters
     ----------
     csv : CsvTable
     label : str
     features : sequence of str, optional
-        Attributes to use; by default all but the label, ids, dates, constant and empty columns.
+        Attributes to use; by default all columns except the label, ids, dates, constant and empty columns.
 
     Raises
     ------
     TableError
-        If the label has not 2 to 50 classes, or no attribute is left.
+        If the label does not have 2 to 50 classes, or no attribute is left.
     DomainError
-        If an attribute cannot be used, for example for having more than 1,000 categories.
+        If an attribute cannot be used, for example because it has more than 1,000 categories.
     """
     chosen = csv.column(label)
     if not MIN_CLASSES <= chosen.n_distinct <= MAX_CLASSES:

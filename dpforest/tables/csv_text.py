@@ -1,4 +1,4 @@
-"""The bytes of a CSV file to text: encoding, delimiter and header, each found out and said."""
+"""Decode the bytes of a CSV file to text: detect and report its encoding, delimiter and header."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpforest.tables.features import plural
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE_ROWS = 200
 _SAMPLE_CHARACTERS = 1 << 17
-csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # else one long cell would be an error, and tell on its row
+csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # otherwise one long cell would raise an error that reveals its row
 _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13})
 _NOT_CSV = {
     b"PK\x03\x04": "an Excel or ZIP file; open it and save the table as CSV",
@@ -26,7 +26,7 @@ _NOT_CSV = {
 }
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8 with byte order mark"),
-    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # must precede UTF-16, whose mark is its beginning
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
@@ -38,7 +38,7 @@ _CODECS = {
     "UTF-16-BE": "utf-16-be",
     "UTF-32": "utf-32",
 }
-# Latin-1 as Windows extends it; the five bytes that Windows leaves open are what they are in Latin-1.
+# Windows-1252, which extends Latin-1. The five bytes that it leaves undefined are decoded as in Latin-1.
 _LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range(256))
 
 
@@ -47,10 +47,10 @@ class TableError(ValueError):
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """(text, name of the encoding) of a file.
+    """Return the text of a file, and the name of its encoding.
 
-    A byte order mark is believed; without one it is UTF-16 by its zero bytes, UTF-8 if more characters beyond ASCII
-    can be read so than cannot, or Latin-1 (as Windows extends it, which is what spreadsheets write).
+    A byte order mark decides. Without one, the encoding is UTF-16 by its zero bytes, UTF-8 if more of the characters
+    beyond ASCII are valid in it than invalid, or Latin-1 (as extended by Windows, which spreadsheets write).
     """
     refuse_other_files(data)
     for bom, codec, name in _BOMS:
@@ -73,14 +73,14 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def refuse_other_files(data: bytes) -> None:
-    """Raise if a file begins as archives and the like do."""
+    """Raise TableError if a file begins as a ZIP archive, Parquet file, PDF and the like do."""
     for start, what in _NOT_CSV.items():
         if data.startswith(start):
             raise TableError(f"This is {what}.")
 
 
 def decode_as(data: bytes, encoding: str) -> str:
-    """The text of a file of a known encoding. Bytes that make no character become U+FFFD, and change no other cell."""
+    """Return the text of a file of a known encoding. Invalid bytes become U+FFFD, and change no other cell."""
     if encoding == "Latin-1":
         return codecs.charmap_decode(data, "strict", _LATIN1)[0]
     try:
@@ -103,9 +103,9 @@ def without_stated_delimiter(text: str) -> tuple[str, str]:
 
 
 def delimiter(text: str) -> tuple[str, str]:
-    """(delimiter, text without a first line ``sep=;``).
+    """Return the delimiter, and the text without a first line ``sep=;``.
 
-    The delimiter is the one by which most rows have as many cells as the header, and among those the most cells.
+    The delimiter is that with which most rows have as many cells as the header; of equal ones, that with most cells.
     """
     stated, text = without_stated_delimiter(text)
     if stated and (not stated.isascii() or stated.isalnum() or stated == '"'):
@@ -126,7 +126,7 @@ def delimiter(text: str) -> tuple[str, str]:
 
 
 def _score(text: str, mark: str) -> tuple[float, int]:
-    """(share of sampled rows with as many cells as the header, cells of the header); (0, 0) for a single column."""
+    """Return the share of sampled rows with as many cells as the header, and its size; (0, 0) for one column."""
     sizes = []
     try:
         for _, cells in records(text[:_SAMPLE_CHARACTERS], mark):
@@ -135,7 +135,7 @@ def _score(text: str, mark: str) -> tuple[float, int]:
                 break
         else:
             if len(text) > _SAMPLE_CHARACTERS and len(sizes) > 2:
-                sizes.pop()  # cut off in its middle
+                sizes.pop()  # the last sampled row is cut off
     except csv.Error:
         return 0.0, 0
     if not sizes or sizes[0] == 1:
@@ -145,7 +145,7 @@ def _score(text: str, mark: str) -> tuple[float, int]:
 
 
 def records(text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
-    """(line number of its end, cells) of each record that is not an empty line."""
+    """Yield the cells of each record that is not an empty line, after the number of its last line."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
     for cells in reader:
         if cells:
@@ -153,7 +153,7 @@ def records(text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def header(text: str, mark: str) -> tuple[list[str], list[str]]:
-    """(names, notes). A column without a name is called by its place; two columns of one name are an error."""
+    """Return names and notes. A column without a name is called by its place; two equal names are an error."""
     try:
         _, names = next(records(text, mark))
     except csv.Error:
@@ -194,7 +194,7 @@ def explain(text: str, mark: str, n_columns: int) -> TableError:
 
 
 def check_quotes(lines: Iterable[str], mark: str) -> None:
-    """Raise if a quoted cell is never closed: it would silently swallow the rows below it.
+    """Raise TableError if a quoted cell is never closed: it would silently contain the rows below it.
 
     One more line is added after the last one. If it is not read as a separate record, a quote was still open.
     """

@@ -1,4 +1,4 @@
-"""Several values as one line of text that can be edited, and read back without losing any."""
+"""Several values as one line of text that can be edited, and parsed again without loss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ITEM = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")\s*(?=;|$)|([^;]*))(?:;|$)', re.DO
 
 
 def written(values: Iterable[object]) -> str:
-    """The values in one line; those that would not come back as they are, as JSON strings.
+    """Return the values in one line; a value that `parsed` would change is written as a JSON string.
 
     >>> written(["Bonn", "Köln; Deutz", "two\\nlines", 7])
     'Bonn; "Köln; Deutz"; "two\\\\nlines"; 7'
@@ -27,7 +27,7 @@ def _quoted(value: str) -> str:
 
 
 def parsed(text: str) -> tuple[str, ...]:
-    """The values of a line, as `written` or as somebody typed it; empty ones that are not quoted are left out.
+    """Return the values of a line that `written` or a user wrote; empty values without quotes are omitted.
 
     >>> parsed(' Bonn;Ulm ; "a;b";; "open')
     ('Bonn', 'Ulm', 'a;b', '"open')

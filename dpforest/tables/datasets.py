@@ -1,4 +1,4 @@
-"""Tables to learn from: the bundled data sets, the synthetic ones of Fletcher and Islam, and CSV files."""
+"""Example tables: the bundled data sets, the synthetic ones of Fletcher and Islam, and CSV files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
-# Fletcher and Islam 2017, table 1: informative attributes, attributes of pure noise.
+# Fletcher and Islam 2017, table 1: number of informative attributes, number of attributes of pure noise.
 SYNTHETIC = {
     "SynthA": (5, 0),
     "SynthB": (10, 0),
@@ -62,10 +62,10 @@ class Dataset:
     label : str
     domain : Domain
     attribution : str
-        Whom to thank, as the license asks.
+        Credit that the license requires.
     url, license : str
     n_left_out : int
-        Rows left out for missing cells (only for reproducing papers that did so).
+        Number of rows left out for missing cells (only to reproduce papers that did so).
     """
 
     name: str
@@ -85,29 +85,29 @@ class Dataset:
 
     @property
     def y(self) -> pd.Series:
-        """The label."""
+        """The label column."""
         return self.table[self.label]
 
 
 def catalog_path(folder: Path = DATA) -> Path:
-    """The ``catalog.json`` of a folder, or its ``catalogue.json``, the older name, where only that exists."""
+    """Return the path of the ``catalog.json`` of a folder, or of its ``catalogue.json``, the older name."""
     old = folder / "catalogue.json"
     return old if old.is_file() and not (folder / "catalog.json").exists() else folder / "catalog.json"
 
 
 @cache
 def catalog(folder: Path = DATA) -> dict[str, dict[str, Any]]:
-    """The entries of a folder's catalog."""
+    """Return the entries of a folder's catalog."""
     return json.loads(catalog_path(folder).read_text(encoding="utf-8"))["datasets"]
 
 
 def list_datasets() -> dict[str, str]:
-    """Names and titles of the bundled data sets."""
+    """Return the names and titles of the bundled data sets."""
     return {name: entry["title"] for name, entry in catalog().items()}
 
 
 def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path = DATA) -> Dataset:
-    """A bundled data set, or one from a folder like the bundled one.
+    """Load a bundled data set, or one from a folder of the same form.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
         One of `list_datasets`, or "SynthA" to "SynthG".
     incomplete : {"category", "drop"}
         "category": a missing cell counts as one more value of its attribute. "drop": rows with a missing cell are left
-        out. That is for reproducing papers only, as whether a row is left out depends on the row.
+        out. "drop" is only for reproducing papers, because whether a row is left out depends on the row.
     folder : path
-        With a ``catalog.json`` of the form of ``data/catalog.json``, and the files that it names.
+        Has a ``catalog.json`` of the form of ``data/catalog.json``, and the files that it names.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
     TableError
         If there is no such data set.
     FileNotFoundError
-        If the folder has no catalog, or not the file that it names.
+        If the folder lacks a catalog, or a file that the catalog names.
 
     Examples
     --------
@@ -174,20 +174,20 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
 
 
 def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
-    """A synthetic set of Fletcher and Islam (2017), table 1: two balanced classes, all attributes numeric.
+    """Make a synthetic set of Fletcher and Islam (2017), table 1: two balanced classes, all attributes numeric.
 
-    `sklearn.datasets.make_classification` with its defaults except ``n_redundant=0`` (two clusters a class, classes one
-    apart, 1 % of labels flipped). Its attributes are unbounded; ours are defined to lie in [-8, 8], some 3.5 standard
-    deviations, and the domain clips what is beyond.
+    It calls `sklearn.datasets.make_classification` with its defaults except ``n_redundant=0`` (two clusters per class,
+    classes one apart, 1 % of labels flipped). Those attributes are unbounded. Ours are defined to lie in [-8, 8], about
+    3.5 standard deviations, and the domain clips values beyond.
 
     Parameters
     ----------
     name : str
         "SynthA" to "SynthG".
     n : int
-        Rows.
+        Number of rows.
     seed : int
-        Of all that is drawn.
+        Seed of all draws.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     >>> make_synthetic("SynthD", n=100).domain.leaks()
     []
     """
-    from sklearn.datasets import make_classification  # half a second, for this alone
+    from sklearn.datasets import make_classification  # this import takes half a second and is needed only here
 
     if name not in SYNTHETIC:
         raise TableError(f"There is no synthetic set {name!r}; choose one of {', '.join(SYNTHETIC)}.")

@@ -1,4 +1,4 @@
-"""The public schema of a table: every attribute's domain, the classes, and where all of this is written."""
+"""The public schema of a table: the domain of every attribute, the classes, and the sources of all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpforest.tables.out_of_domain import OutOfDomainCells
 
 __all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
 
-# What a fit does with every table, and what only whoever hands it over can know. Both stand on every certificate.
+# How a fit reads every table, and what only the data holder can know. Both are on every certificate.
 READ_BY_RULE: Final = (
     "Each cell is read by itself: a number beyond its bounds counts as the bound, and what does not fit counts as "
     "missing or, where none are expected, as the lower bound or the first category; a row whose label is not listed is "
@@ -42,25 +42,25 @@ class Domain:
     features : tuple of Feature
         The attributes, in the order of the columns of an encoded table.
     classes : tuple
-        The labels as the user writes them (text or numbers), matched by their text. Empty for a table without labels.
+        The labels as the user writes them (texts or numbers), matched by their text. Empty for a table without labels.
     label : str
         Name of the label column.
     classes_source : {"documented", "asserted", "data"}
     classes_note : str
         As `Feature.source_note`.
     reading : CsvFormat or str
-        What everybody may know of how the rows are written: the format of a CSV file, by which `read_table` reads, for
-        example `CsvTable.reading`, or half a sentence. It goes into the certificate. Where it is just the sentence of a
-        `CsvFormat`, it becomes that.
+        Public knowledge on how the rows are written: the format of a CSV file, such as `CsvTable.reading`, with which
+        `read_table` reads it, or half a sentence. It goes into the certificate. The exact sentence of a `CsvFormat` is
+        replaced by that format.
     reading_source, reading_note : str
-        As `Feature.source` and its note. A reading without a source counts as found out from the rows.
+        As `Feature.source` and its note. A reading without a source counts as learned from the rows.
     columns_source, columns_note : str
-        The same for the choice of columns. Empty: whoever wrote this down chose them without looking at rows.
+        The same for the choice of columns. Empty: the author of this domain chose them without looking at rows.
 
     Raises
     ------
     DomainError
-        If these do not make a schema.
+        If the values do not make a schema.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Domain:
                 check_source(source, note, what, f"{part}_source")
         if self.classes:
             self._check_classes()
-        _ = self._grid  # now and not when rows are read: a pickle must not tell whether there were any
+        _ = self._grid  # computed now and not when rows are read, so that a pickle does not reveal whether rows were
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
         """Return the domain itself, which is immutable, as estimators are cloned by the thousand."""
@@ -152,17 +152,17 @@ class Domain:
 
     @property
     def class_array(self) -> np.ndarray:
-        """Classes as labels come out, (n_classes,): as objects where some are texts and some are numbers."""
+        """Classes with the type of predicted labels, (n_classes,): objects if texts and numbers are mixed."""
         are_mixed = len({isinstance(label, str) for label in self.classes}) > 1
         return np.array(self.classes, dtype=object if are_mixed else None)
 
     @property
     def csv_format(self) -> CsvFormat:
-        """How a CSV file is read: as `reading` states, else UTF-8 with commas between columns and decimal points."""
+        """Format of a CSV file: that of `reading`, else UTF-8 with commas between columns and decimal points."""
         return self.reading if isinstance(self.reading, CsvFormat) else format_in_old_words(self.reading)
 
     def on_scale(self, scale: str) -> Domain:
-        """The same domain, all numeric attributes read on one scale (`Feature.scale`)."""
+        """Return the same domain with all numeric attributes on one scale (`Feature.scale`)."""
         if all(feature.scale == scale for feature in self.features if feature.kind == "numeric"):
             return self
         return replace(self, features=tuple(replace(feature, scale=scale) for feature in self.features))
@@ -172,10 +172,10 @@ class Domain:
         return encoding.grid(self.features)
 
     def encode(self, X: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
-        """Read a table, or a block of its rows, as codes.
+        """Encode a table, or a block of its rows, as codes.
 
-        The code of a cell depends on that cell and on this domain, never on other cells, nor on the type that they give
-        its column: 1, 1.0, "1" and "01" have one code. So a block of rows has the same codes alone as in its table, and
+        The code of a cell depends on that cell and on this domain, never on other cells or on the type that they give
+        its column: 1, 1.0, "1" and "01" have one code. So a block of rows has the same codes as within its table, and
         one more row changes no other row's codes.
 
         Parameters
@@ -183,7 +183,7 @@ class Domain:
         X : DataFrame, array or list of shape (n, m)
             A DataFrame is read by column name (further columns are ignored), an array by position.
         out_of_domain : OutOfDomainCells, optional
-            Read every cell by the public rule, as a fit does, and count here those outside of the domain
+            Read every cell by the public rule, as a fit does, and count the cells outside of the domain here
             (`dpforest.tables.rows`).
 
         Returns
@@ -194,13 +194,13 @@ class Domain:
         Raises
         ------
         DomainError
-            If a column is absent or holds dates. Without `out_of_domain` also if it contains infinity, texts where it
-            is numeric, or cells that its feature refuses.
+            If a column is absent or holds dates. Without `out_of_domain`, also if a numeric column has infinity or
+            texts, or cells that its feature refuses.
         """
         return encoding.encode(self.features, self._grid, X, out_of_domain)
 
     def encode_labels(self, y: Any) -> np.ndarray:
-        """Index in `classes` of each label; each label is read by itself, as in `encode`.
+        """Return the index in `classes` of each label; each label is read independently, as in `encode`.
 
         Parameters
         ----------
@@ -220,15 +220,15 @@ class Domain:
         return encoding.encode_labels(self.classes, y, self.label)
 
     def listed_labels(self, y: Any) -> np.ndarray:
-        """Like `encode_labels`, but negative where a label is missing or not one of the classes."""
+        """Return the same as `encode_labels`, but a negative index if a label is missing or is no class."""
         return encoding.listed_labels(self.classes, y, self.label)
 
     def report(self, X: Any) -> pd.DataFrame:
-        """Return the number of clipped, unlisted and missing cells of each feature, one row a feature. Curator only."""
+        """Return the numbers of clipped, unlisted and missing cells, one row per feature. Curator only."""
         return encoding.report(self.features, X)
 
     def leaks(self) -> list[str]:
-        """A sentence for each part of the schema that was read from the data; empty if all of it is public."""
+        """Return a sentence for each part of the schema that was read from the data; empty if all of it is public."""
         sentences = [sentence for feature in self.features for sentence in feature.leaks()]
         if self.classes and self.classes_source == "data":
             name = f" of {self.label!r}" if self.label else ""
@@ -274,7 +274,7 @@ class Domain:
         return [*sentences, READ_BY_RULE, HANDED_OVER]
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-safe dictionary, exact both ways."""
+        """Return a JSON-safe dictionary, from which `from_dict` rebuilds an equal domain."""
         return {
             "features": [feature.to_dict() for feature in self.features],
             "classes": list(self.classes),
@@ -290,12 +290,12 @@ class Domain:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Domain:
-        """The inverse of `to_dict`; of an earlier version's as well, which wrote every reading as a sentence.
+        """Invert `to_dict`, also of earlier versions, which wrote every reading as a sentence.
 
         Parameters
         ----------
         entry : dict
-            With the keys that `to_dict` writes.
+            Has the keys that `to_dict` writes.
 
         Returns
         -------
@@ -304,7 +304,7 @@ class Domain:
         Raises
         ------
         DomainError
-            If it is no dict with attributes, or says what is not allowed.
+            If it is no dict with attributes, or has a value that is not allowed.
         """
         if not isinstance(entry, dict) or not isinstance(entry.get("features"), list | tuple):
             raise DomainError("a domain is read from a dict with a list of features, as to_dict gives it")
@@ -314,12 +314,12 @@ class Domain:
         try:
             features = tuple(Feature.from_dict(feature) for feature in entry["features"])
             return cls(**{**entry, "features": features, "reading": reading})
-        except TypeError as problem:  # a part too few, or one that there is not
+        except TypeError as problem:  # a key is missing or unknown
             raise DomainError(f"this is no domain as to_dict gives it: {problem}") from problem
 
     @classmethod
     def from_catalog(cls, entry: dict[str, Any]) -> Domain:
-        """The domain of one entry of ``data/catalog.json`` (its attributes and label values)."""
+        """Build the domain of one entry of ``data/catalog.json`` (its attributes and label values)."""
         classes_source, classes_note = _source(entry.get("label_source", "documented"), entry.get("label_note"), entry)
         return cls(
             tuple(_cataloged(attribute, entry) for attribute in entry["attributes"]),
@@ -340,9 +340,9 @@ class Domain:
         X : DataFrame or array of shape (n, n_features)
             The table that bounds and categories are read from.
         y : array of shape (n,), optional
-            Labels, for the classes.
+            Labels, from which classes are read.
         label : str
-            What the labels are called; a column of this name is no attribute.
+            Name of the label; a column of this name is no attribute.
 
         Returns
         -------
@@ -358,7 +358,7 @@ class Domain:
 
 
 def _plain(label: Any) -> Any:
-    """A label as JSON knows it: text, bool, int or float."""
+    """Return a label as JSON holds it: text, bool, int or float."""
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
@@ -379,12 +379,12 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _origin(source: str, note: str) -> str:
-    """The source of a part of a schema, in words for readers of the certificate, who are not the curator."""
+    """Describe the source of a part of a schema for readers of the certificate, who are not the curator."""
     return f"documented: {note.rstrip('.')}" if source == "documented" else f"asserted by the curator: “{note}”"
 
 
 def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:
-    """A catalog's word for a source as one of ours, with its note; half a documented range is still a leak."""
+    """Translate a catalog's word for a source, with its note; a range that is only half documented is a leak."""
     if word in ("documented", "physical"):
         where = note or entry.get("documentation") or entry.get("uci_url")
         if not where:
@@ -400,7 +400,7 @@ def _cataloged(attribute: dict[str, Any], entry: dict[str, Any]) -> Feature:
     source, note = _source(attribute["domain_source"], attribute.get("domain_note"), entry)
     low, high = attribute.get("low"), attribute.get("high")
     if low is not None and low == high:
-        high = low + 1  # a constant attribute; its one value is the lower bound
+        high = low + 1  # a constant attribute; its only value is the lower bound
     return Feature(
         attribute["name"],
         attribute["kind"],

@@ -1,8 +1,8 @@
-"""Cells to codes: a table is read against its public domain, every cell as an unsigned 16-bit integer.
+"""Encode a table by its public domain: each cell becomes an unsigned 16-bit integer.
 
 The code of a cell depends on that cell (`cells`) and on the domain, never on another cell: one row more or less must
-not change how the others are read. So nothing here lets numpy or pandas find a common type for cells. Where they have
-already done so, `cells` reads the same values from it as far as they survived (docs/PRIVACY.md).
+not change the codes of others. So nothing here lets numpy or pandas choose a common type for cells. If they already
+have done so, `cells` reads the same values from the result, as far as they survived (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 from dpforest.tables.scale import MANTISSA, ONE_BITS, Scale
 
-REFUSED: Final = -1  # in Grid.missing_code: a missing cell is an error
+REFUSED: Final = -1  # value in Grid.missing_code: a missing cell is an error
 UNLISTED_PLACE: Final = -2
-_TABLE_SPAN = 1 << 20  # widest range of integer labels that goes through a lookup table
-_EXACT = 1 << 53  # whole numbers up to here are floats as well
+_TABLE_SPAN = 1 << 20  # widest range of integer labels that a lookup table covers
+_EXACT = 1 << 53  # whole numbers up to this one are exact floats
 
 
 class Grid(NamedTuple):
     """The numeric features of a domain as arrays for the kernel (entries of categorical features are unused)."""
 
-    scale: np.ndarray  # (m, 8): a `Scale` each
+    scale: np.ndarray  # (m, 8): one `Scale` per row
     span: np.ndarray  # number of codes of known values
     first: np.ndarray
     missing_code: np.ndarray
 
 
 def grid(features: Sequence[Feature]) -> Grid:
-    """Scales, spans, first codes and codes of missing cells as arrays."""
+    """Return scales, spans, first codes and codes of missing cells as arrays."""
     m = len(features)
     made = Grid(np.ones((m, len(Scale._fields))), np.ones(m), np.zeros(m, np.int64), np.zeros(m, np.int64))
     for j, feature in enumerate(features):
@@ -51,7 +51,7 @@ def grid(features: Sequence[Feature]) -> Grid:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _encode_numbers(X, start, scale, span, first, missing_code, out):
-    """Write the codes of X[:, k] to out[:, start + k]; return how many cells were infinite, and missing but refused."""
+    """Write the codes of X[:, k] to out[:, start + k]; return the numbers of infinite and of refused missing cells."""
     n_infinite = 0
     n_refused = 0
     for i in range(X.shape[0]):
@@ -79,16 +79,16 @@ def _encode_numbers(X, start, scale, span, first, missing_code, out):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _log(t, reach, octaves):
-    """As `scale.log_share`: 0 at 0, 1 at 1."""
+    """Return the same as `scale.log_share`: 0 at 0, 1 at 1."""
     return (np.float64(1.0 + reach * t).view(np.int64) - ONE_BITS) / MANTISSA / octaves
 
 
 def encode(
     features: Sequence[Feature], grid: Grid, X: Any, out_of_domain: OutOfDomainCells | None = None
 ) -> np.ndarray:
-    """Codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
+    """Return the codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
-    A cell outside of the domain raises a DomainError. With `out_of_domain` the public rule reads it, and it is counted.
+    A cell outside of the domain raises a DomainError. With `out_of_domain` the public rule reads and counts it.
     """
     columns: Sequence[int] = range(len(features))
     if isinstance(X, pd.DataFrame):
@@ -122,12 +122,12 @@ def _encode_block(
     out_of_domain: OutOfDomainCells | None,
     n_strange: int = 0,
 ) -> None:
-    """Write the codes of numbers; `n_strange` NaNs stand for cells that are not numbers."""
+    """Write the codes of numbers; `n_strange` of the NaNs are cells that are not numbers."""
     if X.dtype not in (np.float64, np.float32):
-        with np.errstate(over="ignore"):  # a long double beyond all doubles becomes infinite, and the warning says so
+        with np.errstate(over="ignore"):  # a long double beyond all doubles becomes infinite, which numpy warns about
             X = X.astype(np.float64)
     X = X.view()
-    X.flags.writeable = False  # one compiled version for tables that may and that may not be written to
+    X.flags.writeable = False  # so that writable and read-only tables share one compiled version
     n_infinite, n_refused = _encode_numbers(X, start, *grid, out)
     if n_infinite or n_refused:
         for feature, column in zip(features[start:], X.T, strict=False):
@@ -146,7 +146,7 @@ def _encode_block(
 
 
 def _no_number(feature: Feature, column_cells: OutOfDomainCells | None, out_of_domain: OutOfDomainCells | None) -> int:
-    """Return how many cells of a column were not numbers, and add them to the counts of the table."""
+    """Return how many cells of a column are not numbers, and add that number to the counts of the table."""
     if column_cells is None or out_of_domain is None:
         return 0
     n = column_cells.count(feature.name, OutOfDomain.NO_NUMBER)
@@ -162,7 +162,7 @@ def _refused(feature: Feature, n: int) -> str:
 
 
 def positions(features: Sequence[Feature], table: pd.DataFrame) -> list[int]:
-    """Where each feature stands in a table; other columns are ignored."""
+    """Return the position of each feature in a table; other columns are ignored."""
     where: dict[str, int] = {}
     twice = set()
     for position, name in enumerate(table.columns):
@@ -179,7 +179,7 @@ def positions(features: Sequence[Feature], table: pd.DataFrame) -> list[int]:
 
 
 def quoted(names: Sequence[str], most: int = 5) -> str:
-    """'a', 'b' and 3 more."""
+    """Return names in quotes, such as "'a', 'b' and 3 more"."""
     shown = ", ".join(repr(str(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
@@ -225,7 +225,7 @@ def _category_codes(feature: Feature, column: Any, out_of_domain: OutOfDomainCel
 
 
 def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray:
-    """Index of each label in `classes`, int32 (n,); see `Domain.encode_labels`."""
+    """Return the index of each label in `classes`, int32 (n,); see `Domain.encode_labels`."""
     name = repr(label) if label else "the label"
     out = _labels(classes, y, name)
     if (n := int((out == -1).sum())) > 0:
@@ -243,7 +243,7 @@ def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray
 
 
 def listed_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray:
-    """As `encode_labels`, negative where a label is missing or not one of the classes."""
+    """Return the same as `encode_labels`, but a negative index if a label is missing or is no class."""
     return _labels(classes, y, repr(label) if label else "the label")
 
 
@@ -266,13 +266,13 @@ def _labels(classes: Sequence[Any], y: Any, name: str) -> np.ndarray:
 
 
 def _whole(label: Any) -> int | None:
-    """The whole number that a label is."""
+    """Return the whole number that a label is, or None if it is none."""
     value = number(label)
     return int(value) if value is not None and math.isfinite(value) and value.is_integer() else None
 
 
 def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
-    """Counts of clipped, unlisted and missing cells of each feature; see `Domain.report`."""
+    """Return the counts of clipped, unlisted and missing cells of each feature; see `Domain.report`."""
     where = positions(features, X) if isinstance(X, pd.DataFrame) else range(len(features))
     X = X if isinstance(X, pd.DataFrame) else _matrix(features, X)
     counts = np.zeros((len(features), 3), dtype=np.int64)

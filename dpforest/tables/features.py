@@ -1,4 +1,4 @@
-"""One attribute of a table as everybody may know it: its bounds or its categories, and where they are written."""
+"""The public domain of one attribute: its bounds or its categories, and their sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
 MISSING = ("category", "value", "refuse")
-MISSING_IN_FILES: Final = {"category": "own"}  # files keep the word of their format
+MISSING_IN_FILES: Final = {"category": "own"}  # files use the word of their format
 OTHER = "(missing or other)"
 
 
@@ -23,17 +23,17 @@ class DomainError(ValueError):
 
 
 class PrivacyLeakWarning(UserWarning):
-    """Something public (bounds, categories, classes) was read from private data."""
+    """A part of the public schema (bounds, categories, classes) was read from private data."""
 
 
 def text(value: object) -> str:
-    """The text by which a value is matched with a category or a class: 1, 1.0 and "1" are the same.
+    """Return the text by which a value matches a category or a class: 1, 1.0 and "1" are the same.
 
     >>> text(1), text(1.0), text("1"), text(0.5), text(True)
     ('1', '1', '1', '0.5', 'True')
     """
     if isinstance(value, str):
-        return str.__str__(value)  # of a member of an enumeration of texts: the text, as where pandas stores texts
+        return str.__str__(value)  # for a member of an enumeration of texts, pandas stores this text as well
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     try:
@@ -43,7 +43,7 @@ def text(value: object) -> str:
             if isinstance(value, kind):
                 return kind.__repr__(value)
         return str(value)
-    except Exception:  # thousands of digits, or an object of somebody's own: it is one cell, and says nothing
+    except Exception:  # thousands of digits, or an object from outside, which may raise anything: its text is its type
         return f"({type(value).__name__})"
 
 
@@ -95,32 +95,33 @@ class Feature:
     low, high : float
         Bounds of a numeric attribute, finite, ``low < high``.
     integer : bool
-        Whether only whole numbers occur (for showing thresholds).
+        Whether only whole numbers occur; used to display thresholds.
     categories : tuple of str
         Values of a categorical attribute. Numbers are matched by their text (1.0 and 1 both match "1").
     source : {"documented", "asserted", "data"}
-        Where bounds or categories come from. "data" is a leak: the forest is not certified.
+        Source of bounds or categories. "data" is a leak: the forest is not certified.
     source_note : str
-        Documented: where it is written. Asserted: the words that the user typed. Data: what was read.
+        For "documented", the place where it is written; for "asserted", the words of the user; for "data", what was
+        read.
     missing : {"category", "value", "refuse"}
         "category": missing cells have a separate code. "value": they are read as the public `missing_value`. "refuse":
-        none are expected; `Domain.encode` raises an error for them, while a fit, where an error would reveal a row,
-        reads the lower bound or the first category (`dpforest.tables.rows`).
+        none are expected; `Domain.encode` raises an error for them, while a fit, whose error would reveal a row, reads
+        the lower bound or the first category (`dpforest.tables.rows`).
     missing_value : float or str, optional
         Public replacement, for ``missing="value"``.
     type_source, type_note : str
-        As `source` and `source_note`, for `kind` and `integer`. Empty: they come from where `source` says.
+        As `source` and `source_note`, for `kind` and `integer`. Empty: they have the source `source`.
     missing_source, missing_note : str
         The same for `missing` and `missing_value`.
     scale : {"auto", "linear", "log"}
-        How codes are spread over the range of a numeric attribute, and with them thresholds: evenly ("linear"), over 20
-        octaves down to `low`, or to 0 on either side of it ("log"), or by the mean of both ("auto"), which finds the
-        rows where honest bounds are wide (`dpforest.tables.scale`).
+        Spread of codes, and so of thresholds, over the range of a numeric attribute: even ("linear"), over 20 octaves
+        down to `low`, or down to 0 on either side of it ("log"), or by the mean of both ("auto"), which separates rows
+        even if honest bounds are wide (`dpforest.tables.scale`).
 
     Raises
     ------
     DomainError
-        If these do not make an attribute.
+        If the values do not make an attribute.
 
     Examples
     --------
@@ -234,18 +235,18 @@ class Feature:
 
     @property
     def code_labels(self) -> tuple[str, ...]:
-        """What each code of a categorical attribute means, in order."""
+        """Meaning of each code of a categorical attribute, in order."""
         return (*self.categories, OTHER) if self.missing == "category" else self.categories
 
     def code(self, value: Any) -> int:
-        """The code of one known value: S + floor(p (65,536 - S)), p its position from 0 to 1; or an index."""
+        """Return the code of one known value: S + floor(p (65,536 - S)), p its position from 0 to 1; or an index."""
         if self.kind == "categorical":
             return self.categories.index(text(value))
         span = N_CODES - self.first_code
         return self.first_code + min(math.floor(position(self.scale_numbers, float(value)) * span), span - 1)
 
     def threshold_value(self, t: int) -> float:
-        """Return the v for which the test ``code > t`` means "at least v"; -inf where it means "not missing"."""
+        """Return the v for which the test ``code > t`` means "at least v"; -inf if the test means "not missing"."""
         if t < self.first_code:
             return -math.inf
         span, steps = N_CODES - self.first_code, t + 1 - self.first_code
@@ -266,7 +267,7 @@ class Feature:
         return scale_of(self.low, self.high, self.integer, self.scale)
 
     def leaks(self) -> list[str]:
-        """A sentence for each part that was read from the data; empty if all of it is public."""
+        """Return a sentence for each part that was read from the data; empty if all of it is public."""
         if self.source == "data":
             what = "bounds" if self.kind == "numeric" else "categories"
             return [f"The {what} of {self.name!r} were read from the data{because(self.source_note)}."]
@@ -287,7 +288,7 @@ class Feature:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
-        """Return the feature of a `to_dict`. An entry of an earlier version has no scale, and its scale is linear."""
+        """Return the feature of a `to_dict`. Entries of earlier versions have no scale, which then is linear."""
         rules = {word: rule for rule, word in MISSING_IN_FILES.items()}
         known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
         if "missing" in entry:

@@ -1,4 +1,4 @@
-"""Read a schema from the data. Everything found here is a leak and is marked as one."""
+"""Infer a schema from the data. Every part of it is a leak, and is marked as one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dpforest.tables.features import DomainError, Feature, text
 
 
 def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
-    """One feature for each column; columns of an array are called x0, x1, ...
+    """Return one feature for each column; columns of an array are called x0, x1, ...
 
-    Booleans, texts and categoricals become categorical; a column of an array of objects is numeric if all of it is.
+    Booleans, texts and categoricals become categorical. A column of an array of objects is numeric if each cell is.
     """
     if isinstance(X, pd.DataFrame):
         return tuple(_infer(str(name), column) for name, column in X.items() if str(name) != leave_out)
@@ -32,7 +32,7 @@ def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
 
 
 def infer_classes(y: Any, label: str = "") -> tuple[Any, ...]:
-    """The distinct labels that are known, in order: numbers by size, then texts by alphabet."""
+    """Return the distinct known labels in order: numbers by size, then texts in alphabetical order."""
     codes, values = factorize(y if isinstance(y, pd.Series) else as_array(y))
     used_often = np.bincount(codes[codes >= 0], minlength=len(values))
     seen = [value for value, used in zip(values, used_often, strict=True) if used]
@@ -60,7 +60,7 @@ def _infer(name: str, column: pd.Series) -> Feature:
 
 
 def _ranges(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Per column: lowest and highest value, whether all are whole, whether some are missing."""
+    """Return for each column the lowest and highest value, whether all are whole, and whether some are missing."""
     m = X.shape[1]
     low, high = np.full(m, np.inf), np.full(m, -np.inf)
     whole, missing = np.ones(m, dtype=bool), np.zeros(m, dtype=bool)
@@ -81,13 +81,13 @@ def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
 
 def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> Feature:
     low, high = float(low), float(high)
-    if np.isnan(low) or low > high:  # not one known cell
+    if np.isnan(low) or low > high:  # no cell is known
         low, high, whole = 0.0, 1.0, False
     if not np.isfinite([low, high]).all():
         raise DomainError(
             f"{name!r} contains infinity; replace it by a number, leave the cell empty, or leave the column out."
         )
-    if low == high:  # a constant column; half the value where adding 1 would be lost to rounding
+    if low == high:  # a constant column; use half the value if rounding would lose the addition of 1
         low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
     return Feature(name, "numeric", low, high, whole, missing="category" if missing else "refuse", **_READ)
 
@@ -102,4 +102,4 @@ def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
     return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ)
 
 
-_READ: Final[Any] = {"type_source": "data", "missing_source": "data"}  # bounds and categories are so by default
+_READ: Final[Any] = {"type_source": "data", "missing_source": "data"}  # by default, so is the source of the domain

@@ -12,7 +12,7 @@ from dpforest.tables.features import plural
 
 
 class OutOfDomain(Enum):
-    """How a cell or label is outside of its domain; the value is the second half of the warning's sentence about it."""
+    """Kinds of cells and labels outside of their domain; a value is the second half of the warning's sentence."""
 
     MISSING = "missing although none are expected; {they} read as its lower bound or first category"
     UNLISTED = "not listed although all are expected to be; {they} read as its first category"
@@ -41,7 +41,7 @@ class OutOfDomainCells:
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, OutOfDomain], int] = {}
-        self._lock = threading.Lock()  # a table is read in several threads
+        self._lock = threading.Lock()  # several threads may read a table
 
     def add(self, name: str, kind: OutOfDomain, n: int) -> None:
         """Count n more cells of an attribute, or labels, as this kind."""
@@ -49,11 +49,11 @@ class OutOfDomainCells:
             self._counts[name, kind] = self._counts.get((name, kind), 0) + int(n)
 
     def count(self, name: str, kind: OutOfDomain) -> int:
-        """Number of cells of an attribute, or of labels, that were added as this kind."""
+        """Return the number of cells of an attribute, or of labels, that were added as this kind."""
         return self._counts.get((name, kind), 0)
 
     def sentences(self) -> list[str]:
-        """One sentence for each attribute and kind that occurred."""
+        """Return one sentence for each attribute and kind that occurred."""
         counts = sorted(self._counts.items(), key=lambda item: (item[0][0], item[0][1].name))
         return [_sentence(name, kind, n) for (name, kind), n in counts if n]
 
@@ -81,7 +81,7 @@ class OutOfDomainCells:
 
 
 def caller_level() -> int:
-    """The `stacklevel` for `warnings.warn` of the first frame outside this package, or of the outermost frame."""
+    """Return the `stacklevel` for `warnings.warn` of the first frame outside this package, or of the outermost one."""
     package, level = __name__.partition(".")[0], 1
     frame: FrameType = sys._getframe(1)
     while frame.f_back is not None and (frame.f_globals.get("__name__") or "").partition(".")[0] == package:

@@ -1,4 +1,4 @@
-"""The parts of a schema that were read from rows, one by one, and asserting some of them."""
+"""The parts of a schema that were read from rows, and the assertion of some of them by a user."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ BOUNDS, CATEGORIES, TYPE, MISSING = "bounds", "categories", "type", "missing"
 CLASSES, READING, COLUMNS = "classes", "reading", "columns"
 OF_ATTRIBUTES: Final = (BOUNDS, CATEGORIES, TYPE, MISSING)
 OF_TABLES: Final = (CLASSES, READING, COLUMNS)
-Source = tuple[str, str]  # as `Feature.source` and its note
+Source = tuple[str, str]  # `Feature.source` and its note
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that was read from rows.
+    """A part of a schema that was read from rows.
 
     Parameters
     ----------
     what : str
         One of `OF_ATTRIBUTES` or `OF_TABLES`.
     name : str
-        Of the attribute; empty for the table as a whole.
+        Name of the attribute; empty for a part of the whole table.
     value : str
-        What was read, in full: nobody can assert what they do not see.
+        What was read, in full, because users can only assert what they see.
     """
 
     what: str
@@ -36,7 +36,7 @@ class Part:
 
 
 def sources(feature: Feature) -> dict[str, Source]:
-    """Where each part of an attribute comes from.
+    """Return the source of each part of an attribute.
 
     >>> sources(Feature("age", "numeric", 0, 90, missing_source="documented", missing_note="a duty"))
     {'bounds': ('data', ''), 'type': ('data', ''), 'missing': ('documented', 'a duty')}
@@ -50,7 +50,7 @@ def sources(feature: Feature) -> dict[str, Source]:
 
 
 def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
-    """The same attribute, some of its parts from elsewhere; all others keep the source that they have."""
+    """Return the attribute with changed sources of some parts; all other parts keep their sources."""
     by_part = sources(feature) | changed
     domain_source = by_part[_domain_of(feature)]
     of_type, of_missing = (
@@ -69,7 +69,7 @@ def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
 
 
 def read_parts(domain: Domain) -> tuple[Part, ...]:
-    """Everything that was read from rows; empty just where `Domain.leaks` is.
+    """Return all parts that were read from rows; there are none exactly if `Domain.leaks` is empty.
 
     >>> age = Feature("age", "numeric", 18, 94, integer=True)
     >>> [(part.what, part.value) for part in read_parts(Domain((age,)))]
@@ -91,7 +91,7 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
 
 
 def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
-    """The same schema, these parts asserted by the user, in these words. What was not read from rows stays as it is.
+    """Return the schema with these parts asserted by the user, in these words, if they were read from rows.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94, integer=True),))
     >>> assert_parts(age, read_parts(age)[:2], "the law on voting").leaks()

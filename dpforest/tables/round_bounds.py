@@ -1,7 +1,7 @@
-"""Rounder bounds than the lowest and highest value of the rows: a hint for whoever corrects a schema, no more.
+"""Rounder bounds than the lowest and highest value of the rows: only a hint for whoever corrects a schema.
 
-A bound that is exactly a lowest or highest value may be one person's value. What is proposed instead is worked out from
-the same rows, so it is read from the data as well until somebody says where it is known from.
+A bound that equals a lowest or highest value may be one person's value. The proposed bounds are computed from the same
+rows, so they also count as read from the data until somebody states a source.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.tables.read_parts import BOUNDS, with_sources
 
-HEADROOM: Final = Decimal("0.1")  # of the range, at each end, at least
-GRAIN: Final = Decimal("0.2")  # of the range: bounds are multiples of a 1, 2 or 5, followed by zeros, not below it
+HEADROOM: Final = Decimal("0.1")  # least share of the range that is added at each end
+GRAIN: Final = Decimal("0.2")  # share of the range; bounds are multiples of the next larger 1, 2 or 5 with zeros
 OLDEST = 120
 FROM_ROWS: Final = "rounded outwards from the lowest and highest value in the rows"
 
@@ -35,17 +35,17 @@ _AGE = re.compile(r"(^|[^a-z])(age|alter|edad|âge)([^a-z]|$)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ExactBounds:
-    """An attribute whose lower or upper bound is exactly the lowest or highest value of the rows.
+    """An attribute with a bound that equals the lowest or highest value of the rows.
 
     Parameters
     ----------
     name : str
     low, high : float
-        Its bounds.
+        Bounds of the attribute.
     at_low, at_high : bool
-        Whether that bound is a value of the rows.
+        Whether the lower or the upper bound is a value of the rows.
     rounder : tuple of float
-        Proposed bounds, lower and upper.
+        Proposed lower and upper bound.
     """
 
     name: str
@@ -57,10 +57,10 @@ class ExactBounds:
 
 
 def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
-    """Return attributes with undocumented bounds that are exactly the lowest or highest value. Curator only.
+    """Return attributes with undocumented bounds that equal the lowest or highest value. Curator only.
 
-    Bounds that everybody would write down are left out: 0 below, the ends of a range from 0 to 1, and those of what is
-    named a percentage, from 0 to 100.
+    Obvious bounds are omitted: a lower bound of 0, the ends of a range from 0 to 1, and those of a range from 0 to 100
+    whose name is that of a percentage.
     """
     exact = []
     for feature in domain.features:
@@ -81,27 +81,27 @@ def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
 
 
 def with_rounder(feature: Feature, rounder: tuple[float, float]) -> Feature:
-    """The attribute with rounder bounds, which count as read from the data whatever the old ones came from."""
+    """Return the attribute with rounder bounds, which count as read from the data, whatever the old source was."""
     known = with_sources(feature, {BOUNDS: ("data", FROM_ROWS)})
     return replace(known, low=rounder[0], high=rounder[1])
 
 
 def round_bounds(low: float, high: float, *, whole: bool = False, name: str = "") -> tuple[float, float]:
-    """Round numbers around a range: those of a percentage, a share or an age, else the next ones with headroom.
+    """Return round numbers around a range: those of a percentage, share or age, else the next ones with headroom.
 
     Parameters
     ----------
     low, high : float
         Finite, ``low <= high``.
     whole : bool
-        Whether only whole numbers occur; bounds are whole numbers then.
+        Whether only whole numbers occur; the bounds are whole numbers then.
     name : str
-        Of the attribute: it may name a percentage or an age.
+        Name of the attribute, which may be that of a percentage or an age.
 
     Returns
     -------
     tuple of float
-        They contain the range, and its ends only where these are 0 below, 1 above it, or the 100 of a percentage.
+        They contain the range. They equal its ends only if these are a lower 0, an upper 1, or a percentage's 100.
 
     Examples
     --------
@@ -124,8 +124,8 @@ def round_bounds(low: float, high: float, *, whole: bool = False, name: str = ""
 
 
 def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
-    """The next round number beyond one end of a range, a tenth of the range away at least, or 0."""
-    bound = Decimal(repr(end))  # as it is written: 0.1 is a tenth
+    """Return the next round number beyond one end of a range, at least a tenth of the range away, or 0."""
+    bound = Decimal(repr(end))  # as printed: 0.1 is a tenth
     width = abs(bound - Decimal(repr(other))) or max(abs(bound), Decimal(1))
     down = rounding == ROUND_FLOOR
     if (0 <= bound <= width / 2 and down) or (bound and -width / 2 <= bound <= 0 and not down):
@@ -137,10 +137,10 @@ def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
         beyond = float((aim / step).to_integral_value(rounding) * step)
         if (beyond < end if down else beyond > end) or not math.isfinite(beyond):
             return beyond if math.isfinite(beyond) else end
-        step *= 10  # too fine for floats of this size
+        step *= 10  # the step is too fine for floats of this size
 
 
 def _step(least: Decimal) -> Decimal:
-    """The smallest of 1, 2, 5, 10, 20, … (and of 0.5, 0.2, …) that is not below this."""
+    """Return the smallest of 1, 2, 5, 10, 20, … (and of 0.5, 0.2, …) that is at least `least`."""
     power = Decimal(1).scaleb(least.adjusted())
     return next((factor * power for factor in _STEPS if factor * power >= least), 10 * power)

@@ -1,4 +1,4 @@
-"""Encode a table for a forest: every cell becomes a code and every label a class index, each by itself.
+"""Encode a table for a forest: each cell becomes a code and each label a class index, independently of all others.
 
 A fit that refused a table for one cell, or read other cells differently because of it, would reveal that cell. So a
 public rule (`domain.READ_BY_RULE`) reads every cell and every label, and only the curator sees which were outside of
@@ -20,7 +20,7 @@ from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
-    """A table as forests read it: codes, class indices and row ids. Curator only.
+    """A table in the form that forests read: codes, class indices and row ids. Curator only.
 
     Parameters
     ----------
@@ -48,25 +48,25 @@ def read_rows(
     n_jobs: int = 1,
     out_of_domain: OutOfDomainCells | None = None,
 ) -> EncodedTable:
-    """Read a table and its labels by the public rule; one `OutOfDomainWarning` counts those that did not fit.
+    """Read a table and its labels by the public rule; one `OutOfDomainWarning` counts those outside of the domain.
 
     Parameters
     ----------
     domain : Domain
-        With classes.
+        Has classes.
     X : DataFrame, array or list of shape (n, n_features)
     y : array of shape (n,)
     ids : int64 array of shape (n,), optional
-        By default `ids_of`.
+        Row ids for a seeded demonstration; by default `ids_of`.
     n_jobs : int
-        Threads.
+        Number of threads.
     out_of_domain : OutOfDomainCells, optional
         Count cells and labels outside of the domain here, and give no warning.
 
     Raises
     ------
     DomainError
-        If columns are absent, of a type that is never read (dates), or the labels are not one column.
+        If columns are absent or of a type that is never read (dates), or if the labels are not one column.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def read_rows(
 
 
 def ids_of(X: Any) -> np.ndarray:
-    """What names a row in a demo: the index of a table if it is whole numbers, else its place."""
+    """Return the ids of rows in a demonstration: the index of a table if it is whole numbers, else their places."""
     index = getattr(X, "index", None)
     if index is not None and getattr(index, "dtype", None) is not None and index.dtype.kind in "iu":
         return index.to_numpy().astype(np.int64)

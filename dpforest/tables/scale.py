@@ -1,11 +1,11 @@
 """Position of a number between public bounds, on a scale that is half linear and half logarithmic.
 
-Bounds that are honest are wide, and most rows lie near their lower end, or around 0. Where thresholds are spread evenly
-over the bounds, hardly one comes near a row. So the codes of a numeric attribute are spread by the mean of two scales:
-the linear one, and one that gives each of 20 octaves the same room. Nothing is read from rows.
+Honest bounds are wide, and most rows lie near their lower end, or around 0. If thresholds were spread evenly over the
+bounds, hardly any would lie near a row. So the codes of a numeric attribute are spread by the mean of two scales: the
+linear one, and one on which each of 20 octaves has the same width. Nothing is read from rows.
 
-The logarithm is that of the floating-point format: exponent and mantissa read as one whole number, linear inside an
-octave. No mathematical library is asked, so codes are the same on every machine.
+The logarithm is that of the floating-point format: exponent and mantissa are read as one whole number, which is linear
+within an octave. No mathematical library is used, so codes are the same on every machine.
 """
 
 import struct
@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 OCTAVES: Final = 20
 SCALES: Final = ("auto", "linear", "log")
-BOTH_SIGNS: Final = 50  # a range reaches below 0 where its part there is more than 1 in so many
-ONE_BITS: Final = 0x3FF0000000000000  # 1.0
+BOTH_SIGNS: Final = 50  # a range counts as having both signs if more than 1 / 50 of it is below 0
+ONE_BITS: Final = 0x3FF0000000000000  # the bits of 1.0
 MANTISSA: Final = 2.0**52
 
 
@@ -29,14 +29,14 @@ class Scale(NamedTuple):
     linear : float
         Weight of the linear scale: 1, 1/2, or 0.
     octaves : float
-        Of the logarithmic one.
+        Number of octaves of the logarithmic scale.
     reach : float
-        Ratio of the largest value to the smallest that are told apart, less 1.
+        Ratio of the largest to the smallest value that the scale distinguishes, less 1.
     pivot : float
-        Where the range holds both signs, the larger of its ends, from which octaves go down to 0 on either side; else
-        0, and they go down to the lower bound.
+        Larger end of a range with both signs, from which octaves go down to 0 on either side; else 0, and they go down
+        to the lower bound.
     start, stretch : float
-        With both signs, where the lower bound lies on the logarithmic scale, and how far the upper one is from it.
+        With both signs, position of the lower bound on the logarithmic scale, and distance of the upper one from it.
     """
 
     low: float
@@ -50,7 +50,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
-    """The scale of a range; of whole numbers no more octaves than they have."""
+    """Return the scale of a range; whole numbers have at most as many octaves as their range."""
     width = high - low
     octaves = OCTAVES
     if integer:
@@ -77,9 +77,9 @@ def position(scale: Scale, x: float) -> float:
 
 
 def least_with(scale: Scale, holds: Callable[[float], bool]) -> float:
-    """The least number above the lower bound whose position has a property that all further on have; or the upper one.
+    """Return the least number above the lower bound from which `holds` is true of all positions; else the upper bound.
 
-    By halves: of two neighboring floating-point numbers one has it and one has not.
+    The bisection ends at two neighboring floating-point numbers, of which only the larger one has the property.
     """
     low, high = scale.low, scale.high
     while low < (middle := low + (high - low) / 2) < high:
@@ -93,6 +93,6 @@ def _signed(scale: Scale, x: float) -> float:
 
 
 def log_share(scale: Scale, t: float) -> float:
-    """0 at 0, 1 at 1."""
+    """Return the position on the logarithmic scale: 0 at 0, 1 at 1."""
     (bits,) = struct.unpack("<q", struct.pack("<d", 1.0 + scale.reach * t))
     return (bits - ONE_BITS) / MANTISSA / scale.octaves

@@ -1,1 +1,1 @@
-"""What the papers prove of their forests, as functions of public numbers, and the same measured."""
+"""Theorems of the papers on their forests, as functions of public numbers, and measurements of the same quantities."""

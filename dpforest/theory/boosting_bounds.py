@@ -11,29 +11,29 @@ from numpy.typing import ArrayLike
 from dpforest.checks import check_choice
 from dpforest.theory.ranges import check_above, check_between
 
-RULES: Final = ("published", "derived")  # of the boosting bounds
+RULES: Final = ("published", "derived")  # variants of the boosting bounds
 
 
-# R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020). The edge is their γ: a
-# test sends shares of a leaf's two classes one way that differ by at least that much (Definition 9). Rule "published"
-# is the paper's condition; rule "derived" is ours, which asks for less.
+# R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020). The edge is their γ: the
+# shares of a leaf's two classes that a test sends to one side differ by at least γ (Definition 9). Rule "published" is
+# the paper's condition; rule "derived" is our condition, which is weaker.
 
 
 def tree_error_bound(edge: float, alphas: Sequence[float], rule: str = "published") -> float:
-    """Bound on the training error of a tree all of whose leaves are split, level by level, with the Mα-loss.
+    """Return a bound on the training error of a tree that splits all leaves, level by level, with the Mα-loss.
 
     Parameters
     ----------
     edge : float
-        In (0, 1].
+        γ, in (0, 1].
     alphas : sequence of float
         The alpha of each level, from 0 to 1 and never rising.
     rule : {"published", "derived"}
-        "published": exp(-γ²/16 Σ alpha), Theorem 10 with leaf weights that sum to 1 on a level. Its proof takes every
-        split to lower the tree's potential in proportion to the leaf's weight, which a leaf that is nearly pure cannot.
-        "derived": 1/2 Π (1 - alpha (1 - √(1 - γ²))). Of a leaf's Matsushita potential a test that sends shares a and b
-        of the classes one way leaves √(ab) + √((1-a)(1-b)) ≤ √(1 - (a-b)²), whatever the leaf, and the rest of the
-        Mα-potential never rises.
+        "published": exp(-γ²/16 Σ alpha), Theorem 10 with leaf weights that sum to 1 on a level. Its proof assumes that
+        every split lowers the tree's potential in proportion to the leaf's weight, which is false for a nearly pure
+        leaf. "derived": 1/2 Π (1 - alpha (1 - √(1 - γ²))). A test that sends shares a and b of the classes to one side
+        multiplies a leaf's Matsushita potential by √(ab) + √((1-a)(1-b)) ≤ √(1 - (a-b)²), for every leaf, and the rest
+        of the Mα-potential never rises.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def tree_error_bound(edge: float, alphas: Sequence[float], rule: str = "publishe
 
 
 def levels_for_error(edge: float, alpha: float, error: float, rule: str = "published") -> int:
-    """Levels after which `tree_error_bound` with one alpha is at most the error, which is in (0, 1/2].
+    """Return the number of levels after which `tree_error_bound` with one alpha is at most the error, in (0, 1/2].
 
     >>> levels_for_error(0.2, 1.0, 0.1), levels_for_error(0.2, 1.0, 0.1, "derived")
     (922, 79)
@@ -64,7 +64,9 @@ def levels_for_error(edge: float, alpha: float, error: float, rule: str = "publi
 
 
 def splits_for_error(edge: float, alpha: float, error: float) -> float:
-    """Splits of the heaviest leaf until the error is reached, equation 13: error^(-16 / (alpha γ²)); inf beyond floats.
+    """Return the number of splits of the heaviest leaf that reach the error: error^(-16 / (alpha γ²)), equation 13.
+
+    The result is infinite if it is too large for a float.
 
     >>> splits_for_error(1.0, 1.0, 0.5)
     65536.0
@@ -83,23 +85,23 @@ def trees_for_error(
     mean_weight: float = 0.5,
     spread: float = 0.0,
 ) -> int:
-    """Boosted trees after which the training error of their combination is reached.
+    """Return the number of boosted trees whose combination reaches the training error.
 
     Parameters
     ----------
     edge : float
-        In (0, 1]; here of each tree, as a share of its largest leaf value M.
+        Edge of each tree, in (0, 1], as a share of its largest leaf value M.
     alpha : float
-        In (0, 1], of the link and the weights.
+        α of the link and the weights, in (0, 1].
     error : float
-        In (0, 1/2].
+        Training error to reach, in (0, 1/2].
     rule : {"published", "derived"}
         "published": Theorem 12. "derived": the same proof with the surrogate's largest curvature, 1 / (4 alpha)
         (equation 152 has 1 / (2 alpha)), and with the 1/2 of Taylor's theorem.
     mean_weight : float
-        What the rows' mean weight does not fall below; 1/2 at the start.
+        Lower bound on the mean weight of the rows, in (0, 1]; the mean weight is 1/2 at the start.
     spread : float
-        In [0, 1), the paper's π: steps are between 1 - π and 1 + π times alpha / M².
+        π of the paper, in [0, 1): steps are between 1 - π and 1 + π times alpha / M².
 
     Examples
     --------
@@ -119,19 +121,19 @@ def trees_for_error(
 
 
 def split_edge(children: ArrayLike) -> np.ndarray:
-    """Edge of a split (Definition 9): |P(left | y = 1) - P(left | y = 0)| among the rows of a leaf.
+    """Return the edge of a split (Definition 9): |P(left | y = 1) - P(left | y = 0)| among the rows of a leaf.
 
-    The weak learning assumption asks that it be at least γ. The γ of the appendix (Definition 17) is half of it.
+    The weak learning assumption is that the edge is at least γ. The γ of the appendix (Definition 17) is half of it.
 
     Parameters
     ----------
     children : array of shape (..., 2, 2)
-        Weights by child and class, from 0.
+        Weights by child and class, at least 0.
 
     Returns
     -------
     array of shape (...)
-        From 0 to 1; NaN where a class is missing, as the assumption then says nothing.
+        Edges from 0 to 1; NaN if a class is missing, because the assumption does not cover this case.
 
     Raises
     ------
@@ -154,19 +156,19 @@ def split_edge(children: ArrayLike) -> np.ndarray:
 
 
 def first_step_too_large(alphas: Sequence[float], weights: Sequence[float], edge: float) -> int | None:
-    """Where a sequence of α stops being K-monotonic, as Theorem 10 asks; None where it never does.
+    """Return where a sequence of α stops being K-monotonic, which Theorem 10 requires; None if it never stops.
 
-    α_l may be at most α_(l-1) exp(K w_l (1 - α_(l-1))) with K = γ²/16. A sequence that never rises always is, so
-    objective calibration is.
+    α_l may be at most α_(l-1) exp(K w_l (1 - α_(l-1))) with K = γ²/16. A sequence that never rises is K-monotonic, so
+    that of objective calibration is.
 
     Parameters
     ----------
     alphas : sequence of float
-        α of each split in the order in which they are made, in [0, 1].
+        α of each split in the order of the splits, in [0, 1].
     weights : sequence of float
-        Share of the tree's weight in the leaf that is split, in [0, 1]; as many.
+        Share of the tree's weight in the leaf of each split, in [0, 1].
     edge : float
-        γ, in (0, 1].
+        γ, in [0, 1].
 
     Returns
     -------
@@ -176,7 +178,7 @@ def first_step_too_large(alphas: Sequence[float], weights: Sequence[float], edge
     Raises
     ------
     ValueError
-        If a number is out of range, or there are not as many.
+        If a number is out of range, or the sequences differ in length.
 
     Examples
     --------
@@ -198,12 +200,12 @@ def first_step_too_large(alphas: Sequence[float], weights: Sequence[float], edge
 
 
 def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "published", weight: float = 0.5) -> float:
-    """Theorem 12 the other way round: the least training error, from 0 to 1, that this many trees are enough for.
+    """Return the least training error, from 0 to 1, that this many trees reach by Theorem 12.
 
     Parameters
     ----------
     edge, alpha, rule, weight
-        As `trees_for_error` has them, `weight` being its `mean_weight`, and no spread of steps.
+        As for `trees_for_error`, with `weight` as its `mean_weight`, and without a spread of steps.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What theorems say, found without them: by drawing, or by trying everything."""
+"""Checks of theorems by simulation and by enumeration."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from dpforest.losses import m_alpha
 
 
 def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> float:
-    """Mean number of features that drawn paths do not test, to set beside `untested_features`.
+    """Return the mean number of features that random paths do not test, for comparison with `untested_features`.
 
     >>> drawn_untested(10, 0, 100), drawn_untested(1, 5, 100)
     (10.0, 0.0)
@@ -18,7 +18,7 @@ def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> f
 
 
 def largest_move(alpha: float, n: int) -> float:
-    """Most that a row added to a leaf moves its Mα-potential, by trying all leaves of up to n rows with it.
+    """Return the largest change of a leaf's Mα-potential by one added row, over all leaves of up to n rows with it.
 
     >>> round(largest_move(1.0, 101), 9)
     20.0

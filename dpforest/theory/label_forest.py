@@ -1,4 +1,4 @@
-"""Majority labels of random trees: who sees which rows, and how many rows the rarest leaf waits for.
+"""Majority labels of random trees: rows or ε divided among trees, and the number of rows that fills the rarest leaf.
 
 S. Fletcher, M. Z. Islam, *Differentially private random decision forests using smooth sensitivity* (arXiv 1606.03572).
 Untested attributes (Theorem 2) are in `models.depth_rules`, empty leaves in `votes.empty_share`.
@@ -15,29 +15,30 @@ LAWS = ("smooth-sensitivity", "counts")
 
 
 class Exponents(NamedTuple):
-    """Exponents of e in the odds of a leaf's top label, if trees divide the rows (disjoint) or ε (shared)."""
+    """Exponents of e in the odds of a leaf's top label if trees divide the rows (disjoint) or ε (shared)."""
 
     disjoint: float
     shared: float
 
 
 def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sensitivity") -> Exponents:
-    """Equation 14: rows or ε divided among trees, for a leaf in which all rows would lead by so many.
+    """Return the exponents of equation 14 for a leaf whose top label leads by this many of all rows.
 
-    A tree that sees one row in τ has a lead of j / τ and all of ε; one that sees all rows a lead of j and ε / τ. With
-    the published law the first exponent is τ times the second, which is the paper's argument for disjoint rows. With a
-    law of counts that keeps ε (permute-and-flip, exponential) both are ε j / τ, and the argument is none. That a lead
-    shrinks in proportion is assumed, and holds on average only.
+    A tree with one row in τ has a lead of j / τ and all of ε. A tree with all rows has a lead of j and ε / τ. With the
+    published law the first exponent is τ times the second, which is the paper's argument for disjoint rows. With a law
+    of counts that keeps ε (permute-and-flip, exponential) both are ε j / τ, and the argument fails. The formula assumes
+    that a lead shrinks in proportion to the rows, which holds only on average.
 
     Parameters
     ----------
     lead : float
-        j, from 0.
+        j, in rows, at least 0.
     epsilon : float
-        From 0.
+        Budget of all trees, at least 0.
     n_trees : int
-        τ, from 1.
+        τ, at least 1.
     law : {"smooth-sensitivity", "counts"}
+        Published law, or a law of counts that keeps ε.
 
     Examples
     --------
@@ -57,14 +58,14 @@ def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sens
 
 
 def rows_for_rarest_leaf(rarest: float, depth: int) -> float:
-    """Rows until the leaf that has the rarest value at each question holds one, on average (Example 1): p^-d.
+    """Return p^-d: on average, one of this many rows is in the leaf with the rarest value of each test (Example 1).
 
     Parameters
     ----------
     rarest : float
-        Probability of the rarest value of an attribute, in (0, 1].
+        p, probability of the rarest value of an attribute, in (0, 1].
     depth : int
-        From 0; in the example m / 2 = 5 attributes, each with values of probability 0.68, 0.27 and 0.05.
+        d, at least 0; in the example m / 2 = 5 attributes, each with values of probability 0.68, 0.27 and 0.05.
 
     Examples
     --------
@@ -77,9 +78,9 @@ def rows_for_rarest_leaf(rarest: float, depth: int) -> float:
 
 
 def leaves_without_rarest(depth: int, rule: str = "corrected") -> int:
-    """Leaves of Example 1 that have not the rarest value at any question, besides the fullest one.
+    """Return the number of leaves of Example 1 without the rarest value in any test, except the fullest leaf.
 
-    There are two other values, so 2^d - 1. The paper prints C(d, 2) - 1.
+    A test has two other values, so the number is 2^d - 1. The paper prints C(d, 2) - 1.
 
     >>> leaves_without_rarest(5), leaves_without_rarest(5, "published")
     (31, 9)

@@ -1,7 +1,7 @@
-"""What the theorems of `votes` predict, measured on a table: votes of trees, empty leaves, boosted trees.
+"""Measurements on a table of the quantities that theory predicts: votes of trees, empty leaves, boosted trees.
 
-For the curator: every number is of the exact rows. All settings are stated here, so that the numbers do not
-change with a default.
+They are for the curator, because every number is computed from the exact rows. This module states all settings, so that
+the numbers do not change with a default.
 """
 
 from fractions import Fraction
@@ -21,14 +21,14 @@ from dpforest.tables.domain import Domain
 from dpforest.theory.votes import empty_share, even_vote_right
 from dpforest.trees import routing
 
-MANY: Final = 400  # random trees that stand for all
+MANY: Final = 400  # number of random trees that represent all random trees
 VOTES: Final = (1, 3, 11, 31, 101, 301)
 SHARED_BY: Final = (10, 30, 100, 300)
 DEPTHS: Final = (1, 2, 3, 4, 5, 6)
 BOOSTED: Final = (1, 2, 5, 10, 20)
 RELEASES: Final = 20
 NOISE: Final = Fraction(1)  # ε of the noisy votes
-LARGE, DEEP, SHALLOW = 3_000, 8, 5  # rows to fit on from which random trees are the deeper ones
+LARGE, DEEP, SHALLOW = 3_000, 8, 5  # random trees have depth DEEP from LARGE training rows on, else SHALLOW
 _PINNED: Final[dict[str, Any]] = {
     "max_leaves": 4096,
     "neighbors": "add-remove",
@@ -38,17 +38,19 @@ _PINNED: Final[dict[str, Any]] = {
 
 
 def depth_for(n_rows: int) -> int:
-    """Depth of the random trees of a table."""
+    """Return the depth of random trees for this number of training rows."""
     return DEEP if n_rows >= LARGE else SHALLOW
 
 
 def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """For 400 random trees: how many training rows each number of trees gets right, and the error of votes. No privacy.
+    """Count the training rows that each number of 400 random trees classifies correctly, without privacy.
 
     Parameters
     ----------
     domain : Domain
+        Domain of the table.
     codes : uint16 array of shape (n, n_features)
+        Training rows, encoded by the domain.
     y : int array of shape (n,)
         Class indices.
 
@@ -56,7 +58,7 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
     -------
     dict
         "depth", "rows", "guessing" (error of the most frequent class), "rows_by_trees_right" (list of 401 counts) and
-        "vote_error" by the number of trees.
+        "vote_error" (error of a majority vote by the number of trees).
     """
     depth = depth_for(len(y))
     right = _right_of_trees(domain, codes, y, depth)
@@ -70,17 +72,17 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
 
 
 def noisy_votes(domain: Domain, split: Split) -> dict[int, dict[str, float]]:
-    """By the number of trees, ε = 1 for all: rows held out that a noisy tree, their vote, and the formula get right."""
+    """Return held-out accuracy by the number of trees, with ε = 1 for all: of a tree, of the vote, by the formula."""
     return {k: _noisy_votes(domain, split, k) for k in VOTES}
 
 
 def empty_leaves(domain: Domain, split: Split) -> dict[int, dict[int, dict[str, float]]]:
-    """By depth and number of trees that share the rows: empty leaves as expected, and as counted once."""
+    """Return the expected and the counted share of empty leaves, by depth and by the number of trees."""
     return {depth: {k: empty_leaves_at(domain, split, depth, k) for k in SHARED_BY} for depth in DEPTHS}
 
 
 def empty_leaves_at(domain: Domain, split: Split, depth: int, n_trees: int) -> dict[str, float]:
-    """Share of empty leaves where rows are shared out among trees."""
+    """Return the share of empty leaves if each row is in one tree: expected by the formula, and counted once."""
     n = len(split.y_train)
     spec = _labels_forest(n_trees, depth)._plan(domain, n)
     trees = spec.grow(domain, 0)
@@ -95,7 +97,7 @@ def empty_leaves_at(domain: Domain, split: Split, depth: int, n_trees: int) -> d
 
 
 def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
-    """Training errors without privacy, α = 1: of a tree by its depth, of trees of depth 3 by their number; guessing."""
+    """Return training errors without privacy and with α = 1: of a tree by depth, of boosted trees, and of guessing."""
     labels = np.asarray(y)
 
     def error(depth: int, n_trees: int) -> float:
@@ -120,7 +122,7 @@ def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, A
 
 
 def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int) -> np.ndarray:
-    """Whether each of many random trees (rows) is right on each training row."""
+    """Return whether each of `MANY` random trees classifies each training row correctly, bool (MANY, n)."""
     forest = RandomDecisionForestClassifier(
         epsilon=None,
         n_estimators=MANY,
@@ -136,7 +138,7 @@ def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int
 
 
 def _vote_error(right: np.ndarray, n_trees: int, repeats: int = 20) -> float:
-    """Error of a majority of some of the trees, a tie by a coin; mean over draws of the trees."""
+    """Return the mean error of a majority vote over random sets of trees; a fair coin decides ties."""
     rng, errors = np.random.default_rng(0), []
     for _ in range(repeats):
         votes = right[rng.choice(len(right), n_trees, replace=False)].mean(axis=0)
@@ -166,7 +168,7 @@ def _noisy_votes(domain: Domain, split: Split, n_trees: int) -> dict[str, float]
 
 
 def _labels_forest(n_trees: int, depth: int) -> MajorityLabelForestClassifier:
-    """Random trees that publish labels, each row in one of them."""
+    """Return random trees that release labels, with each row in one tree."""
     return MajorityLabelForestClassifier(
         n_estimators=n_trees,
         max_depth=depth,
@@ -178,6 +180,6 @@ def _labels_forest(n_trees: int, depth: int) -> MajorityLabelForestClassifier:
 
 
 def _leaves(trees: Any, domain: Domain, codes: np.ndarray, n_trees: int) -> np.ndarray:
-    """Number of the leaf of each row (columns) in each tree (rows)."""
+    """Return the leaf of each row in each tree, (n_trees, n)."""
     leaves = np.asarray(routing.leaves_of_rows(trees, domain, codes))
     return leaves if leaves.shape[0] == n_trees else leaves.T

@@ -1,8 +1,8 @@
 """Multinomial random forest: least probabilities, consistency, and the sum that the paper publishes as its ε.
 
 J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia, *Multinomial random forest: toward consistency and
-privacy-preservation* (arXiv 1903.04003). Consistency takes labels without noise (B3 = ∞), leaves that grow (k → ∞) and
-k / n → 0; privacy takes small temperatures: the two hold for different settings.
+privacy-preservation* (arXiv 1903.04003). Consistency requires labels without noise (B3 = ∞), leaves that grow (k → ∞)
+and k / n → 0. Privacy requires small temperatures. So the two hold for different settings.
 """
 
 import math
@@ -11,21 +11,22 @@ from dpforest.theory.ranges import check_between
 
 
 def feature_probability(n_features: int, b1: float) -> tuple[float, float]:
-    """Least and greatest probability of a feature at a node, whatever the rows (Lemma 3).
+    """Return the least and greatest probability of a feature at a node, over all possible rows (Lemma 3).
 
-    Decreases are stretched to 0..1 and drawn from with exp(B1 s / 2): 1 / (1 + (D - 1) e^(B1/2)) and
-    e^(B1/2) / (e^(B1/2) + D - 1). The paper has the first; it holds for features that a branch still has.
+    Impurity decreases s, scaled to 0..1, are drawn with weights exp(B1 s / 2), which gives 1 / (1 + (D - 1) e^(B1/2))
+    and e^(B1/2) / (e^(B1/2) + D - 1). The paper has the first; it holds for features that a branch still has.
 
     Parameters
     ----------
     n_features : int
-        D, from 1.
+        D, at least 1.
     b1 : float
-        From 0 to 1000.
+        Temperature of features, from 0 to 1000.
 
     Returns
     -------
     (float, float)
+        Least and greatest probability.
 
     Raises
     ------
@@ -44,16 +45,16 @@ def feature_probability(n_features: int, b1: float) -> tuple[float, float]:
 
 
 def middle_probability(middle: float, b2: float) -> float:
-    """Least probability of a cut among those of the middle, of which there is a share f: f / (f + (1 - f) e^(B2/2)).
+    """Return the least probability that a cut is in the middle: f / (f + (1 - f) e^(B2/2)) if a share f of cuts is.
 
-    Lemma 4 says that there is one above 0; this is it. Which cuts there are depends on the rows of the node.
+    Lemma 4 states only that this probability has a lower bound above 0. The rows of a node determine its cuts.
 
     Parameters
     ----------
     middle : float
-        f, in (0, 1].
+        f, share of the candidate cuts that lie in the middle, in (0, 1].
     b2 : float
-        From 0 to 1000.
+        Temperature of values, from 0 to 1000.
 
     Examples
     --------
@@ -67,20 +68,20 @@ def middle_probability(middle: float, b2: float) -> float:
 
 
 def side_left(levels: int, n_features: int, b1: float, b2: float, n_parts: int = 3, middle: float = 1 / 3) -> float:
-    """Bound on the mean side of a cell after some levels, as a share: (1 - P1 P2 / N)^levels.
+    """Return a bound on the mean side of a cell after some levels, as a share: (1 - P1 P2 / N)^levels.
 
-    P1 is the least probability of a feature (`feature_probability`), P2 that of a cut outside the first and last of N
-    parts (`middle_probability`). The proof of consistency (Theorem 1) needs it to go to 0. It takes a share f above 0
-    of the candidates to lie there in every node, which the paper does not prove.
+    P1 is the least probability of a feature (`feature_probability`), and P2 that of a cut outside the first and last of
+    N parts (`middle_probability`). The proof of consistency (Theorem 1) needs the bound to go to 0. The bound assumes
+    that in every node a share f > 0 of the candidates lies between these parts, which the paper does not prove.
 
     Parameters
     ----------
     levels, n_features : int
-        From 0, and D from 1.
+        Number of levels, at least 0; D, at least 1.
     b1, b2 : float
-        Temperatures of features and values, from 0.
+        Temperatures of features and values, at least 0.
     n_parts : int
-        From 3.
+        N, at least 3.
     middle : float
         f, in (0, 1].
 
@@ -94,7 +95,7 @@ def side_left(levels: int, n_features: int, b1: float, b2: float, n_parts: int =
 
 
 def levels_to_halve(n_features: int, b1: float, b2: float) -> int:
-    """Levels until `side_left` is at most one half.
+    """Return the number of levels after which `side_left` is at most one half.
 
     >>> levels_to_halve(10, 0, 0), levels_to_halve(10, 10, 10)
     (63, 827846)
@@ -108,17 +109,17 @@ def _log_left(n_features: int, b1: float, b2: float, n_parts: int, middle: float
 
 
 def published_epsilon(n_trees: int, depth: int, b1: float, b2: float, b3: float) -> float:
-    """The ε that Theorem 2 publishes: t max(d (B1 + B2), B3). An accounting figure, and not a bound for any ε.
+    """Return the ε of Theorem 2: t max(d (B1 + B2), B3). This is an accounting figure, not a bound for any ε.
 
-    Cuts lie between the rows' own values and branches end by exact counts, so one row more makes outputs possible that
-    were impossible (docs/PAPERS.md).
+    Cuts lie between values of the rows and branches end by exact counts, so that one more row makes outputs possible
+    that were impossible (docs/PAPERS.md).
 
     Parameters
     ----------
     n_trees, depth : int
-        t and d, from 1; the paper assumes d and does not enforce it.
+        t and d, at least 1; the paper assumes d and does not enforce it.
     b1, b2, b3 : float
-        From 0; infinity is allowed.
+        Temperatures of features, values and labels, at least 0; infinity is allowed.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def published_epsilon(n_trees: int, depth: int, b1: float, b2: float, b3: float)
 
 
 def published_temperatures(epsilon: float, n_trees: int, depth: int) -> tuple[float, float, float]:
-    """B1, B2 and B3 that Appendix C takes for an ε: half of ε / (d t) each, and ε / t.
+    """Return B1, B2 and B3 of Appendix C for an ε: ε / (2 d t), ε / (2 d t) and ε / t.
 
     >>> published_temperatures(20, 1, 10)
     (1.0, 1.0, 20.0)

@@ -1,4 +1,4 @@
-"""Private splits of boosted trees: how likely a good split is, and how many rows make private splits good enough.
+"""Private splits of boosted trees: the odds of a good split, and the rows that make private splits good enough.
 
 R. Nock, W. Henecka, *Boosted and differentially private ensembles of decision trees* (arXiv 2001.09384). Bounds on the
 training error are in `boosting_bounds.py`.
@@ -21,26 +21,26 @@ def odds_of_a_good_split(
     sensitivity: float,
     gap: float = 0.5,
 ) -> float:
-    """Least P(a test with the edge) / P(another) of one private split: ρ exp((1 - δ²) γ² α ε w L / (32 Δ)).
+    """Return the least odds that a private split has the edge: ρ exp((1 - δ²) γ² α ε w L / (32 Δ)).
 
-    With odds r a good one comes with probability r / (1 + r) at least. The paper's appendix has δ², its text δ; this is
-    the appendix. It takes tests with the edge to lower the potential by γ² α w L / 16 at least, others by δ² times that
-    at most.
+    Odds of r mean a probability of at least r / (1 + r). The paper's appendix has δ², its text δ; this function follows
+    the appendix. It assumes that tests with the edge lower the potential by at least γ² α w L / 16, and other tests by
+    at most δ² times that.
 
     Parameters
     ----------
     share : float
-        ρ, tests with the edge for each one without, from 0.
+        ρ, number of tests with the edge for each test without it, at least 0.
     edge, alpha : float
         γ and α, in [0, 1].
     epsilon : float
-        Of this one choice, from 0.
+        ε of this one choice, at least 0.
     weight : float
-        Share of the tree's weight in the leaf, in [0, 1].
+        w, share of the tree's weight in the leaf, in [0, 1].
     potential : float
-        L, the potential of the whole tree, in rows.
+        L, potential of the whole tree, in rows.
     sensitivity : float
-        Δ, what one row changes it by, above 0.
+        Δ, largest change of the potential by one row, above 0.
     gap : float
         δ, in [0, 1].
 
@@ -60,7 +60,7 @@ def odds_of_a_good_split(
 
 
 def tree_efficiency(share: float, error: float, depth: int) -> float:
-    """J of equation 20 for a node that holds a share of the weight of a tree with this error: from 0 to 2.
+    """Return J of equation 20, from 0 to 2, for a node with a share of the weight of a tree with this error.
 
     >>> tree_efficiency(1.0, 0.5, 0)
     2.0
@@ -76,21 +76,21 @@ def calibration_constant(
     n_splits: int = 1,
     failure: float = 0.1,
 ) -> float:
-    """ln(|L| / ξ) / Q' of Theorem 13: what makes private splits as good as the edge promises, but for the rows and ε.
+    """Return ln(|L| / ξ) / Q' of Theorem 13: the factor of the required efficiency that does not depend on rows and ε.
 
     Parameters
     ----------
     edge, gap : float
         γ in (0, 1] and δ in [0, 1): tests without the edge lower the potential at most δ² times as much as the theorem
-        takes those with it to do.
+        assumes for tests with the edge.
     split_share : float
-        Share of ε for the splits.
+        Share of ε for the splits, in (0, 1].
     mean_weight : float
-        Mean weight of a row.
+        Mean weight of a row, in (0, 1].
     n_splits : int
-        How many splits are all to have the edge,
+        |L|, number of splits that must all have the edge.
     failure : float
-        but with this probability, up to 1/2.
+        ξ, probability that one of them lacks the edge, in (0, 1/2].
     """
     for name, value in {"edge": edge, "split_share": split_share, "mean_weight": mean_weight}.items():
         check_above(name, value, 0, 1)
@@ -101,18 +101,19 @@ def calibration_constant(
 
 
 def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
-    """The `tree_efficiency` that Theorem 13 asks of every node that is split, equation 207.
+    """Return the `tree_efficiency` that Theorem 13 requires of every node that is split (equation 207).
 
-    It needs trees × levels ≤ ln n as well, and at this efficiency a share failure / (failure + n_splits) of candidates
-    with the edge. Like Theorem 10 it takes the potential to fall in proportion to the leaf's weight.
+    The theorem also requires trees × levels ≤ ln n and, at this efficiency, a share failure / (failure + n_splits) of
+    candidates with the edge. Like Theorem 10 it assumes that the potential falls in proportion to the leaf's weight.
 
     Parameters
     ----------
     n : float
-        Rows, at least 3.
+        Number of rows, at least 3.
     epsilon : float
+        Budget, above 0.
     constant : float
-        `calibration_constant`.
+        Result of `calibration_constant`.
 
     >>> round(efficiency_needed(1372, 1.0, calibration_constant()))
     2453
@@ -124,7 +125,7 @@ def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
 
 
 def rows_for_efficiency(epsilon: float, constant: float, efficiency: float = 2.0) -> float:
-    """Rows from which `efficiency_needed` is at most the efficiency; no node has more than 2.
+    """Return the number of rows from which `efficiency_needed` is at most the efficiency; no node has more than 2.
 
     >>> f"{rows_for_efficiency(1.0, calibration_constant()):.1e}"
     '2.2e+10'

@@ -1,16 +1,16 @@
-"""Checks of numbers that a theorem is about: a number out of range raises a ValueError."""
+"""Checks of the arguments of theorems: a number out of range raises a ValueError."""
 
 import math
 
 
 def check_between(name: str, value: float, low: float, high: float) -> None:
-    """Raise ValueError unless a number is in a range, ends included."""
+    """Raise ValueError unless a number is in a closed range."""
     if not low <= value <= high:
         raise ValueError(f"{name}={value!r} is not a number from {low:g} to {high:g}")
 
 
 def check_inside(name: str, value: float, low: float, high: float) -> None:
-    """Raise ValueError unless a number is in a range, ends left out, but for infinity."""
+    """Raise ValueError unless a number is in an open range, which may include infinity as its upper end."""
     if not (low < value < high or value == high == math.inf):
         raise ValueError(f"{name}={value!r} is not a number between {low:g} and {high:g}")
 

@@ -1,7 +1,7 @@
-"""What the papers' theorems say of votes of random trees and of their leaves, as functions to move.
+"""Theorems of the papers on votes of random trees and on their leaves, as functions.
 
-Consistency is in `multinomial.py`, boosting in `boosting_bounds.py` and `private_splits.py`, the floor of a leaf in
-`dpforest/privacy/mechanisms.py`, and what a row moves in `dpforest/losses.py`.
+Consistency is in `multinomial.py`, boosting in `boosting_bounds.py` and `private_splits.py`, the least flip rate of a
+leaf in `dpforest/privacy/mechanisms.py`, and the change of a potential by a row in `dpforest/losses.py`.
 """
 
 import math
@@ -22,14 +22,14 @@ HALF: Final = 0.5
 
 
 def majority_bound(tree_error: float, slack: float) -> float:
-    """Theorem 5.4: the training error of a majority vote is at most e / (1/2 - d).
+    """Return the bound of Theorem 5.4 on the training error of a majority vote: e / (1/2 - d).
 
     Parameters
     ----------
     tree_error : float
         e, mean training error of a tree, from 0 to 1/2.
     slack : float
-        d ≥ 0, `slack_of`; from 1/2 on the theorem says nothing, and the bound is infinite.
+        d ≥ 0, from `slack_of`. For d ≥ 1/2 the theorem does not apply, and the bound is infinite.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def majority_bound(tree_error: float, slack: float) -> float:
 
 
 def average_bound(tree_error: float, slack: float) -> float:
-    """Theorem 5.4 where trees' shares are averaged instead: (2e - 2e²) / (1/2 - d).
+    """Return the bound of Theorem 5.4 on the training error of averaged shares: (2e - 2e²) / (1/2 - d).
 
     >>> round(average_bound(0.1, 0.1), 3)
     0.45
@@ -51,14 +51,14 @@ def average_bound(tree_error: float, slack: float) -> float:
 
 
 def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
-    """Theorem 5.3: d = √(ln(n / (1 - confidence)) / 2k), how far the votes on any row may be off by luck.
+    """Return d = √(ln(n / (1 - confidence)) / 2k) of Theorem 5.3: a bound on the random deviation of a row's votes.
 
     Parameters
     ----------
     n_trees, n_rows : int
-        k and n, from 1.
+        k and n, at least 1.
     confidence : float
-        In (0, 1); the trees are drawn so luckily with at least this probability.
+        Least probability, over the draw of the trees, that the bound holds for all rows, in (0, 1).
 
     Examples
     --------
@@ -72,7 +72,7 @@ def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
 
 
 def trees_to_beat(error: float, tree_error: float, n_rows: int, confidence: float = 0.95) -> int | None:
-    """Fewest trees with which `majority_bound` is below an error; None if it never is, as from 2 e downwards.
+    """Return the fewest trees whose `majority_bound` is below an error; None if it never is, as for errors up to 2 e.
 
     >>> trees_to_beat(0.482, 0.1425, 6500), trees_to_beat(0.24, 0.23, 26000)
     (141, None)
@@ -89,28 +89,28 @@ def trees_to_beat(error: float, tree_error: float, n_rows: int, confidence: floa
 
 
 def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
-    """Theorem 5.6 in a form that its proof gives: least probability with which `private_error_bound` holds.
+    """Return the least probability that `private_error_bound` holds: Theorem 5.6 in the form that its proof gives.
 
-    1 - n (e^(-k d² / 2) + 2 k e^(-λ n ε / k)) with λ = d / (2 (1 + d) K 2^h). As printed the theorem lacks the 2, and
-    has a term e^(-k/2) that its proof does not need. This form is for averaged shares with negative counts set to 0.
+    1 - n (e^(-k d² / 2) + 2 k e^(-λ n ε / k)) with λ = d / (2 (1 + d) K 2^h). The printed theorem lacks the 2, and has
+    a term e^(-k/2) that its proof does not need. This form is for averaged shares with negative counts set to 0.
 
     Parameters
     ----------
     n : float
-        Rows, from 1.
+        Number of rows, at least 1.
     k, depth : int
-        Trees and their depth h.
+        Number of trees, and their depth h.
     slack : float
         d in (0, 1/2).
     leaf_share : float
-        K > 0: leaves with less than a K-th of the mean number of rows are given up.
+        K > 0: the proof ignores leaves with less than a K-th of the mean number of rows.
     epsilon : float
-        Of all trees together.
+        Budget of all trees together, at least 0.
 
     Returns
     -------
     float
-        0 or less says nothing.
+        At most 1. If it is 0 or less, the theorem proves nothing.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
 
 
 def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> float:
-    """What Theorem 5.6 promises with `proof_probability`: training error at most (2e - 2e² + 1/K) / (1/2 - d).
+    """Return the bound of Theorem 5.6 on the training error, (2e - 2e² + 1/K) / (1/2 - d); see `proof_probability`.
 
     >>> round(private_error_bound(0.0, 0.3, 10), 3), round(private_error_bound(0.05, 0.2, 40), 3)
     (0.5, 0.4)
@@ -136,20 +136,21 @@ def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> f
 def rows_to_prove(
     trees: Sequence[int], depth: int, slack: float, leaf_share: float, epsilon: float, above: float = 0.0
 ) -> float | None:
-    """Fewest rows for which `proof_probability` is above a value with one of these numbers of trees.
+    """Return the fewest rows for which `proof_probability` is above a value with one of these numbers of trees.
 
     Parameters
     ----------
     trees : sequence of int
+        Numbers of trees to try.
     depth, slack, leaf_share, epsilon
-        As `proof_probability` has them.
+        As for `proof_probability`.
     above : float
-        In [0, 1).
+        Probability to exceed, in [0, 1).
 
     Returns
     -------
     float or None
-        None if not even 10¹⁵ rows are enough. With one number of trees too many rows are not enough, either.
+        None if 10¹⁵ rows do not suffice. For a fixed number of trees, too many rows do not suffice either.
 
     Examples
     --------
@@ -175,14 +176,14 @@ def rows_to_prove(
 
 
 def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
-    """Expected share of leaves that nobody is in: the mean over leaves of (1 - q)^n, after the paper's Example 1.
+    """Return the expected share of empty leaves: the mean over leaves of (1 - q)^n, after the paper's Example 1.
 
     Parameters
     ----------
     leaf_probability : array
-        q, with which a row belongs to each leaf of a tree.
+        q, probability that a row belongs to each leaf of a tree, from 0 to 1.
     n_rows : float
-        Rows in that tree.
+        Number of rows in the tree.
 
     Examples
     --------
@@ -197,12 +198,14 @@ def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
 
 
 def vote_right(right: ArrayLike) -> float:
-    """Probability that a majority of independent trees is right on a row (Poisson's binomial law), a tie by a coin.
+    """Return the probability that a majority of independent trees is right on a row (Poisson's binomial law).
+
+    A fair coin decides ties.
 
     Parameters
     ----------
     right : array
-        Of each tree, the probability that it is right on this row. Two classes.
+        Probability of each tree to be right on this row, for two classes.
 
     Examples
     --------
@@ -219,7 +222,7 @@ def vote_right(right: ArrayLike) -> float:
 
 
 def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
-    """`vote_right` of trees that are all right with the same chance, for many chances at once.
+    """Return `vote_right` of trees that are all right with the same probability, for many probabilities at once.
 
     >>> even_vote_right([0.52, 0.6], 101).round(4)
     array([0.6566, 0.9791])
@@ -233,7 +236,7 @@ def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
 
 
 def check_private(n: float, k: int, depth: int, slack: float, leaf_share: float) -> None:
-    """Raise ValueError where Theorem 5.6 says nothing: rows, trees, their depth, d and K."""
+    """Raise ValueError unless Theorem 5.6 applies to these rows, trees, depth, d and K."""
     check_between("n", n, 1, math.inf)
     check_between("k", k, 1, math.inf)
     check_between("depth", depth, 0, math.inf)

@@ -1,8 +1,8 @@
-"""Bojarski et al.'s Theorems 5.1 to 5.9 on random trees, as printed, with what their proofs give where that differs.
+"""Bojarski et al.'s Theorems 5.1 to 5.9 on random trees as printed, and the results of their proofs if these differ.
 
-Those that hold as printed are in `votes.py`. `e` is the mean training error of a
-random tree, `d` the slack of the votes, `h` the depth; leaves with less than a K-th of the mean number of rows are
-given up. Where a probability comes out at 0 or less, the theorem says nothing.
+Theorems that hold as printed are in `votes.py`. `e` is the mean training error of a random tree, `d` the slack of the
+votes, and `h` the depth. The proofs ignore leaves with less than a K-th of the mean number of rows. If a probability is
+0 or less, the theorem proves nothing.
 """
 
 import math
@@ -16,11 +16,13 @@ from dpforest.theory.ranges import check_between, check_inside
 from dpforest.theory.votes import HALF, check_private
 
 RULES: Final = ("majority", "average")
-_STEPS = 9600  # 24 K / d: how small the noise in a leaf is asked to be
+_STEPS = 9600  # 24 K / d for K = 40 and d = 1/10: the denominator of γ in `direct_bound`
 
 
 def mean_weight_bound(tree_error: float) -> float:
-    """Theorem 5.2: the share of trees' rows that agree with a row's label, over rows, is at least 1 - 2e + 2e².
+    """Return 1 - 2e + 2e² (Theorem 5.2), a lower bound on the mean share of a row's label in its leaf.
+
+    The mean is over rows and trees.
 
     >>> round(mean_weight_bound(0.2769), 4)
     0.5995
@@ -30,7 +32,7 @@ def mean_weight_bound(tree_error: float) -> float:
 
 
 def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_share: float = math.inf) -> float:
-    """Theorems 5.3 and 5.6: at least this share of rows is right by more than d in the mean over all random trees.
+    """Return the least share of rows that the mean over all random trees gets right by more than d (Theorems 5.3, 5.6).
 
     Parameters
     ----------
@@ -39,13 +41,14 @@ def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_shar
     slack : float
         d, in (0, 1/2 - 1 / leaf_share).
     rule : {"majority", "average"}
+        Majority vote of trees, or average of their shares.
     leaf_share : float
-        K of Theorem 5.6; infinite without privacy. For rows held out the paper has K / 2.
+        K of Theorem 5.6; infinite without privacy. For held-out rows the paper has K / 2.
 
     Returns
     -------
     float
-        1 - e / (1/2 - d - 1/K), for averaged shares 1 - (2e - 2e²) / (1/2 - d - 1/K); 0 or less says nothing.
+        1 - e / (1/2 - d - 1/K), or for averaged shares 1 - (2e - 2e²) / (1/2 - d - 1/K); 0 or less proves nothing.
 
     Examples
     --------
@@ -62,12 +65,14 @@ def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_shar
 
 
 def trees_asked(n_rows: int, slack: float, exponent: float = 1.0, *, held_out: bool = False) -> float:
-    """Theorem 5.3: k = (1 + C) ln n / (2 d²) trees hold all rows' votes within d, but with probability n^(-C).
+    """Return k = (1 + C) ln n / (2 d²) of Theorem 5.3: trees whose votes deviate by at most d on all rows.
+
+    The bound fails with a probability of n^(-C), where C is `exponent`.
 
     Parameters
     ----------
     held_out : bool
-        For the error on as many rows held out, of which half the slack is taken: four times as many trees.
+        True: bound the error on n held-out rows, with half the slack, which takes four times as many trees.
 
     Examples
     --------
@@ -81,9 +86,9 @@ def trees_asked(n_rows: int, slack: float, exponent: float = 1.0, *, held_out: b
 
 
 def held_out_loss(n_rows: float, k: int, depth: int, slack: float, leaf_share: float) -> float:
-    """Theorems 5.3 to 5.8: probability that is lost where the error is on n rows held out.
+    """Return the additional failure probability of Theorems 5.3 to 5.8 for the error on n held-out rows.
 
-    2^(h+3) k e^(-2nφ²) with φ = d / (2 (4 + d) 2^h K); no error bound follows where it is 1 or more.
+    It is 2^(h+3) k e^(-2nφ²) with φ = d / (2 (4 + d) 2^h K). No error bound follows if it is 1 or more.
 
     >>> f"{held_out_loss(1e8, 520, 3, 0.3, 10):.1e}"
     '1.0e-12'
@@ -94,9 +99,10 @@ def held_out_loss(n_rows: float, k: int, depth: int, slack: float, leaf_share: f
 
 
 def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float = math.inf) -> float:
-    """Theorems 5.5 and 5.8: error of a vote that is a toss with the mean share, 2e' - 2e'² + d + c, e' = e + 1/K.
+    """Return the bound of Theorems 5.5 and 5.8 on the error of a random vote with the mean share as its probability.
 
-    It holds for any number of trees without privacy, where k only steadies it; so more trees do not help this rule.
+    It is 2e' - 2e'² + d + c with e' = e + 1/K. Without privacy, it holds for any number of trees: more trees only
+    steady the vote, so they do not help this rule.
 
     >>> round(coin_bound(0.1, 0.05, 0.02), 6), round(coin_bound(0.1, 0.05, 0.02, 40), 6)
     (0.25, 0.28875)
@@ -110,9 +116,9 @@ def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float =
 
 
 def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
-    """Theorem 5.6 as printed: 1 - n (e^(-k d² / 2) + e^(-k/2) + k e^(-λ n ε / k)), λ = d / (24 K 2^h).
+    """Return Theorem 5.6 as printed: 1 - n (e^(-k d² / 2) + e^(-k/2) + k e^(-λ n ε / k)), λ = d / (24 K 2^h).
 
-    Its proof has 2k in the last term; `votes.proof_probability` is what it gives in its best form.
+    Its proof has 2k in the last term. `votes.proof_probability` is the best form that the proof gives.
 
     >>> round(printed_probability(1e8, 520, 3, 0.3, 10, 1.0), 6)
     0.988484
@@ -126,16 +132,16 @@ def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: 
 
 @dataclass(frozen=True)
 class DirectBound:
-    """Theorem 5.7 or 5.9, at K = 40 and d = 1/10.
+    """Bound of Theorem 5.7 or 5.9 at K = 40 and d = 1/10.
 
     Attributes
     ----------
     trees : int
-        k_opt, which makes the probability largest; 1 where no number of trees helps.
+        k_opt, the number of trees with the largest probability; 1 if no number of trees helps.
     probability : float
-        With which the bound holds; mostly far below 0.
+        Least probability that the bound holds; mostly far below 0.
     printed, derived : float
-        The error as printed, and as the algebra of the proof gives it.
+        Bound on the error as printed, and by the algebra of the proof.
     """
 
     trees: int
@@ -145,7 +151,7 @@ class DirectBound:
 
 
 def direct_bound(tree_error: float, n: float, depth: int, epsilon: float, rule: str = "average") -> DirectBound:
-    """Theorem 5.7 (averaged shares) and 5.9 (a toss with the mean share): the number of trees that privacy asks for.
+    """Return the bound of Theorem 5.7 (averaged shares) or 5.9 (random vote with the mean share) at the best k.
 
     f(k) = e^(-k/200) + 2k e^(-γ √n ε / k), γ = 1 / (9600 · 2^h), is least at k_opt.
 
@@ -154,16 +160,20 @@ def direct_bound(tree_error: float, n: float, depth: int, epsilon: float, rule: 
     tree_error : float
         e, from 0 to 1/2.
     n : float
-        Rows; below some 10²⁰ the bound is void.
+        Number of rows, at least 1; below about 10²⁰ the bound proves nothing.
     depth : int
+        h, at least 0.
     epsilon : float
+        Budget, above 0.
     rule : {"average", "coin"}
+        "average": Theorem 5.7. "coin": Theorem 5.9.
 
     Returns
     -------
     DirectBound
-        5.7 prints 1/8 + (9/2) e - 5e², its proof gives 39/320 + (19/4) e - 5e². 5.9 prints 1/5 + (19/10) e - 2e², its
-        proof .19875 in place of 1/5; its probability misses a pair of brackets, which are put here.
+        5.7 prints 1/8 + (9/2) e - 5e², and its proof gives 39/320 + (19/4) e - 5e². 5.9 prints 1/5 + (19/10) e - 2e²,
+        and its proof gives .19875 in place of 1/5. The printed probability of 5.9 lacks a pair of brackets, which are
+        added here.
 
     Examples
     --------

@@ -76,11 +76,11 @@ class Forest:
         float64 array of shape (n_leaves, n_classes)
             Columns in the order of ``domain.classes``.
         """
-        return self.leaves.leaf_shares(self.trees, self.domain.n_classes, self.seed)
+        return self.leaves.leaf_shares(self.domain.n_classes, self.seed, self.trees)
 
     def leaf_labels(self) -> np.ndarray:
         """Return the class that each leaf votes for, uint8 (n_leaves,)."""
-        return self.leaves.leaf_labels(self.trees, self.domain.n_classes, self.seed)
+        return self.leaves.leaf_labels(self.domain.n_classes, self.seed, self.trees)
 
     def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
         """Return the share of each class for each row, float64 (n, n_classes): of the votes, or mean over leaves."""
@@ -175,7 +175,7 @@ class Forest:
 
     def _scorer(self) -> Callable[[np.ndarray], np.ndarray]:
         """Return a function from codes to the summed contents of the rows' leaves, (n, n_classes)."""
-        summed = self.leaves.summed(self.trees, self.domain.n_classes, self.seed)
+        summed = self.leaves.summed(self.domain.n_classes, self.seed, self.trees)
         return routing.scorer(self.trees, self.domain, summed)
 
     def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
@@ -187,7 +187,7 @@ class Forest:
 class CuratorForest(Forest):
     """A forest that must stay with the holder of the data: a non-private model or a paper's mechanism as published.
 
-    It predicts and can be drawn. It has no export, so it cannot be mistaken for a release.
+    It predicts and can be drawn. It has no export, so that nobody takes it for a release.
     """
 
 

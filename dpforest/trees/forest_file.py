@@ -139,12 +139,12 @@ def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "Released
         return forest
     except (SchemaError, ArrayError) as error:
         raise _damaged(str(error)) from None
-    except Exception as error:  # any error of the classes of the parts
+    except Exception as error:  # a constructor of a part may raise anything
         raise _damaged(_one_line(error)) from None
 
 
 def _parsed(text: Any) -> Any:
-    """Return the JSON in a text that is short enough and has few enough values, no constant, and no key twice."""
+    """Parse a JSON text; refuse one that is too long, or has too many values, a constant or a key twice."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise ForestFormatError(f"A released forest is read from text or bytes, not from {type(text).__name__}.")
     if len(text) > MAX_JSON_BYTES or (
@@ -237,7 +237,7 @@ def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledge
 
 
 def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -> None:
-    """Check rounds of gradients: the ledger has each, with the noise of its kind, and leaf values lie on their grid."""
+    """Check that the ledger has each round of gradients, with its noise, and leaf values are multiples of 2**-20."""
     rounds = [entry for entry in ledger.entries if entry.what == GRADIENT_SUMS]
     wanted = (NOISE[ledger.kind], content["trees"]["n_trees"], "sequential", "")
     if [(e.mechanism, e.times, e.composition, e.part) for e in rounds] != [wanted]:

@@ -37,7 +37,7 @@ def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees
 
 
 def domain(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema; version 1 files did not record how the format of the table's file is known."""
+    """Return the schema. Version 1 has no source of `reading`, so a reading counts as asserted."""
     if not entry.get("reading") or entry.get("reading_source"):
         return entry
     return {**entry, "reading_source": "asserted", "reading_note": "taken as given by an earlier version"}

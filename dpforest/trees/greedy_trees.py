@@ -45,7 +45,7 @@ def grow_tree(
         Weights of rows.
     depth : int
     choose : callable
-        Function of each level, the histograms of its nodes and the allowed tests.
+        Function that chooses the tests of a level from the histograms of its nodes and the allowed tests.
     root : int64 array of shape (1, n_slots, n_classes), optional
         `root_histogram` of these rows, if it is already known.
 

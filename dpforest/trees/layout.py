@@ -11,7 +11,7 @@ NO_THRESHOLD = 65_535  # no uint16 code is larger, so `code > NO_THRESHOLD` neve
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Trees as flat arrays, which hold nothing but tests.
+    """Trees as flat arrays, which hold tests and nothing that is counted over rows.
 
     A node tests the integer code x of one feature (see `Domain.encode`):
 

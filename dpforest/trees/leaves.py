@@ -28,7 +28,7 @@ class Leaves(ABC):
         """Rule that combines trees, one of `dpforest.voting.VOTING`."""
 
     @abstractmethod
-    def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def leaf_shares(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """Return the share, or score, of each class in each leaf.
 
         Parameters
@@ -49,13 +49,13 @@ class Leaves(ABC):
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays, by their keys in a file."""
 
-    def leaf_labels(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def leaf_labels(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """Return the class that each leaf votes for, uint8 (n_leaves,)."""
-        return voting.leaf_votes(self.leaf_shares(trees, n_classes, seed))
+        return voting.leaf_votes(self.leaf_shares(n_classes, seed, trees))
 
-    def summed(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def summed(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """Return what is summed over trees: a label of each leaf (n_leaves,), or numbers (n_leaves, n_classes)."""
-        return self.leaf_shares(trees, n_classes, seed)
+        return self.leaf_shares(n_classes, seed, trees)
 
     def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
         """Return class shares of rows from their sums over trees, (n, n_classes)."""
@@ -92,15 +92,15 @@ class LabelLeaves(Leaves):
         """See `Leaves`."""
         return {"labels": self.labels}
 
-    def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def leaf_shares(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """See `Leaves`."""
         return np.eye(n_classes)[self.labels]
 
-    def leaf_labels(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def leaf_labels(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """See `Leaves`."""
         return self.labels
 
-    def summed(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def summed(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """See `Leaves`."""
         return self.labels
 
@@ -125,25 +125,26 @@ class CountLeaves(Leaves):
     voting: str = "majority"  # type: ignore[misc]
     negative_rule: str = "clamp"
     log_odds: LogOdds | None = None
+    numbers: np.ndarray | None = None
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """See `Leaves`."""
         return {"noisy_counts": self.noisy_counts}
 
-    def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def leaf_shares(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """See `Leaves`."""
         if self.log_odds is not None:
             return self.log_odds.shares(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
-        return voting.leaf_shares(self.noisy_counts, self.negative_rule, seed)
+        return voting.leaf_shares(self.noisy_counts, self.negative_rule, seed, leaves=self.numbers)
 
-    def summed(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def summed(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """See `Leaves`."""
         if self.log_odds is not None:
             return self.log_odds.evidence(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
         if self.voting == "majority":
-            return self.leaf_labels(trees, n_classes, seed)
-        return self.leaf_shares(trees, n_classes, seed)
+            return self.leaf_labels(n_classes, seed, trees)
+        return self.leaf_shares(n_classes, seed, trees)
 
     def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
         """See `Leaves`."""
@@ -187,10 +188,11 @@ class ScoreLeaves(Leaves):
         of_trees = {} if self.class_of_tree is None else {"class_of_tree": self.class_of_tree}
         return {"leaf_values": self.leaf_values, **of_trees}
 
-    def leaf_shares(self, trees: Trees, n_classes: int, seed: int) -> np.ndarray:
+    def leaf_shares(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """Return what each leaf adds to the score of each class; see `Leaves`."""
         values = self.leaf_values
         if self.class_of_tree is not None:
+            assert trees is not None
             class_of_leaf = np.repeat(self.class_of_tree, np.diff(trees.leaf_start))
             return voting.additive_scores(values, class_of_leaf, n_classes)
         return values if values.shape[1] > 1 else np.concatenate([-values, values], axis=1)

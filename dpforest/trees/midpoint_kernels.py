@@ -227,7 +227,7 @@ def _part_estimation(span, codes, cut, categorical, est, scratch):
 
 @njit(nogil=True, cache=True)
 def _mark(column, cut, categorical, scratch):
-    """Mark the structure rows that go right; count classes in `left`, and right in `total`; return the number left."""
+    """Mark the rows that go right, count classes in `left` and (right) `total`, and return the number on the left."""
     total, left, goes_right = scratch.total, scratch.left, scratch.goes_right
     left[:] = 0
     n_left = 0

@@ -62,7 +62,7 @@ def grow_random_trees(
     Raises
     ------
     ValueError
-        If there are more leaves than `most_leaves`. It is raised as soon as they are.
+        As soon as there are more leaves than `most_leaves`.
     """
     features = domain.features
     is_categorical = np.array([f.kind == "categorical" for f in features])

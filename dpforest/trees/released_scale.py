@@ -173,7 +173,7 @@ def known_below(cumulative, first, code):
 
 @njit(nogil=True, cache=True)
 def mass_below(cumulative, first, code):
-    """Return the same including the strip of missing values, with its mass on the public scale."""
+    """Return `known_below` including the strip of missing values, which has its mass on the public scale."""
     if code <= first:
         return code << 16
     below = known_below(cumulative, first, code)

@@ -12,7 +12,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees import kernels
 from dpforest.trees.layout import LEAF, MULTIWAY, NO_THRESHOLD, ONE_VS_REST, Trees
 
-_MAX_COLUMNS = 2**15  # bits of a feature in a packed node
+_MAX_COLUMNS = 2**15  # a feature has 15 bits in a packed node
 
 
 @lru_cache(maxsize=2)  # trees compare by identity; a fit, or a repeat, calls this three times
@@ -179,3 +179,11 @@ def shares_at_leaves(leaves: np.ndarray, shares: np.ndarray) -> np.ndarray:
     total = np.zeros((leaves.shape[1], shares.shape[1]))
     kernels.add_shares_at(leaves, shares, total)
     return total
+
+
+def sums_at_leaves(leaves: np.ndarray, of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
+    """As `scorer` gives, (n, n_classes), of rows whose leaves (n_trees, n) are known."""
+    at_leaves = np.ascontiguousarray(of_leaf)
+    if of_leaf.ndim == 1:
+        return votes_at_leaves(leaves, at_leaves, n_classes)
+    return shares_at_leaves(leaves, at_leaves)

@@ -30,6 +30,7 @@ from tests.audit.mutants.blind_spots import BLIND_SPOTS
 from tests.audit.mutants.independent import INDEPENDENT
 from tests.audit.mutants.mutation import Mutant, mutated
 from tests.audit.test_mutants import certified
+from tests.conftest import every
 
 # ---------------------------------------------------------------- what is right shows nothing
 
@@ -37,7 +38,7 @@ from tests.audit.test_mutants import certified
 @pytest.mark.parametrize(
     "seeds", [range(SAMPLE), pytest.param(range(SAMPLE, 40), marks=pytest.mark.slow)], ids=["sample", "many"]
 )
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("theme", every(2, THEMES))
 def test_forests_on_random_domains_have_no_findings(theme, seeds):
     """Would catch mistakes that need many classes or rounds, some number of rows or `size`, or unreadable cells."""
     replays = [
@@ -161,10 +162,9 @@ DETECTED_BY = {
 }
 PURE = {"RandomTreeBoosterClassifier": {"delta": 0}}
 MISTAKES = (*BLIND_SPOTS, *INDEPENDENT)
-each = pytest.mark.parametrize("mutant", MISTAKES, ids=lambda mutant: mutant.name)
 
 
-@each
+@pytest.mark.parametrize("mutant", every(2, MISTAKES), ids=lambda mutant: mutant.name)
 def test_an_auditor_sees_blind_spots_that_the_certificate_does_not(mutant: Mutant):
     """One auditor sees each. The certificate and the ledger of the fit look correct."""
     with mutated(mutant), warnings.catch_warnings():
@@ -175,7 +175,7 @@ def test_an_auditor_sees_blind_spots_that_the_certificate_does_not(mutant: Mutan
 
 
 @pytest.mark.slow
-@each
+@pytest.mark.parametrize("mutant", MISTAKES, ids=lambda mutant: mutant.name)
 def test_blind_spots_are_seen_by_the_suite(mutant: Mutant):
     """All auditors run, without a hint which one is right."""
     with mutated(mutant), warnings.catch_warnings():

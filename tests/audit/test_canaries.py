@@ -45,9 +45,9 @@ def test_canaries_are_neighbors_and_certified_as_they_say(name, neighbors):
             assert certificate.neighbors == neighbors
 
 
-# By default each forest is attacked once, at ε = 1 under one of the relations in turn.
+# By default every second forest is attacked once, at ε = 1 under one of the relations in turn.
 PROMISES = [
-    pytest.param(name, relation, epsilon, marks=() if k == (i + j) % 2 == 0 else pytest.mark.slow)
+    pytest.param(name, relation, epsilon, marks=() if i % 2 == k == (i // 2 + j) % 2 == 0 else pytest.mark.slow)
     for i, name in enumerate(ALGORITHMS)
     for j, relation in enumerate(RELATIONS)
     for k, epsilon in enumerate((1.0, 0.1))

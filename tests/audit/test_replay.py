@@ -25,7 +25,7 @@ from dpforest.audit.replay.variants import (
 )
 from dpforest.privacy.ledger import NEIGHBORS
 from tests.audit.faulty import FAULTS, right
-from tests.conftest import some
+from tests.conftest import every, some
 
 TWO = domain_of(2)
 PAGE = ("attack", "audit_controls", "table", "rule_words", "verdict")
@@ -71,7 +71,7 @@ def measured(seed: int, n: int) -> tuple[Table, Table]:
 @pytest.mark.parametrize(
     "sizes", [(3, 12), pytest.param(SIZES, marks=pytest.mark.slow)], ids=["some sizes", "all sizes"]
 )
-@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
+@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=3))
 def test_certified_fits_have_no_findings_and_lose_at_most_epsilon(name, relation, sizes):
     """And forests whose every answer may cost ε show that: what is added up is not empty."""
     replays = list(replay_variant(name, relation, sizes=sizes))
@@ -83,15 +83,13 @@ def test_certified_fits_have_no_findings_and_lose_at_most_epsilon(name, relation
         assert worst == pytest.approx(EPSILON)
 
 
-def test_the_same_table_shows_no_loss():
-    table = random_rows(12, 2, 0)
-    for estimator, parameters in VARIANTS.values():
-        model = estimator(domain=TWO, **parameters)
-        threads = model.n_jobs not in (None, 1)
-        comparison = replay(
-            lambda table, model=model: model.fit(*table).forest_, table, table, epsilon=1.0, threads=threads
-        )
-        assert comparison.findings == () and comparison.loss == 0
+@pytest.mark.parametrize("name", every(4, VARIANTS))
+def test_the_same_table_shows_no_loss(name):
+    table, (estimator, parameters) = random_rows(12, 2, 0), VARIANTS[name]
+    model = estimator(domain=TWO, **parameters)
+    threads = model.n_jobs not in (None, 1)
+    comparison = replay(lambda table: model.fit(*table).forest_, table, table, epsilon=1.0, threads=threads)
+    assert comparison.findings == () and comparison.loss == 0
 
 
 def test_a_replay_restores_the_samplers():

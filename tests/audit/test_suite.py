@@ -15,6 +15,7 @@ from dpforest.audit.samplers.gaussian import check_gaussian
 from dpforest.audit.scores import check_scores
 from dpforest.audit.suite import fit_suspicions, suspicions
 from tests.audit.mutants import MUTANTS, Mutant, mutated
+from tests.conftest import every
 
 # Mistakes in these modules change no sampler and no score, but queries and their rates. So do those in
 # `release_counts`, but all auditors look for these, as for a user.
@@ -51,7 +52,7 @@ def test_the_suite_checks_the_gaussian_sampler():
 
 @pytest.mark.parametrize(
     "mutant",
-    [pytest.param(m, marks=pytest.mark.slow) if i % 2 else m for i, m in enumerate(MUTANTS)],
+    every(4, MUTANTS),
     ids=lambda m: m.name,
 )
 def test_mistakes_are_detected(mutant):

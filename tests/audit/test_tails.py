@@ -27,7 +27,7 @@ from tests.audit.mutants import Mutant, mutated
 from tests.audit.mutants.hidden import HIDDEN
 from tests.audit.mutants.rare import FAR_NOISE, MANY_ROWS, RARE_SPLITS, WAITING, ZEROS
 from tests.audit.test_mutants import certified
-from tests.conftest import some
+from tests.conftest import every, some
 
 BOTH = pytest.mark.parametrize("relation", NEIGHBORS)
 SAMPLERS = ("dpforest.privacy.samplers", "dpforest.privacy.selection")
@@ -69,7 +69,7 @@ def test_large_tables_release_the_draws(kind, relation, formats):
         assert 0 <= comparison.loss <= EPSILON * (1 + 1e-9) and comparison.n_questions > 0
 
 
-@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=2))
+@pytest.mark.parametrize("name, relation", some(VARIANTS, NEIGHBORS, every=3))
 def test_fits_with_rare_answers_have_no_findings(name, relation):
     """Would catch a fit that treats a zero, a tie, a hopeless split or noise far out in a special way."""
     assert [str(f) for r in replay_rare(name, relation, sizes=(7,)) for f in r.findings] == []
@@ -111,7 +111,7 @@ def quick(forests: tuple[str, ...], *, samplers_first: bool = True) -> Iterator[
     yield from about_samplers
 
 
-@pytest.mark.parametrize("mutant", (*WAITING, *HIDDEN), ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", every(2, (*WAITING, *HIDDEN)), ids=lambda mutant: mutant.name)
 def test_rare_and_hidden_mistakes_are_detected(mutant: Mutant):
     """Would catch auditors that look at likely draws, small tables in frames, or the file alone."""
     with mutated(mutant), warnings.catch_warnings():

@@ -168,6 +168,14 @@ def test_epsilon_is_the_least_that_is_proved(mu_squared, delta):
         assert back.mu_squared <= loss.mu_squared * (1 + Fraction(1, 10**8))
 
 
+def test_the_least_epsilon_that_is_returned_holds():
+    """Between 10⁻⁴⁰ and 10⁻³⁹ the search stops, so the larger one is returned."""
+    loss = PrivacyLoss.gaussian(1)
+    delta = Fraction(hockey_stick(Fraction(1), Fraction(5, 10**40)).high)
+    assert not loss.holds(Fraction(1, 10**40), delta)
+    assert loss.epsilon(delta) == Fraction(1, 10**39) and loss.holds(loss.epsilon(delta), delta)
+
+
 @exactly
 @given(MU_SQUARED, EPSILON, st.fractions(1, 2))
 def test_every_computed_delta_holds_as_a_decimal(mu_squared, epsilon, factor):

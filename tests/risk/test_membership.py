@@ -238,7 +238,7 @@ def test_permute_and_flip_reaches_its_exact_value():
     assert binomtest(look.right, look.trials, exact).pvalue > ALARM and abs(look.share - exact) < 0.005
 
 
-@pytest.mark.parametrize("name, neighbors", some(ALGORITHMS, BOTH))
+@pytest.mark.parametrize("name, neighbors", some(ALGORITHMS, BOTH, every=2))
 def test_no_certified_forest_exceeds_the_limit(name, neighbors):
     epsilon = 1.0
     for canary in canaries(name, "certified", neighbors, epsilon)[:2]:

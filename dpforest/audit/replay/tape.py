@@ -92,5 +92,7 @@ class Tape:
     steps: list[tuple[str, int, int]] = field(default_factory=list)  # file, line, next line
     result: Any = None
     state: State = field(default_factory=dict)  # of the result at the end of the fit
-    returned: dict[int, tuple[Any, str]] = field(default_factory=dict)  # id of an object -> object, where
+    returned: dict[int, tuple[Any, str]] = field(
+        default_factory=dict
+    )  # id of an object -> object, line that returned it
     findings: list[Finding] = field(default_factory=list)

@@ -40,10 +40,10 @@ def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
     with noise far up or far down.
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
-    depth = 1 if kind.__name__ == BOOSTER else "auto"  # so that the booster asks the number of rows
+    depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster queries the number of rows
     asked: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
     if seed % 4 == 0:
-        n = 1_000 * int(rng.integers(51, 101))  # a thousandth of it is above the least number that is released
+        n = 1_000 * int(rng.integers(51, 101))  # n/1,000 is above the least number of rows that is released
         return random_case(rng, kind, n, domain, rare=_FAR_DOWN, epsilon=0.1, listed=True, **asked)
     if seed % 4 == 1:
         n = 65_536 * int(rng.choice([1, 1, 2]))

@@ -97,7 +97,7 @@ class Draws:
         self._round = 1
 
     def pick(self, question: object, options: Callable[[], Iterable[tuple[Any, Sum]]]) -> Any:
-        """Return the answer of one (answer, probability) pair. A new round begins when the first question returns."""
+        """Return one answer of the (answer, probability) pairs. Repeating the first question begins a new round."""
         place = self._place
         self._given += 1
         if self._given > _MOST:

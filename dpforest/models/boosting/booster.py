@@ -10,16 +10,15 @@ import numpy as np
 
 from dpforest.checks import count, threads
 from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH
-from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
 from dpforest.models.boosting.clip_bound import UNIT, ClipBound
 from dpforest.models.boosting.gradient_rounds import boost
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
 from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
-from dpforest.models.preparation import GREEDY, LEAST_SIZE, Preparation, charge_preparation
+from dpforest.models.preparation import GREEDY, LEAST_SIZE, Preparation
 from dpforest.models.trace import Trace
-from dpforest.privacy.certificate import Certificate, certify, large_delta_caution
+from dpforest.privacy.certificate import Certificate, large_delta_caution
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
@@ -115,33 +114,24 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         return SIZE_SHARE[self._kind]
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        loss = self._loss
-        if loss is None:
-            return Preparation()
-        if self.size is not None and self.neighbors == ADD_REMOVE:
-            n_rows = self.size
-        size = self._size_share if self._asks_size(domain) else Fraction(0)
-        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
-        n_histograms = LEVELS * sum(f.kind == "numeric" for f in domain.features)
-        if self.scale_share == "public" or not n_histograms:
-            return Preparation(n_rows, size)
+        return replace(super()._preparation(domain, n_rows), public_weight=Fraction(0))
+
+    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
+        assert self._loss is not None
         share = SCALE_SHARE if self.scale_share == AUTO else as_typed(self.scale_share)
-        each = loss.part(share, rows_changed(self.neighbors)).amount
+        n_histograms, each = LEVELS * n_numeric, self._loss.part(share, rows_changed(self.neighbors)).amount
         variance = n_histograms / each if self._kind == GAUSSIAN else 2 * n_histograms**2 / each**2
         if self.scale_share == AUTO:
-            share = share if n_rows**2 >= LEAST_ROWS**2 * variance else Fraction(0)
-        elif variance > 2**60:
+            return share if n_rows**2 >= LEAST_ROWS**2 * variance else Fraction(0)
+        if variance > 2**60:
             raise ValueError(
                 f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for the numeric "
                 "attributes; use a larger share, 'auto' or 'public'"
             )
-        return Preparation(n_rows, size, share)
+        return share
 
-    def _plan(self, domain: Domain, n_rows: int) -> BoosterSpec:
-        preparation = self._preparation(domain, n_rows)
-        return self._spec(domain, preparation, max(preparation.n_rows or n_rows, 1))
-
-    def _spec(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoosterSpec:
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoosterSpec:
+        n_rows = max(preparation.n_rows or n_rows, 1)
         clip, loss = ClipBound(domain.n_classes, self._kind), self._loss
         left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbors))
         rule = rounds_by_rule(clip, n_rows, np.inf if left is None else float(left.amount))
@@ -153,7 +143,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         total_step = rule.total_step if self.total_step == AUTO else float(self.total_step)
         return BoosterSpec(n_trees, depth, total_step, n_rows, clip, preparation)
 
-    def _charge(self, spec: BoosterSpec, ledger: Ledger) -> QueryBudget | None:
+    def _charge(self, spec: BoosterSpec, ledger: Ledger, n_leaves: int = 0) -> QueryBudget | None:
         """For all rounds, before the first of them."""
         if self._loss is None:
             ledger.charge("exact leaf gradient sums", "none", 1, None, 1, "sequential")
@@ -179,21 +169,8 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         )
         paid = self._charge(spec, ledger)
         values = boost(spec, domain, trees, rows, paid, source, n_jobs=n_jobs, trace=trace)
-        if ledger.has_budget:
-            ledger.close()
-        about = self._about(
-            spec.preparation, structure_seed=int(self.structure_seed), total_step=float(spec.total_step)
-        )
-        certificate = self._certificate(spec, domain, ledger, source, rows.n_given)
-        return assemble(
-            trees,
-            domain,
-            ScoreLeaves(values),
-            certificate=certificate,
-            ledger=ledger,
-            about=about,
-            scale=rows.scale,
-        )
+        about = {"structure_seed": int(self.structure_seed), "total_step": float(spec.total_step)}
+        return self._assembled(spec, domain, trees, ScoreLeaves(values), ledger, source, about, rows.scale)
 
     # ------------------------------------------------------------ after a fit
 
@@ -219,18 +196,6 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
 
     # ------------------------------------------------------------ what is known before a fit
 
-    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        return self._promise(self._plan(domain, n_rows), domain, n_rows)
-
-    def _promise(self, spec: BoosterSpec, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """Certificate and ledger of a fit that makes these choices."""
-        ledger = self._ledger()
-        charge_preparation(domain, spec.preparation, ledger)
-        self._charge(spec, ledger)
-        if ledger.has_budget:
-            ledger.close()
-        return self._certificate(spec, domain, ledger, source_for(self.random_state), n_rows), ledger
-
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
         """Under add-remove the plans with the scale and without it, whichever the rule will choose."""
         self._check_file(domain)
@@ -242,14 +207,14 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         preparation = self._preparation(domain, known if self.neighbors == ADD_REMOVE else n_rows)
         may_ask = self.scale_share == AUTO and any(feature.kind == "numeric" for feature in domain.features)
         for share in {preparation.scale, *((Fraction(0), SCALE_SHARE) if may_ask else ())}:
-            spec = self._spec(domain, replace(preparation, scale=share), known)
+            spec = self._spec_after(domain, replace(preparation, scale=share, n_rows=known), known)
             each = loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
             if spec.clip.noise_scale(each) > LIMIT - 1:
                 raise ValueError(
                     f"n_estimators={self.n_estimators!r} rounds are too many for epsilon={self.epsilon!r}: the noise "
                     "on each would be larger than can be drawn; take fewer, or 'auto'"
                 )
-            self._promise(spec, domain, n_rows)
+            self._promise(spec, domain)
 
     @property
     def most_depth(self) -> int:
@@ -262,25 +227,20 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         return MOST_ROUNDS if self.n_estimators == AUTO else int(self.n_estimators)
 
     def _certificate(
-        self, spec: BoosterSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, n_rows: int
+        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **more: Any
     ) -> Certificate:
+        delta = float(self.delta) if self.epsilon is not None and self.delta else 0
+        return super()._certificate(spec, domain, ledger, source, delta=delta)
+
+    def _cautions(self, spec: BoosterSpec) -> list[str]:
+        delta = float(self.delta) if self.epsilon is not None and self.delta else 0
+        caution = large_delta_caution(delta, spec.preparation.n_rows)
+        return [caution] if caution else []
+
+    def _mechanism_words(self, spec: BoosterSpec) -> str:
         noise = "rounded Gaussian" if spec.clip.is_l2 else "discrete Laplace"
-        private = self.epsilon is not None
-        delta = float(self.delta) if private and self.delta else 0
-        large = large_delta_caution(delta, spec.preparation.n_rows)
-        return certify(
-            ledger,
-            mechanism=f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in "
-            + (f"their leaves with {noise} noise" if private else "their leaves, exact"),
-            assumptions=[
-                *self._row_bound(n_rows)[1],
-                *self._size_sentence(),
-                *([large] if large else []),
-                *domain.assumptions(),
-            ],
-            reasons=[*domain.leaks(), *source.reasons()] if private else [],
-            nominal_epsilon=self._budget,
-            delta=delta,
+        return f"{spec.n_trees} rounds of random trees of depth {spec.depth}: sums of clipped gradients in " + (
+            f"their leaves with {noise} noise" if self.epsilon is not None else "their leaves, exact"
         )
 
 

@@ -183,14 +183,14 @@ class BoostSpec:
             )
         return {name: query_budget for name, query_budget in paid.items() if query_budget is not None}
 
-    def check_drawable(self, paid: dict[str, QueryBudget]) -> None:
-        """Raise BudgetError where the noise that was paid for is larger than what the exact samplers can draw."""
+    def check_drawable(self, epsilon: Fraction) -> None:
+        """Raise BudgetError where the noise of this budget is larger than what the exact samplers can draw."""
         widths = {
             "calibration": UNIT,
             "beta": UNIT // GRAIN + 2,
             "leaves": UNIT if self.leaf == "counts" else 2 * VALUE_STEPS,
         }
-        for name, query_budget in paid.items():
+        for name, query_budget in self.charge(Ledger(epsilon, self.neighbors), epsilon).items():
             each = query_budget.epsilon_each
             if name in widths and widths[name] / each > LIMIT:
                 raise BudgetError(

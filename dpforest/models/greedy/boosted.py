@@ -9,18 +9,17 @@ import numpy as np
 
 from dpforest.checks import check_flag, check_share, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
-from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy import boost_mechanisms
 from dpforest.models.greedy.alpha_boost import UNIT, Boosted, boost, leaf_link
 from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
 from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, demo_seed
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
-from dpforest.models.preparation import Preparation, charge_preparation
+from dpforest.models.preparation import Preparation
 from dpforest.models.shape_rules import boosted_shape
 from dpforest.models.trace import Trace
 from dpforest.privacy import published
-from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import as_typed
@@ -144,13 +143,12 @@ class BoostedForestClassifier(GreedyClassifier):
         levels = self._levels_by_hand
         return n_trees, depth if levels is None else levels
 
-    def _plan(self, domain: Domain, n_rows: int) -> BoostSpec:
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoostSpec:
         published = self.mode == "as_published"
         alpha = resolve_alpha(("published" if published else 0.0) if self.alpha is None else self.alpha)
         link = alpha if isinstance(alpha, float) and alpha > 0 else 1.0
         leaf = self.leaf or ("published" if published else "counts")
-        bound, _ = self._row_bound(n_rows)
-        preparation = self._preparation(domain, n_rows)
+        bound = self._row_bound(n_rows)
         n_trees, depth = self._shape(domain, preparation)
         return BoostSpec(
             n_trees=n_trees,
@@ -179,7 +177,9 @@ class BoostedForestClassifier(GreedyClassifier):
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger()
         spec, rows = self._prepared(domain, rows, ledger, source)
-        paid = self._charge(spec, ledger, source)
+        if isinstance(source, SecretSource) and self._budget is not None and not spec.as_published:
+            spec.check_drawable(self._budget)
+        paid = self._charge(spec, ledger)
         seed = demo_seed(source) if spec.as_published else 0
         grown, draws = [], trace is not None and trace.draws
         for score in range(spec.n_scores):
@@ -187,11 +187,9 @@ class BoostedForestClassifier(GreedyClassifier):
             wanted = 1 if spec.n_scores == 1 else score
             positive = (rows.y == wanted).astype(np.int32)
             grown.append(boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=draws))
-        if ledger.has_budget:
-            ledger.close()
-        elif self.epsilon is None:
+        if self.epsilon is None:
             ledger.charge("exact splits, leaves and coefficients", "none", 1, None, 1, "sequential")
-        else:
+        elif spec.as_published:
             ledger.charge(
                 "splits, leaves and coefficients, as published", "exponential, Laplace", 1, None, 1, "sequential"
             )
@@ -225,17 +223,8 @@ class BoostedForestClassifier(GreedyClassifier):
             trace.labels = (
                 values * np.sign([b for booster in grown for b in booster.betas])[place >> spec.depth] > 0
             ).astype(np.uint8)  # a leaf votes for a class by its own sign, whatever its tree counts
-        about = self._about(spec.preparation, alpha=spec.alpha, n_bins=spec.n_bins)
-        certificate = self._certificate(spec, domain, ledger, source)
-        return assemble(
-            trees,
-            domain,
-            ScoreLeaves(values, classes, spec.alpha_link),
-            certificate=certificate,
-            ledger=ledger,
-            about=about,
-            scale=rows.scale,
-        )
+        leaves, about = ScoreLeaves(values, classes, spec.alpha_link), {"alpha": spec.alpha, "n_bins": spec.n_bins}
+        return self._assembled(spec, domain, trees, leaves, ledger, source, about, rows.scale)
 
     def _fill(
         self,
@@ -277,41 +266,26 @@ class BoostedForestClassifier(GreedyClassifier):
         trace.noise = ValueNoise(tables, clean, np.full(len(clean), scale))
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        spec, source, ledger = self._plan(domain, n_rows), source_for(self.random_state), self._ledger()
-        charge_preparation(domain, spec.preparation, ledger)
-        if self._charge(spec, ledger, source):
-            ledger.close()
-        return self._certificate(spec, domain, ledger, source), ledger
+        spec = self._plan(domain, n_rows)
+        if self.random_state is None and self._budget is not None and not spec.as_published:
+            spec.check_drawable(self._budget)
+        return self._promise(spec, domain)
 
-    def _charge(self, spec: BoostSpec, ledger: Ledger, source: SecretSource | DemoSource) -> dict[str, QueryBudget]:
-        if self._budget is None or not ledger.has_budget:
-            return {}
-        paid = spec.charge(ledger, self._budget)
-        if isinstance(source, SecretSource):
-            spec.check_drawable(paid)
-        return paid
+    def _charge(self, spec: BoostSpec, ledger: Ledger, n_leaves: int = 0) -> dict[str, QueryBudget]:
+        return spec.charge(ledger, self._budget) if self._budget is not None and ledger.has_budget else {}
 
     @property
     def _given_bound(self) -> int | None:
         return self.n_bound
 
-    def _certificate(
-        self, spec: BoostSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
-    ) -> Certificate:
-        reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        if self.epsilon is not None and spec.as_published:
-            reasons = [*published.boosting_reasons(spec), *reasons]
+    def _mechanism_words(self, spec: BoostSpec) -> str:
         what = "boosted trees" if spec.n_scores == 1 else f"boosted trees for each of {spec.n_scores} classes"
-        return certify(
-            ledger,
-            mechanism=f"{spec.n_trees} {what} of depth {spec.depth}: "
-            + (
-                "the best splits by the Mα-loss, true leaves"
-                if self.epsilon is None
-                else "splits by the exponential mechanism on the Mα-loss, leaves from noisy "
-                + ("class weights" if spec.leaf == "counts" else "values")
-            ),
-            assumptions=[*self._row_bound(spec.n_bound)[1], *self._size_sentence(), *domain.assumptions()],
-            reasons=reasons,
-            nominal_epsilon=self._budget,
+        return f"{spec.n_trees} {what} of depth {spec.depth}: " + (
+            "the best splits by the Mα-loss, true leaves"
+            if self.epsilon is None
+            else "splits by the exponential mechanism on the Mα-loss, leaves from noisy "
+            + ("class weights" if spec.leaf == "counts" else "values")
         )
+
+    def _paper_reasons(self, spec: BoostSpec, domain: Domain) -> Sequence[str]:
+        return published.boosting_reasons(spec) if spec.as_published else []

@@ -1,5 +1,6 @@
 """One private greedy tree (Friedman and Schuster), the baseline of those who let trees look at the data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -8,19 +9,17 @@ import numpy as np
 
 from dpforest.checks import check_share, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
-from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import SplitSelector
 from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, demo_seed
 from dpforest.models.greedy.published_tree import CRITERIA, GAIN_RATIO, PublishedTreeSpec
 from dpforest.models.leaf_noise import CountNoise
-from dpforest.models.preparation import Preparation, charge_preparation
+from dpforest.models.preparation import Preparation
 from dpforest.models.shape_rules import one_tree_shape
 from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import published, simulators
-from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
-from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.privacy.randomness import DemoSource, source_for
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
@@ -161,23 +160,19 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         values = counts
         if paid is not None:
             values = noisy_table(counts, 1, paid[1], source)
-            ledger.close()
         if trace is not None:
             trace.trees, trace.counts = [tree_trace] if tree_trace else [], counts
             trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
             if paid is not None:
                 trace.noise = CountNoise(counts, "discrete-laplace", float(paid[1].epsilon_each))
-        about = self._about(spec.preparation, criterion=self.criterion, n_bins=self.n_bins)
-        certificate = self._certificate(spec, domain, ledger, source_for(self.random_state))
-        return assemble(
-            trees, domain, CountLeaves(values), certificate=certificate, ledger=ledger, about=about, scale=rows.scale
-        )
+        about = {"criterion": self.criterion, "n_bins": self.n_bins}
+        return self._assembled(spec, domain, trees, CountLeaves(values), ledger, source, about, rows.scale)
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, trace: Trace | None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger()
-        spec = self._published_plan(rows.n_given)
+        spec = self._plan(domain, rows.n_given)
         seed = demo_seed(source) if self.epsilon is not None else 0
-        self._ask_published(ledger)
+        spec.charge(ledger)
         trees, counts = spec.grow(domain, rows.codes, rows.y, seed=seed)
         values, share = counts, spec.share(domain)
         if share is not None:
@@ -185,21 +180,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         if trace is not None:
             trace.counts, trace.labels = counts, leaf_votes(leaf_shares(values, "clamp", 0))
             trace.noise = None if share is None else CountNoise(counts, "continuous-laplace", float(share))
-        return assemble(
-            trees,
-            domain,
-            CountLeaves(values),
-            certificate=self._published_certificate(spec, domain, ledger, source),
-            ledger=ledger,
-            about=self._about(spec.preparation, criterion=self.criterion),
-        )
+        return self._assembled(spec, domain, trees, CountLeaves(values), ledger, source, {"criterion": self.criterion})
 
-    def _ask_published(self, ledger: Ledger) -> None:
-        """As published the right to ask comes without a budget behind it."""
-        if self.epsilon is None:
-            ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
-        else:
-            ledger.charge("counts, cuts and splits, as published", "exponential, Laplace", 1, None, 1, "sequential")
+    def _charge(self, spec: TreeSpec | PublishedTreeSpec, ledger: Ledger, n_leaves: int) -> None:
+        spec.charge(ledger)
 
     @property
     def most_depth(self) -> int:
@@ -218,82 +202,33 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     def _hides_rows(self) -> bool:
         return self.epsilon is not None  # the paper asks for a bound as well
 
-    def _plan(self, domain: Domain, n_rows: int) -> TreeSpec | PublishedTreeSpec:
-        return self._published_plan(n_rows) if self.mode == "as_published" else self._certified_plan(domain, n_rows)
-
-    def _published_plan(self, n_rows: int) -> PublishedTreeSpec:
-        depth = self.published_shape[1] if self.max_depth == AUTO else self.max_depth
-        return PublishedTreeSpec(self._budget, int(depth), self.criterion, self._row_bound(n_rows)[0], self.neighbors)
-
-    def _certified_plan(self, domain: Domain, n_rows: int) -> TreeSpec:
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> TreeSpec | PublishedTreeSpec:
+        depth, bound = int(self._shape(domain, preparation)[1]), self._row_bound(n_rows)
+        if self.mode == "as_published":
+            return PublishedTreeSpec(self._budget, depth, self.criterion, bound, self.neighbors)
         if self.criterion == GAIN_RATIO:
             raise ValueError(
                 f"criterion={GAIN_RATIO!r} has no bound on what one row changes; use it with mode='as_published' only"
             )
-        preparation = self._preparation(domain, n_rows)
-        _, depth = self._shape(domain, preparation)
-        return TreeSpec(
-            self._budget,
-            int(depth),
-            self.criterion,
-            as_typed(self.tree_share),
-            self._row_bound(n_rows)[0],
-            self.neighbors,
-            preparation,
-        )
+        share = as_typed(self.tree_share)
+        return TreeSpec(self._budget, depth, self.criterion, share, bound, self.neighbors, preparation)
 
-    def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        ledger = self._ledger()
-        if self.mode == "as_published":
-            self._ask_published(ledger)
-            published_spec = self._published_plan(n_rows)
-            return self._published_certificate(published_spec, domain, ledger, source_for(self.random_state)), ledger
-        spec = self._certified_plan(domain, n_rows)
-        charge_preparation(domain, spec.preparation, ledger)
-        spec.charge(ledger)
-        if ledger.has_budget:
-            ledger.close()
-        return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
-
-    def _certificate(
-        self, spec: TreeSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
-    ) -> Certificate:
-        reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        return certify(
-            ledger,
-            mechanism=f"one tree of depth {spec.depth}: "
-            + (
+    def _mechanism_words(self, spec: TreeSpec | PublishedTreeSpec) -> str:
+        if isinstance(spec, TreeSpec):
+            return f"one tree of depth {spec.depth}: " + (
                 f"the best splits by {self.criterion}, true counts in leaves"
                 if self.epsilon is None
                 else f"splits by the exponential mechanism on {self.criterion}, leaves from noisy counts"
-            ),
-            assumptions=[*self._row_bound(spec.n_bound)[1], *self._size_sentence(), *domain.assumptions()],
-            reasons=reasons,
-            nominal_epsilon=self._budget,
+            )
+        scored = self.criterion.replace("_", " ")
+        return f"one tree of depth up to {spec.depth}: " + (
+            f"the best attributes and cuts by {scored}, true counts in leaves"
+            if spec.epsilon is None
+            else f"attributes and cuts by the exponential mechanism on {scored}, branches end by noisy counts, "
+            "leaves from noisy counts"
         )
 
-    def _published_certificate(
-        self, spec: PublishedTreeSpec, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
-    ) -> Certificate:
-        reasons: list[str] = []
-        if spec.epsilon is not None:
-            reasons = [
-                *published.tree_reasons(spec.ideal_loss(domain), spec.epsilon),
-                *spec.departures(domain),
-                *domain.leaks(),
-                *source.reasons(),
-            ]
-        scored = self.criterion.replace("_", " ")
-        return certify(
-            ledger,
-            mechanism=f"one tree of depth up to {spec.depth}: "
-            + (
-                f"the best attributes and cuts by {scored}, true counts in leaves"
-                if spec.epsilon is None
-                else f"attributes and cuts by the exponential mechanism on {scored}, branches end by noisy counts, "
-                "leaves from noisy counts"
-            ),
-            assumptions=[*self._row_bound(spec.n_bound)[1], *domain.assumptions()],
-            reasons=reasons,
-            nominal_epsilon=self._budget,
-        )
+    def _paper_reasons(self, spec: TreeSpec | PublishedTreeSpec, domain: Domain) -> Sequence[str]:
+        if isinstance(spec, TreeSpec) or spec.epsilon is None:
+            return []
+        return [*published.tree_reasons(spec.ideal_loss(domain), spec.epsilon), *spec.departures(domain)]

@@ -1,5 +1,6 @@
 """The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favor the best ones."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,7 +10,6 @@ import numpy as np
 
 from dpforest.checks import check_flag, choice, count
 from dpforest.limits import MAX_BOUND
-from dpforest.models.assemble import assemble
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
 from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, demo_seed
@@ -21,12 +21,12 @@ from dpforest.models.greedy.multinomial_spec import (
     published_spec,
 )
 from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
-from dpforest.models.preparation import Preparation, charge_preparation
+from dpforest.models.preparation import Preparation
 from dpforest.models.random.spec import true_labels
 from dpforest.models.shape_rules import multinomial_shape
 from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import published
-from dpforest.privacy.certificate import Certificate, certify
+from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ESTIMATION, Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import PARTITIONS, release_labels
@@ -145,12 +145,20 @@ class MultinomialForestClassifier(GreedyClassifier):
         by_rule = self.scale_share == AUTO and any(value is not None for value in self._by_hand)
         return replace(preparation, scale=Fraction(0)) if by_rule else preparation
 
-    def _plan(self, domain: Domain, n_rows: int) -> MultinomialSpec | PublishedSpec:
-        return self._published_plan() if self.mode == "as_published" else self._certified_plan(domain, n_rows)
-
-    def _certified_plan(self, domain: Domain, n_rows: int) -> MultinomialSpec:
-        preparation = self._preparation(domain, n_rows)
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> MultinomialSpec | PublishedSpec:
         n_trees, depth = self._shape(domain, preparation)
+        if self.mode == "as_published":
+            return published_spec(
+                self._budget,
+                self._by_hand,
+                n_trees=int(n_trees),
+                depth=depth,
+                min_leaf=self.min_leaf,
+                stopping=self.stopping,
+                partition_rate=self.partition_rate,
+                impurity=self.impurity,
+                purity_stop=self.purity_stop,
+            )
         return certified_spec(
             self._budget,
             self._by_hand,
@@ -160,20 +168,6 @@ class MultinomialForestClassifier(GreedyClassifier):
             partition_rate=self.partition_rate,
             neighbors=self.neighbors,
             preparation=preparation,
-        )
-
-    def _published_plan(self) -> PublishedSpec:
-        n_trees, depth = self.n_estimators, self.max_depth
-        return published_spec(
-            self._budget,
-            self._by_hand,
-            n_trees=int(self.published_shape[0] if n_trees == AUTO else n_trees),
-            depth=self.published_shape[1] if depth == AUTO else depth,
-            min_leaf=self.min_leaf,
-            stopping=self.stopping,
-            partition_rate=self.partition_rate,
-            impurity=self.impurity,
-            purity_stop=self.purity_stop,
         )
 
     @property
@@ -232,26 +226,18 @@ class MultinomialForestClassifier(GreedyClassifier):
         trees, place = as_trees(rows.candidates, grown, spec.depth)
         counts = tables.reshape(-1, n_classes)[place]
         labels = self._labels(spec, counts, ledger, source)
-        certificate = self._certificate(spec, domain, ledger, source)
         if trace is not None:
             trace.trees, trace.counts, trace.labels = [one for one in traces if one is not None], counts, labels
             trace.noise = CountNoise(counts, "exponential", float(spec.label))
-        return assemble(
-            trees,
-            domain,
-            LabelLeaves(labels),
-            certificate=certificate,
-            ledger=ledger,
-            about=self._about(spec.preparation, **self._about_splits()),
-            scale=rows.scale,
-        )
+        about = {"split_score": self.split_score, "n_bins": self.n_bins}
+        return self._assembled(spec, domain, trees, LabelLeaves(labels), ledger, source, about, rows.scale)
 
     def _labels(
         self, spec: MultinomialSpec, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
     ) -> np.ndarray:
         if not ledger.has_budget:
             return true_labels(counts, self.structure_seed)
-        labels = release_labels(
+        return release_labels(
             counts,
             mechanism="exponential",
             epsilon=spec.label_epsilon,
@@ -262,11 +248,9 @@ class MultinomialForestClassifier(GreedyClassifier):
             source=source,
             part=ESTIMATION,
         )
-        ledger.close()
-        return labels
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None) -> Forest:
-        spec, source, ledger = self._published_plan(), source_for(self.random_state), Ledger(None, self.neighbors)
+        spec, source, ledger = self._plan(domain, rows.n_given), source_for(self.random_state), self._ledger()
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
         words = rows.once(("words",), lambda: sorted_words(rows.codes, rows.y))
@@ -274,54 +258,38 @@ class MultinomialForestClassifier(GreedyClassifier):
         labels = draw_by_frequency(counts, spec.label, seed)
         if trace is not None:
             trace.counts, trace.labels, trace.noise = counts, labels, FrequencyNoise(counts, spec.label)
-        certificate = self._certificate(None, domain, ledger, source)
-        return assemble(
-            trees,
-            domain,
-            LabelLeaves(labels),
-            certificate=certificate,
-            ledger=ledger,
-            about=self._about(spec.preparation, **self._about_splits()),
-        )
+        about = {"split_score": self.split_score, "n_bins": self.n_bins}
+        return self._assembled(spec, domain, trees, LabelLeaves(labels), ledger, source, about)
+
+    def _charge(self, spec: MultinomialSpec | PublishedSpec, ledger: Ledger, n_leaves: int) -> None:
+        if ledger.has_budget and isinstance(spec, MultinomialSpec):
+            spec.charge(ledger)
+            spec.charge_labels(ledger, n_leaves)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        if self.mode == "as_published":
-            self._published_plan()
-            ledger = Ledger(None, self.neighbors)
-            return self._certificate(None, domain, ledger, source_for(self.random_state)), ledger
-        spec, ledger = self._certified_plan(domain, n_rows), self._ledger()
-        if ledger.has_budget:
-            charge_preparation(domain, spec.preparation, ledger)
-            spec.charge(ledger)
-            n_leaves = spec.n_trees * 2**spec.depth
-            self._labels(spec, np.zeros((n_leaves, domain.n_classes), np.int64), ledger, DemoSource(0))
-        return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
+        spec = self._plan(domain, n_rows)
+        return self._promise(spec, domain, spec.n_trees * 2**spec.depth if isinstance(spec, MultinomialSpec) else 0)
 
     def _certificate(
-        self, spec: MultinomialSpec | None, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource
+        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **more: Any
     ) -> Certificate:
-        reasons = [*domain.leaks(), *source.reasons()] if self.epsilon is not None else []
-        nominal: Fraction | float | None = self._budget
-        if spec is None and self._budget is not None:
-            nominal = self._published_plan().nominal
-            reasons = [*published.multinomial_reasons(nominal, self._budget), *reasons]
-        any_spec = self._published_plan() if spec is None else spec
-        depth = f"depth {spec.depth}" if spec is not None else f"depth up to {self._published_plan().max_depth}"
-        return certify(
-            ledger,
-            mechanism=f"multinomial forest of {any_spec.n_trees} trees of {depth}: "
-            + (
-                "the best splits, true labels"
-                if self.epsilon is None and spec is not None
-                else "features, values and labels by the exponential mechanism"
-            ),
-            assumptions=[*self._row_bound(0)[1], *self._size_sentence(), *domain.assumptions()],
-            reasons=reasons,
-            nominal_epsilon=nominal,
+        if self.epsilon is not None and isinstance(spec, PublishedSpec):
+            more = {"nominal_epsilon": spec.nominal}
+        return super()._certificate(spec, domain, ledger, source, **more)
+
+    def _mechanism_words(self, spec: MultinomialSpec | PublishedSpec) -> str:
+        is_published = isinstance(spec, PublishedSpec)
+        depth = f"depth up to {spec.max_depth}" if isinstance(spec, PublishedSpec) else f"depth {spec.depth}"
+        return f"multinomial forest of {spec.n_trees} trees of {depth}: " + (
+            "the best splits, true labels"
+            if self.epsilon is None and not is_published
+            else "features, values and labels by the exponential mechanism"
         )
 
-    def _about_splits(self) -> dict[str, Any]:
-        return {"split_score": self.split_score, "n_bins": self.n_bins}
+    def _paper_reasons(self, spec: MultinomialSpec | PublishedSpec, domain: Domain) -> Sequence[str]:
+        if self._budget is None or isinstance(spec, MultinomialSpec):
+            return []
+        return published.multinomial_reasons(spec.nominal, self._budget)
 
 
 def _shares(rows: BinnedRows, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:

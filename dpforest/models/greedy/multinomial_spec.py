@@ -12,8 +12,9 @@ from dpforest.checks import check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.greedy.count_trees import structure_share
 from dpforest.models.preparation import Preparation
-from dpforest.privacy.ledger import STRUCTURE, Ledger, QueryBudget, rows_changed
+from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.release import LABELS, charge_leaves
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import grow_midpoint_forest
@@ -68,6 +69,11 @@ class MultinomialSpec:
             for what, each in (("feature", self.feature), ("value to split at", self.value))
         ]
         return [query_budget for query_budget in paid if query_budget is not None]
+
+    def charge_labels(self, ledger: Ledger, n_leaves: int) -> None:
+        """Pay for the draws of labels, on the rows that decide leaves."""
+        how = (self.label_epsilon, self.n_trees, self.partition, self.neighbors)
+        charge_leaves("exponential", range(n_leaves), *how, ledger, LABELS, ESTIMATION)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dpforest.checks import check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.preparation import Preparation
 from dpforest.models.random.spec import PUBLISHED_LEAF_CAP, capped
-from dpforest.privacy.ledger import rows_changed
+from dpforest.privacy.ledger import Ledger, rows_changed
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
 from dpforest.trees.split_scores import COUNTED
@@ -44,6 +44,13 @@ class PublishedTreeSpec:
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.depth, 1, MAX_DEPTH)
+
+    def charge(self, ledger: Ledger) -> None:
+        """Take the right to ask, which comes without a budget behind it."""
+        if self.epsilon is None:
+            ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
+        else:
+            ledger.charge("counts, cuts and splits, as published", "exponential, Laplace", 1, None, 1, "sequential")
 
     def share(self, domain: Domain) -> Fraction | None:
         """ε of each answer."""

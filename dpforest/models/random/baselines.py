@@ -8,6 +8,7 @@ from dpforest.checks import check_count, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.base import AUTO, ForestClassifier, bound_sentence
 from dpforest.models.depth_rules import jagannathan_depth
+from dpforest.models.preparation import Preparation
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
 from dpforest.models.shape_rules import even_forest_shape, jagannathan_shape
@@ -54,10 +55,9 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     published_shape = (10, None)
     constraints = {**ForestClassifier.constraints, "n_bound": count(1, 2**31, optional=True)}
 
-    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
         max_leaves, departures = leaf_cap(self.max_leaves, self.mode), tuple[str, ...]()
-        preparation = self._preparation(domain, n_rows)
         n_trees, depth = self._shape(domain, preparation)
         if depth is None:
             n = self.n_bound or (max(n_rows, 1) if self.needs_all_rows else MAX_BOUND)
@@ -77,14 +77,14 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             neighbors=self.neighbors,
             voting="threshold" if published else "log-odds",
             categorical="multiway" if published else "ordered",
-            assumptions=(*self._bound_words(), *self._size_sentence()),
             max_leaves=max_leaves,
             as_published=published,
             departures=departures,
             preparation=preparation,
         )
 
-    def _bound_words(self) -> tuple[str, ...]:
+    @property
+    def _row_sentences(self) -> tuple[str, ...]:
         return () if self.n_bound is None else (bound_sentence(self.n_bound),)
 
     def _check_size(self, n_rows: int) -> None:
@@ -117,9 +117,8 @@ class _EvenForest(RandomStructureClassifier):
         "budget": choice(None, "fair", "paper"),
     }
 
-    def _even_plan(self, domain: Domain, n_rows: int, mechanism: str) -> ForestSpec:
+    def _even_spec(self, domain: Domain, preparation: Preparation, mechanism: str) -> ForestSpec:
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
-        preparation = self._preparation(domain, n_rows)
         n_trees, depth = self._shape(domain, preparation)
         return ForestSpec(
             n_trees=n_trees,
@@ -131,7 +130,6 @@ class _EvenForest(RandomStructureClassifier):
             thresholds="quantized",
             n_quantiles=self.n_quantiles,
             leaf_shares=2**depth if budget == "paper" else 1,
-            assumptions=self._size_sentence(),
             preparation=preparation,
             as_published=self.mode == "as_published",
         )
@@ -161,10 +159,9 @@ class RandomForestLaplaceClassifier(_EvenForest):
     R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), experiments.
     """
 
-    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        return self._even_plan(
-            domain, n_rows, "continuous-laplace" if self.mode == "as_published" else "discrete-laplace"
-        )
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> ForestSpec:
+        mechanism = "continuous-laplace" if self.mode == "as_published" else "discrete-laplace"
+        return self._even_spec(domain, preparation, mechanism)
 
 
 class RandomForestExponentialClassifier(_EvenForest):
@@ -184,5 +181,5 @@ class RandomForestExponentialClassifier(_EvenForest):
     R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), experiments.
     """
 
-    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        return self._even_plan(domain, n_rows, "exponential")
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> ForestSpec:
+        return self._even_spec(domain, preparation, "exponential")

@@ -5,15 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.models.assemble import assemble
-from dpforest.models.preparation import charge_preparation
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy import published, release, simulators
-from dpforest.privacy.certificate import Certificate, certify
 from dpforest.privacy.ledger import Ledger
-from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
+from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.tables.domain import Domain
-from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.leaves import CountLeaves, LabelLeaves
@@ -33,11 +29,12 @@ def fit_forest(
     structure_seed: int,
     row_ids: np.ndarray,
     n_jobs: int,
-    about: dict[str, Any],
     scale: ReleasedScale | None = None,
     counted: np.ndarray | int = 0,
-) -> Forest:
-    """Fit one forest. Counts and the rows' trees live in here only and are gone when it returns.
+) -> tuple[Trees, LabelLeaves | CountLeaves]:
+    """Trees of one forest, and what its leaves release.
+
+    Counts and the rows' trees live in here only and are gone when it returns.
 
     Parameters
     ----------
@@ -71,35 +68,7 @@ def fit_forest(
     else:
         ledger.charge("every leaf, as published", spec.mechanism, 1, None, 1, "sequential")
         values = simulate_values(spec, counts, epsilon, _demo(source).seed)
-    certificate = _certificate(spec, domain, ledger, source, epsilon)
-    leaves: CountLeaves | LabelLeaves = LabelLeaves(values)
-    if spec.releases_counts:
-        leaves = CountLeaves(values, spec.voting, spec.negative_rule, spec.log_odds(epsilon, values))
-    return assemble(
-        trees,
-        domain,
-        leaves,
-        certificate=certificate,
-        ledger=ledger,
-        about=about,
-        seed=structure_seed,
-        scale=scale,
-    )
-
-
-def preview(
-    spec: ForestSpec, domain: Domain, *, epsilon: Fraction | None, structure_seed: int, random_state: int | None
-) -> tuple[Certificate, Ledger]:
-    """Certificate and ledger of a release, from public knowledge: those of an empty table."""
-    source = source_for(random_state)
-    is_release = epsilon is not None and not spec.as_published
-    ledger = Ledger(epsilon if is_release else None, spec.neighbors)
-    if epsilon is not None and is_release:
-        check_domain(domain)
-        charge_preparation(domain, spec.preparation, ledger)
-        trees = spec.grow(domain, structure_seed, to_file=True)
-        _release(spec, np.zeros((trees.n_leaves, domain.n_classes), np.int64), epsilon, ledger, DemoSource(0))
-    return _certificate(spec, domain, ledger, source, epsilon), ledger
+    return trees, spec.leaves(values, epsilon)
 
 
 def rows_to_trees(spec: ForestSpec, row_ids: np.ndarray, source: SecretSource | DemoSource) -> np.ndarray | None:
@@ -134,7 +103,6 @@ def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Le
         values = release.release_counts(counts, **how)
     else:
         values = release.release_labels(counts, mechanism=spec.mechanism, **how)
-    ledger.close()
     return values
 
 
@@ -157,23 +125,3 @@ def simulate_values(
 def _demo(source: SecretSource | DemoSource) -> DemoSource:
     """Published mechanisms are simulated; without a seed they get a fresh one that nobody keeps."""
     return source if isinstance(source, DemoSource) else DemoSource(int(source.words(1)[0]))
-
-
-def _certificate(spec: ForestSpec, domain: Domain, ledger: Ledger, source, epsilon: Fraction | None) -> Certificate:
-    reasons = [*domain.leaks(), *source.reasons()] if epsilon is not None else []
-    if epsilon is not None and spec.as_published:
-        reasons = [*published.reasons(spec, domain.n_classes, epsilon), *spec.departures, *reasons]
-    return certify(
-        ledger,
-        mechanism=f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, rows {_PARTITIONS[spec.partition]}",
-        assumptions=[*spec.assumptions, *domain.assumptions()],
-        reasons=reasons,
-        nominal_epsilon=epsilon,
-    )
-
-
-_PARTITIONS = {
-    "independent": "shared out among the trees by independent draws",
-    "shared": "all in every tree",
-    "blocks": "shared out among the trees in equal blocks",
-}

@@ -6,6 +6,7 @@ from dpforest.checks import check_count, choice
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.base import ForestClassifier
 from dpforest.models.depth_rules import fletcher_islam_depth
+from dpforest.models.preparation import Preparation
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
 from dpforest.models.shape_rules import majority_label_shape
@@ -91,7 +92,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         "leaf_mechanism": choice(None, *CERTIFIED, *PUBLISHED),
     }
 
-    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
         mechanism = self.leaf_mechanism or ("smooth-sensitivity" if published else "permute-and-flip")
         partition = self.partition or ("blocks" if published else "independent")
@@ -100,7 +101,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             raise ValueError(f"{wrong} does not keep its privacy promise; use it with mode='as_published' only")
         departures: tuple[str, ...] = ()
         categorical = self.categorical or ("multiway" if published else "ordered")
-        preparation = self._preparation(domain, n_rows)
         n_trees, depth = self._shape(domain, preparation)
         if isinstance(depth, str):
             numeric = sum(f.kind == "numeric" for f in domain.features)
@@ -121,7 +121,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             categorical=categorical,
             max_leaves=max_leaves,
             as_published=published,
-            assumptions=self._size_sentence(),
             preparation=preparation,
             departures=departures if published else (),
         )

@@ -27,7 +27,6 @@ _LATER = (
     "negative_rule",
     "leaf_shares",
     "as_published",
-    "assumptions",
     "departures",
     "preparation",
 )

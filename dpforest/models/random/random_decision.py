@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from dpforest.checks import choice, count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.models.preparation import Preparation
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
 from dpforest.models.shape_rules import noisy_counts_shape
@@ -77,7 +78,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         "partition": choice("shared", "independent"),
     }
 
-    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
+    def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> ForestSpec:
         published = self.mode == "as_published"
         voting = self.voting or ("threshold" if published else "log-odds")
         if voting == "log-odds" and self.negative_rule == "paper":
@@ -85,7 +86,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
                 "negative_rule='paper' has no effect with voting='log-odds', which takes negative counts for 0; choose "
                 "another voting rule or leave it out"
             )
-        max_leaves, preparation = leaf_cap(self.max_leaves, self.mode), self._preparation(domain, n_rows)
+        max_leaves = leaf_cap(self.max_leaves, self.mode)
         n_trees, depth = self._shape(domain, preparation)
         return ForestSpec(
             n_trees=n_trees,
@@ -99,7 +100,6 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             thresholds="domain",
             max_leaves=max_leaves,
             as_published=published,
-            assumptions=self._size_sentence(),
             preparation=preparation,
             departures=capped(domain, depth, self.categorical, max_leaves) if published else (),
         )

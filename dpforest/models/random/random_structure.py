@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,10 +13,11 @@ from dpforest.checks import threads
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.preparation import RANDOM_STRUCTURE
-from dpforest.models.random.fit import fit_forest, preview
+from dpforest.models.random.fit import fit_forest
 from dpforest.models.random.partial_counts import PartCounter, PartialCounts, counting_settings
 from dpforest.models.random.partial_scale import PartialScale, Prepared
 from dpforest.models.random.spec import ForestSpec
+from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
@@ -27,6 +28,12 @@ from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
 
+_PARTITIONS = {
+    "independent": "shared out among the trees by independent draws",
+    "shared": "all in every tree",
+    "blocks": "shared out among the trees in equal blocks",
+}
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomStructureClassifier(ForestClassifier):
@@ -36,10 +43,6 @@ class RandomStructureClassifier(ForestClassifier):
 
     structure_is_public = True
     scale_rule = RANDOM_STRUCTURE
-
-    def _plan(self, domain: Domain, n_rows: int) -> ForestSpec:
-        """As `spec`. `n_rows` is public, released (`ForestClassifier._known_size`), or of the paper (as published)."""
-        raise NotImplementedError
 
     @property
     def needs_all_rows(self) -> bool:
@@ -346,7 +349,8 @@ class RandomStructureClassifier(ForestClassifier):
         scale: ReleasedScale | None = None,
         counted: np.ndarray | int = 0,
     ) -> Forest:
-        return fit_forest(
+        seed = int(self.structure_seed)
+        trees, leaves = fit_forest(
             spec,
             domain,
             rows.codes,
@@ -354,17 +358,34 @@ class RandomStructureClassifier(ForestClassifier):
             epsilon=self._budget,
             ledger=ledger,
             source=source,
-            structure_seed=int(self.structure_seed),
+            structure_seed=seed,
             row_ids=rows.ids,
             n_jobs=n_jobs,
-            about=self._about(spec.preparation, structure_seed=int(self.structure_seed)),
             scale=scale,
             counted=counted,
         )
+        return self._assembled(spec, domain, trees, leaves, ledger, source, {"structure_seed": seed}, scale, seed)
+
+    def _charge(self, spec: ForestSpec, ledger: Ledger, n_leaves: int) -> None:
+        if self._budget is not None and ledger.has_budget:
+            spec.charge(self._budget, n_leaves, ledger)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         self._check_unasked(domain, n_rows)
-        return preview(self._plan(domain, n_rows), domain, epsilon=self._budget, **self._seeds())
+        spec, n_leaves = self._plan(domain, n_rows), 0
+        if self._prepares:
+            check_domain(domain)
+            n_leaves = spec.grow(domain, int(self.structure_seed), to_file=True).n_leaves
+        return self._promise(spec, domain, n_leaves)
+
+    def _mechanism_words(self, spec: ForestSpec) -> str:
+        rows = _PARTITIONS[spec.partition]
+        return f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, rows {rows}"
+
+    def _paper_reasons(self, spec: ForestSpec, domain: Domain) -> Sequence[str]:
+        if self._budget is None or not spec.as_published:
+            return []
+        return [*published.reasons(spec, domain.n_classes, self._budget), *spec.departures]
 
     def _seeds(self) -> dict[str, Any]:
         return {"structure_seed": int(self.structure_seed), "random_state": self.random_state}

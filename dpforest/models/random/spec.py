@@ -9,11 +9,13 @@ import numpy as np
 from dpforest.checks import check_choice, check_count
 from dpforest.limits import LEAF_CAP, MAX_DEPTH, MAX_LEAVES
 from dpforest.models.preparation import Preparation
+from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.mechanisms import RELEASE_COUNTS
-from dpforest.privacy.release import rate_for
+from dpforest.privacy.release import COUNTS, LABELS, charge_leaves, rate_for
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest_size import most_leaves
 from dpforest.trees.layout import Trees
+from dpforest.trees.leaves import CountLeaves, LabelLeaves
 from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
 from dpforest.trees.released_scale import ReleasedScale
 from dpforest.voting import NEGATIVE_RULES, VOTING, LogOdds, uniform
@@ -37,8 +39,6 @@ class ForestSpec:
         Parts that a tree's budget is cut into: 1, as leaves are disjoint, or their number where a paper says so.
     as_published : bool
         Rates as in the paper, drawn in floating point; never a release.
-    assumptions : tuple of str
-        What the certificate rests on because of these choices.
     departures : tuple of str
         As published: what the certificate says of where this is not the paper's forest, or of what its shape tells.
     preparation : Preparation
@@ -58,7 +58,6 @@ class ForestSpec:
     max_leaves: int = LEAF_CAP
     leaf_shares: int = 1
     as_published: bool = False
-    assumptions: tuple[str, ...] = ()
     departures: tuple[str, ...] = ()
     preparation: Preparation = Preparation()
 
@@ -102,6 +101,19 @@ class ForestSpec:
     def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
         """Of a budget, what a leaf may spend of it."""
         return epsilon * self.preparation.left / self.leaf_shares
+
+    def leaves(
+        self, values: np.ndarray, epsilon: Fraction | None, numbers: np.ndarray | None = None
+    ) -> LabelLeaves | CountLeaves:
+        """The leaves that released values make; `numbers` are theirs in the forest, where they are only some."""
+        if not self.releases_counts:
+            return LabelLeaves(values)
+        return CountLeaves(values, self.voting, self.negative_rule, self.log_odds(epsilon, values), numbers)
+
+    def charge(self, epsilon: Fraction, n_leaves: int, ledger: Ledger) -> None:
+        """Pay for the leaves, as `privacy.release` does."""
+        how = (self.leaf_epsilon(epsilon), self.n_trees, self.partition, self.neighbors)
+        charge_leaves(self.mechanism, range(n_leaves), *how, ledger, COUNTS if self.releases_counts else LABELS)
 
     def log_odds(self, epsilon: Fraction | None, counts: np.ndarray) -> LogOdds | None:
         """How much leaves are trusted where trees' log-odds are added up; None for other ways of voting.

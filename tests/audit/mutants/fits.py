@@ -57,10 +57,10 @@ FITS = (
     Mutant(
         name="seed_that_counts_rows",
         why="The public seed in the file is the structure's plus the number of rows: unbounded under add-remove.",
-        module="dpforest.models.random.fit",
-        function="fit_forest",
-        old="seed=structure_seed,",
-        new="seed=structure_seed + len(y),",
+        module="dpforest.models.random.random_structure",
+        function="RandomStructureClassifier._fit_spec",
+        old="scale, seed)",
+        new="scale, seed + len(rows.y))",
         forests=("MajorityLabelForestClassifier",),
     ),
     Mutant(
@@ -68,8 +68,12 @@ FITS = (
         why="How trees are combined is chosen by exact counts.",
         module="dpforest.models.random.fit",
         function="fit_forest",
-        old="CountLeaves(values, spec.voting,",
-        new="CountLeaves(values, 'majority' if 3 * counts.max(axis=1).sum() > 2 * counts.sum() else 'threshold',",
+        old="    return trees, spec.leaves(values, epsilon)\n",
+        new="""    leaves = spec.leaves(values, epsilon)
+    voting = "majority" if 3 * counts.max(axis=1).sum() > 2 * counts.sum() else "threshold"
+    object.__setattr__(leaves, "voting", voting)
+    return trees, leaves
+""",
         forests=("RandomDecisionForestClassifier",),
     ),
 )

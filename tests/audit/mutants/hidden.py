@@ -26,8 +26,8 @@ HIDDEN = (
         why="What the file says about itself says how many rows there were: unbounded under add-remove.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_spec",
-        old="structure_seed=int(self.structure_seed))",
-        new="structure_seed=int(self.structure_seed), rows=len(rows.y))",
+        old='{"structure_seed": seed}',
+        new='{"structure_seed": seed, "rows": len(rows.y)}',
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(

@@ -69,7 +69,7 @@ INDEPENDENT = (
         "lose more than the ledger charges, by the root of (true size / assumed size). The default α = 0 does not "
         "show it.",
         module="dpforest.models.greedy.boosted",
-        function="BoostedForestClassifier._plan",
+        function="BoostedForestClassifier._spec_after",
         old="n_bound=bound,",
         new="n_bound=bound if self.n_bound or not preparation.n_rows else min(bound, 2 * preparation.n_rows),",
         forests=("BoostedForestClassifier",),

@@ -1,0 +1,108 @@
+"""What every fitted forest can do: predict, score, and hand over what may be published."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from dpforest.checks import threads
+from dpforest.models.table_checks import TableCheckingClassifier, any_cells, label_column
+from dpforest.privacy.certificate import Certificate
+from dpforest.tables.cells import refuse_masked
+from dpforest.tables.domain import Domain
+from dpforest.trees.forest import Forest, ReleasedForest
+
+
+class PredictingClassifier(TableCheckingClassifier):
+    """Base of all forests: predictions of a fitted one. Not for use by itself."""
+
+    n_jobs: int | None
+    forest_: Forest
+    domain_: Domain
+    certificate_: Certificate
+
+    @property
+    def released_(self) -> ReleasedForest:
+        """The forest that may be published. AttributeError for non-private models and as-published fits."""
+        check_is_fitted(self, "forest_")
+        if not isinstance(self.forest_, ReleasedForest):
+            raise AttributeError("released_: this forest is for the curator only; " + self.certificate_.reasons[0])
+        return self.forest_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted label of each row.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
+
+        Returns
+        -------
+        array of shape (n,)
+            Labels as the domain writes its classes.
+        """
+        return self._forest().predict(self._check_rows(X), n_jobs=threads(self.n_jobs))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy, with labels read as `fit` reads them: 1 is the class "1"; a label that is no class counts as wrong.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
+        y : array of shape (n,)
+            True labels. A label that is not one of the classes counts as misclassified.
+        sample_weight : array of shape (n,), optional
+            Weight of each row in the mean; all rows weigh the same by default.
+
+        Returns
+        -------
+        float
+            Weighted share of rows whose predicted label is the true one, from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            If X and y have different numbers of rows.
+        """
+        forest = self._forest()
+        refuse_masked(y)
+        wanted = self.domain_.listed_labels(column_or_1d(any_cells(label_column(y)), warn=True))
+        predicted = forest.predict_index(self._check_rows(X), n_jobs=threads(self.n_jobs))
+        check_consistent_length(predicted, wanted, sample_weight)
+        return float(np.average(predicted == wanted, weights=sample_weight))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Share of each class: of votes, of leaves' counts, or what the score stands for.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
+
+        Returns
+        -------
+        float64 array of shape (n, n_classes)
+            Columns in the order of `classes_`; rows sum to 1.
+        """
+        return self._forest().class_shares(self._check_rows(X), n_jobs=threads(self.n_jobs))
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of each row in each tree, numbered over the forest.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, n_features)
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
+
+        Returns
+        -------
+        int32 array of shape (n, number of trees)
+            Index into the arrays of leaves of `forest_`.
+        """
+        return self._forest().apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
+
+    def _forest(self) -> Forest:
+        check_is_fitted(self, "forest_")
+        return self.forest_

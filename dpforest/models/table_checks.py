@@ -1,0 +1,100 @@
+"""How estimators check the tables that they are given, and find the public domain that rows are read by."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from dpforest.tables.cells import as_array, column_of_list, refuse_masked, table_of_lists
+from dpforest.tables.domain import Domain, DomainError, PrivacyLeakWarning
+from dpforest.tables.out_of_domain import caller_level
+from dpforest.trees.forest import as_values
+
+
+class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all forests: what a table must be. Not for use by itself."""
+
+    epsilon: float | None
+    domain: Domain | None
+
+    def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if not isinstance(self.domain, Domain | None):
+            raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
+        X = self._check_rows(X, reset=True)
+        refuse_masked(y)
+        y = column_or_1d(y if self.domain is None or not self.domain.classes else any_cells(label_column(y)), warn=True)
+        if len(y) != len(X):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
+        if self.domain is None or not self.domain.classes:
+            check_classification_targets(y)
+        return X, y
+
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
+        """A table as it is (its domain reads it), or an array with checked shape and numbers."""
+        refuse_masked(X)
+        if hasattr(X, "iloc") and (self.domain is not None or not reset and hasattr(self, "domain_")):
+            if reset:
+                validate_data(self, X, skip_check_array=True, reset=True)
+            return X
+        if hasattr(X, "iloc") and not all(_is_numeric(dtype) for dtype in X.dtypes):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            return X
+        if self.domain is not None and isinstance(X, (list, tuple)):
+            X = table_of_lists(X, self.domain.n_features, refuse=not reset)
+        X = X if self.domain is None else any_cells(X)
+        # With a public domain any cells will do, also none at all: nobody is a table, too.
+        how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
+        if self.domain is not None:
+            how = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
+        checked = validate_data(self, X, reset=reset, **how)
+        return X if hasattr(X, "iloc") else as_values(checked)
+
+    def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
+        """The domain given, completed and marked as leaking where something had to be read from the data."""
+        domain = self.domain
+        if domain is None:
+            domain = Domain.infer(X, y)
+        elif not domain.classes:
+            read = Domain.infer(np.zeros((len(y), 1)), y)
+            domain = replace(domain, classes=read.classes, classes_source="data")
+        if not hasattr(X, "iloc") and X.shape[1] != domain.n_features:
+            raise DomainError(f"X has {X.shape[1]} columns, but the domain describes {domain.n_features} features.")
+        self._warn_of_leaks(domain)
+        return domain
+
+    def _warn_of_leaks(self, domain: Domain) -> None:
+        """Warn if a part of the schema was read from the data. Call it before the first question to the rows."""
+        leaks = domain.leaks()
+        if leaks and self.epsilon is not None:
+            more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
+            warnings.warn(
+                f"{leaks[0]}{more} This leaks about single rows, so the forest is not certified; pass domain=... with "
+                "bounds, categories and classes that are public.",
+                PrivacyLeakWarning,
+                stacklevel=caller_level(),
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def any_cells(cells: Any) -> Any:
+    """Complex numbers as objects: one cell makes a whole array of them, which scikit-learn refuses."""
+    return np.asarray(cells).astype(object) if getattr(getattr(cells, "dtype", None), "kind", "") == "c" else cells
+
+
+def label_column(y: Any) -> np.ndarray:
+    return column_of_list(y) if isinstance(y, (list, tuple)) else as_array(y)
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") in "biuf"
