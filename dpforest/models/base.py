@@ -4,12 +4,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dpforest.checks import Constraint, check_scale_share, check_threads, choice, count, plain, threads
+from dpforest.checks import Constraint, check_scale_share, check_threads, choice, count, is_number, plain, threads
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.models.assemble import assemble
@@ -49,8 +48,7 @@ def bound_sentence(n_bound: int) -> str:
 
 
 def _check_epsilon(name: str, value: Any) -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if value is not None and (not is_number or not EPSILON_MIN <= value <= EPSILON_MAX):
+    if value is not None and not is_number(value, EPSILON_MIN, EPSILON_MAX):
         raise ValueError(
             f"{name}={value!r} is not a number from {EPSILON_MIN} to {EPSILON_MAX:,.0f}; use one, or None for no "
             "privacy"
