@@ -1,1 +1,1 @@
-"""What the pages share. The only code beside the pages that imports streamlit."""
+"""Modules that the pages share. Besides the pages, only this package imports streamlit."""

@@ -1,10 +1,10 @@
-"""Every value that a session keeps, declared once: its key, its type, and what else holds for it.
+"""Every value that a session keeps, declared once with its key, its type and further conditions.
 
-A value can outlive what it fits: an old session or a link can leave anything under a key. `drop_unfit` removes such
-values when a page opens, so a page finds no value of another type. Where the options of a control follow the table,
-`known` and `within` of `ui.shared.controls` check the rest.
+An old session or a link can leave any value under a key. When a page opens, `drop_unfit` removes the values that do not
+fit their declaration, so a page never gets a value of another type. If the options of a control depend on the table,
+`known` and `within` of `ui.shared.controls` check the value against them.
 
-Keys of buttons, charts and containers are not declared: nobody can leave a value under them.
+Keys of buttons, charts and containers are not declared, because no link or session can leave a value under them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ class Key(str):
     ----------
     name : str
     kind : type, tuple of types, or str
-        A class of the app by its name; `object` where `known` checks all.
+        Allowed types. A str is the name of a class of the app; `object` leaves the check to `known`.
     default : optional
-        Of `value`. A dict, list or set is empty at first, and kept.
+        Default of `value`. For a dict, list or set it is an empty one, which the session then keeps.
     fits : callable, optional
-        Whether a value of this type can be.
+        Returns whether a value of this type is allowed.
     linked : bool
         Whether the control puts its value into the link.
     stays : bool
-        Whether "Clear my data" leaves the value, which says nothing about a table.
+        Whether "Clear my data" keeps the value, because it says nothing about a table.
     """
-
     def __new__(
         cls,
         name: str,
@@ -65,7 +64,7 @@ class Key(str):
 
     @property
     def value(self) -> Any:
-        """What the session has under this key, if it fits, else the default."""
+        """Value of the session under this key if it fits, else the default."""
         drop(self, self.fits)
         if self.kind in (dict, list, set):
             return st.session_state.setdefault(self, self.kind())
@@ -76,14 +75,14 @@ class Key(str):
         st.session_state[self] = value
 
     def pop(self) -> Any:
-        """Take the value out of the session."""
+        """Return the value and remove it from the session."""
         value = self.value
         st.session_state.pop(self, None)
         return value
 
 
 class KeyPattern:
-    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Parameters as for `Key`."""
+    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Other parameters are those of `Key`."""
 
     def __init__(self, pattern: str, kind: Any, default: Any = None, **settings: Any) -> None:
         self.pattern, self._declared = pattern, (kind, default, settings)
@@ -110,7 +109,7 @@ def _pair(value: tuple) -> bool:
 
 
 def _count(name: str) -> Key:
-    """How often something was pressed."""
+    """Declare a number of presses of a button."""
     return Key(name, int, 0, fits=lambda value: 0 <= value <= 1_000_000)
 
 
@@ -285,24 +284,24 @@ PAPER_ITEM = KeyPattern("item_{}", str, linked=True)
 WORD = Key("word", str, linked=True)
 
 _KEYS: Final = {str(key): key for key in list(globals().values()) if isinstance(key, Key)}
-_PATTERNS: Final = sorted(  # the most specific first
+_PATTERNS: Final = sorted(  # longest pattern first, because it is the most specific one
     (keys for keys in list(globals().values()) if isinstance(keys, KeyPattern)), key=lambda keys: -len(keys.pattern)
 )
 
 
 def declared(name: str) -> Key | None:
-    """The declaration of a key; None for that of a button, a chart, or a container."""
+    """Return the declaration of a key; None for the key of a button, a chart, or a container."""
     made = (keys.named(name) for keys in _PATTERNS if keys.matches(name))
     return _KEYS.get(name) or next(made, None)
 
 
 def names() -> list[str]:
-    """All keys that are not made per item."""
+    """Return all keys that are not made per item."""
     return sorted(_KEYS)
 
 
 def drop(key: str, fits: Callable[[Any], bool]) -> bool:
-    """Drop a value that does not fit. True if it dropped one."""
+    """Drop a value that does not fit. Return whether it was dropped."""
     if key not in st.session_state or fits(st.session_state[key]):
         return False
     del st.session_state[key]
@@ -318,7 +317,7 @@ def drop_unfit() -> None:
 
 
 def clear() -> None:
-    """Drop every value of the session but those that say nothing about a table."""
+    """Drop every value of the session, except values that say nothing about a table."""
     for name in st.session_state.to_dict():
         key = declared(str(name))
         if key is None or not key.stays:

@@ -1,4 +1,4 @@
-"""What the attributes do to the scores of a forest that adds them up, and how likely noise alone turns a prediction."""
+"""Effects of the attributes on the scores of an additive forest, and the chance that noise alone turns a prediction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EFFECT: Final = (
 
 
 def attributes(added: AddedScores, badge_kind: Badge) -> None:
-    """What attributes do to scores: from the forest alone."""
+    """Draw the effects of the attributes on the scores. They are computed from the released forest alone."""
     domain = added.domain
     names = [feature.name for feature in domain.features]
     titled(
@@ -73,7 +73,7 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
 
 
 def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
-    """How likely noise alone is to turn a prediction, in a sentence: Φ(−lead / its deviation), to first order."""
+    """Return a sentence with the chance that noise alone turns a prediction: Φ(−lead / deviation), to first order."""
     chance = chance_of_a_turn(added, scores)
     if math.isnan(chance):
         return ""
@@ -84,9 +84,9 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
 
 
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
-    """Probability that noise moves the lead of the first class over the next to the other side; NaN if not known."""
+    """Return the probability that noise reverses the lead of the first class over the second; NaN if it is unknown."""
     first, second = np.sort(scores)[::-1][:2]
-    if added.domain.n_classes == 2:  # one number and its negative, with one noise
+    if added.domain.n_classes == 2:  # one score is the negative of the other, with the same noise
         lead, deviation = abs(first), added.score_noise
     else:
         centered = math.sqrt(1 - 1 / added.domain.n_classes)

@@ -1,4 +1,4 @@
-"""Controls that only forests which look at the data have: the α strategy with its drawing, and the bound on rows."""
+"""Controls of data-dependent forests only: the α strategy with its drawing, and the bound on the number of rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000
 
 
 def alpha(mode: str, depth: int) -> Any:
-    """The α strategy: a choice, what it needs, and a small drawing of α by level."""
+    """Draw the controls of the α strategy, with a small drawing of α by level, and return the strategy."""
     names = list(ALPHAS[mode])
     name = select(
         "α: how questions are judged",
@@ -68,7 +68,7 @@ def alpha(mode: str, depth: int) -> Any:
 
 
 def what_measurements_say() -> str:
-    """Of α, in a sentence."""
+    """Return a sentence with the measured accuracy of each α strategy."""
     figures = "; ".join(f"{name}: {', '.join(f'{v:g}' for v in values)} %" for name, values in MEASURED.items())
     return (
         f"Measured on six tables at ε = 0.1, 1 and 10: {figures}. A higher α boosts faster where there is no noise, "
@@ -87,13 +87,13 @@ def _draw(levels: list[float], *, exact: bool) -> None:
 
 
 def default_bound(table: Table | None) -> int:
-    """The next round number of a table that is public anyway; else the highest."""
+    """Return the next round number above the row count of a public table, or the highest bound for another table."""
     n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
     return next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
 
 
 def row_bound(table: Table | None) -> int:
-    """What everybody may know of the number of rows; of tables that are public anyway, the next round number."""
+    """Draw the control of the public bound on the number of rows, and return the bound."""
     default = default_bound(table)
     known(state.BOUND, BOUNDS)
     follow(state.BOUND, default)

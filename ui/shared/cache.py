@@ -1,6 +1,6 @@
-"""What the app keeps: of public tables for everybody, of an upload for its session, until "Clear my data".
+"""Caches of the app: results on public tables are shared, those on an upload stay in its session until it is cleared.
 
-Every cache is made here, so that none of a session's own is forgotten when its data are cleared.
+Every cache is made here, so that "Clear my data" empties all caches of a session.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ _SESSION_CACHES: Final[list[Any]] = []
 
 
 def for_everybody(*, data: bool = False, max_entries: int | None = None, spinner: bool | str = False) -> Callable:
-    """A cache that all sessions share: only of what is public.
+    """Make a cache that all sessions share. Use it for public values only.
 
     Parameters
     ----------
     data : bool
-        A copy each time (`st.cache_data`), not one object for all (`st.cache_resource`).
+        Whether each call gets a copy (`st.cache_data`) instead of one shared object (`st.cache_resource`).
     """
     return (st.cache_data if data else st.cache_resource)(max_entries=max_entries, show_spinner=spinner)
 
 
 def for_session(*, data: bool = False, max_entries: int | None = None, spinner: bool | str = False) -> Callable:
-    """A cache of one session, emptied by `clear`."""
+    """Make a cache of one session, which `clear` empties."""
     kind: Any = st.cache_data if data else st.cache_resource
 
     def made(function: Callable) -> Any:
@@ -39,12 +39,12 @@ def for_session(*, data: bool = False, max_entries: int | None = None, spinner: 
 
 
 def by_table(*, everybody: int, session: int, data: bool = False, spinner: bool | str = False) -> Callable:
-    """A cache of a function of (key, table, ...): of a bundled table for everybody, of an upload for its session.
+    """Make a cache of a function of (key, table, ...): shared for a bundled table, of one session for an upload.
 
     Parameters
     ----------
     everybody, session : int
-        How many results are kept.
+        Number of results that the shared cache and the session's cache keep.
     """
 
     def made(function: Callable) -> Callable:
@@ -64,4 +64,4 @@ def clear() -> None:
     """Empty all caches of this session."""
     for cached in _SESSION_CACHES:
         cached.clear()
-    pack.cache_clear()  # the last trees that were routed through, of whatever session
+    pack.cache_clear()  # the packed trees that were used last, in any session

@@ -1,8 +1,8 @@
 """Controls whose value is in the link, and checks of a value against the options that a control has now.
 
-A choice can arrive after its options changed. A link can ask for anything. A value that fits one table may not fit the
-next. These functions remove a value that does not fit, and the control or the page starts from its default. The type of
-a value is checked when a page opens (`ui.state.drop_unfit`).
+A choice can arrive after its options changed: a link can hold any value, and a value for one table may not fit the
+next. These functions remove a value that does not fit; the control or the page starts from its default. `drop_unfit`
+of `ui.state` checks the type of a value when a page opens.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ LINKED: Final = "query-params"
 
 
 def among(value: Any, options: Any) -> bool:
-    """Whether a value is one of the options, of the same type: neither is 1.0 the option 1, nor is True."""
+    """Return whether a value is one of the options and has its type: 1.0 is not the option 1, nor is True."""
     return any(type(value) is type(option) and value == option for option in options)
 
 
 def known(key: str, options: Any) -> bool:
-    """Drop a value that is not among the current options of a control. True if it dropped one."""
+    """Drop a value that is not among the current options of a control. Return whether it was dropped."""
     return drop(key, lambda value: among(value, options))
 
 
 def all_known(key: str, options: Any) -> bool:
-    """Drop a list with a value that is not among the current options of a control. True if it dropped one."""
+    """Drop a list with a value that is not among the current options of a control. Return whether it was dropped."""
     return drop(key, lambda values: isinstance(values, list | tuple) and all(among(each, options) for each in values))
 
 
 def within(key: str, low: float, high: float) -> bool:
-    """Drop a value that is outside the bounds or not of the type of `low`. True if it dropped one."""
+    """Drop a value that is outside the bounds or not of the type of `low`. Return whether it was dropped."""
     return drop(key, lambda value: type(value) is type(low) and low <= value <= high)
 
 
 def select(title: str, options: list[str], key: str, help: str, default: str = "") -> str:
-    """A select box in the URL; what is not an option counts as the default, without one as the first option."""
+    """Draw a select box that is linked to the URL. A value that is no option becomes `default`, or the first option."""
     known(key, options)
     default = default or options[0]
     value = st.selectbox(title, options, options.index(default), key=key, bind=LINKED, help=help)
@@ -46,7 +46,7 @@ def select(title: str, options: list[str], key: str, help: str, default: str = "
 
 
 def follow(key: str, default: Any) -> None:
-    """A control that nobody has moved follows its default when that changes."""
+    """Move a control to its new default when the default changes, unless the user has moved the control."""
     drawn = state.DEFAULT_OF(key)
     if drawn.value is not None and drawn.value != default and st.session_state.get(key) == drawn.value:
         st.session_state[key] = default

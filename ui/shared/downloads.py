@@ -1,4 +1,4 @@
-"""Tables as files: what is text stays text, where a spreadsheet opens them and where LaTeX sets them."""
+"""Tables as CSV and LaTeX. Text stays text when a spreadsheet opens the file or LaTeX sets it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pandas as pd
 from dpforest.plotting.style import visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_ENDS = re.compile(r"(?<=[;|\t\r\n])")  # an empty place, behind each
+_ENDS = re.compile(r"(?<=[;|\t\r\n])")  # matches the empty string after each separator
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """A table as CSV. Texts that a spreadsheet would take for a formula get an apostrophe before them.
+    """Return a table as CSV. A text that a spreadsheet would take for a formula gets an apostrophe before it.
 
-    Numbers stay as they are, written as text or not.
+    Numbers stay as they are, also those that are written as text.
 
     >>> as_csv(pd.DataFrame({"=a": ["=1+1", "-5", "+x"], "b": [-1.5, 2, 3]})).split()
     ["'=a,b", "'=1+1,-1.5", '-5,2.0', "'+x,3.0"]
@@ -32,7 +32,7 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def _harmless(cell: object) -> object:
-    """Also behind what some spreadsheets take for the end of a cell."""
+    """Escape formulas at the start of a text and after each character that ends a cell in some spreadsheets."""
     if not isinstance(cell, str):
         return cell
     return "".join(_no_formula(part) for part in _ENDS.split(cell))
@@ -49,7 +49,7 @@ def _no_formula(part: str) -> str:
 
 
 def as_latex(table: pd.DataFrame) -> str:
-    r"""A table as LaTeX's `tabular` with the rules of booktabs. Whatever a text holds, LaTeX sets it as text.
+    r"""Return a table as LaTeX's `tabular` with the rules of booktabs. LaTeX sets every cell as text.
 
     >>> print(as_latex(pd.DataFrame({"a_b": [r"\input{x}", "[1]"], "50 %": [0.5, float("nan")]})))
     \begin{tabular}{lr}
@@ -65,7 +65,7 @@ def as_latex(table: pd.DataFrame) -> str:
     sides = "".join("r" if pd.api.types.is_numeric_dtype(kind) else "l" for kind in table.dtypes)
     texts = pd.DataFrame([[_in_latex(cell) for cell in row] for row in table.itertuples(index=False)], dtype=object)
     texts = texts if len(texts) else pd.DataFrame(columns=range(table.shape[1]), dtype=object)
-    texts.columns = pd.RangeIndex(table.shape[1])  # two columns may have one name
+    texts.columns = pd.RangeIndex(table.shape[1])  # two columns may have the same name
     styled = texts.style.hide(axis="index").format_index(lambda place: _in_latex(table.columns[place]), axis=1)
     return styled.to_latex(hrules=True, column_format=sides)
 
@@ -77,7 +77,7 @@ def _in_latex(cell: object) -> str:
     return visible(" ".join(text.split())).translate(_LATEX)
 
 
-# Brackets and stars too: after the end of a row LaTeX takes them for its argument.
+# Brackets and stars are escaped too: at the start of a row LaTeX takes them for an argument of the row end before it.
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",

@@ -1,4 +1,4 @@
-"""The control of ε, above the chart that it moves on: a scale, any number typed, and what others have chosen."""
+"""The control of ε above the chart that it moves on: a scale, a field for any number, and the ε of known releases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST: Final = 20.0
 
 
 class Deployment(NamedTuple):
-    """A published release by others: what its ε covers, and the source."""
+    """A release that others published: what its ε covers, and the source."""
 
     epsilon: float
     what: str
@@ -53,18 +53,18 @@ def choose_epsilon(
     help: str = _HELP,
     others: bool = True,
 ) -> float:
-    """A slider of ε and a field to type it in. A link may ask for any ε that can be typed; another value is reported.
+    """Draw a slider of ε and a field to type it in. A link may hold any ε that can be typed; another value is reported.
 
     Parameters
     ----------
     key : str
         Name in the link.
     start : float
-        Where it stands until somebody moves it.
+        Value of the slider until somebody moves it.
     others : bool
-        Whether it can be looked up what others have chosen.
+        Whether to show a button that lists the ε of known releases.
     """
-    asked = st.query_params.get(key)  # a slider takes what it does not have out of the link
+    asked = st.query_params.get(key)  # the slider removes a value off its scale from the link
     typed = _typed(asked)
     if typed is not None:
         _onto_scale(key, typed)
@@ -89,7 +89,7 @@ def choose_epsilon(
         epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
         state.TYPED(key).value = _shown(epsilon)
         with st.container(width=96):
-            # A text: of "0,4" a browser would leave 04 in a field for numbers, which is ten times as much.
+            # A text field: in a field for numbers, a browser would turn "0,4" into 04, which is ten times as much.
             st.text_input(
                 "Type ε",
                 key=state.TYPED(key),
@@ -112,14 +112,14 @@ def choose_epsilon(
 
 
 def put_epsilon(epsilon: float, key: str = state.EPSILON) -> None:
-    """Move the slider of a page that is not drawn yet."""
+    """Set ε on a page that is not drawn yet."""
     _onto_scale(key, epsilon)
     st.session_state[key] = epsilon
     state.ASKED(key).pop()
 
 
 def grid_with(epsilon: float) -> tuple[float, ...]:
-    """The scale, with one more ε if it is not on it.
+    """Return the scale, with one more ε if it is not on it.
 
     >>> 4.0 in EPSILONS, 4.0 in grid_with(4.0), grid_with(1.0) == EPSILONS
     (False, True, True)
@@ -128,7 +128,7 @@ def grid_with(epsilon: float) -> tuple[float, ...]:
 
 
 def _typed(text: object) -> float | None:
-    """The ε that a text is, None where it is none; with the six digits that are shown, so that it is what it says.
+    """Return the ε that a text holds, rounded to the six digits that the page shows; None if the text holds none.
 
     >>> _typed("0.4"), _typed(" 0,4 "), _typed("1.0000004")
     (0.4, 0.4, 1.0)
@@ -147,14 +147,14 @@ def _shown(epsilon: float) -> str:
 
 
 def _onto_scale(key: str, epsilon: float) -> None:
-    """Two numbers are on the scale besides its own: the slider may only leave a number that is still there."""
+    """Add a number to the scale. It keeps the last two, as the slider can only leave a number that is still there."""
     if epsilon not in EPSILONS:
         before = [typed for typed in _typed_before(key) if typed != epsilon]
         state.ADDED(key).value = (*before[-1:], epsilon)
 
 
 def _typed_before(key: str) -> tuple[float, ...]:
-    """Numbers that this session added to the scale."""
+    """Return the numbers that this session added to the scale."""
     return tuple(filter(_can_be_epsilon, state.ADDED(key).value))
 
 
@@ -163,16 +163,16 @@ def _can_be_epsilon(value: object) -> bool:
 
 
 def _take_typed(key: str) -> None:
-    """What was typed, put on the scale and on the slider."""
+    """Put the typed number on the scale and move the slider to it."""
     text = state.TYPED(key).value.strip()
     if (value := _typed(text)) is not None:
         put_epsilon(value, key)
-    else:  # the field says again what the slider says
+    else:  # the field shows the slider's value again
         state.REFUSED(key).value = text
 
 
 def _others() -> None:
-    """Known releases, with what one ε is spent on: a day of somebody's data is not all of it."""
+    """List known releases with the unit that their ε covers: a day of a person's data is not all of it."""
     st.markdown("**What others chose** (marked on the chart)")
     for release in DEPLOYMENTS:
         st.markdown(f"- ε = {release.epsilon:g}: {release.what}, for {release.unit}. [Source]({release.source})")

@@ -1,4 +1,4 @@
-"""Figures for papers: all that a page has drawn, charts as SVG and PDF, tables as CSV and LaTeX."""
+"""Figures for papers: everything that a page has drawn, charts as SVG and PDF, tables as CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ui import state
 from ui.shared.controls import known
 from ui.shared.downloads import as_csv, as_latex
 
-_WORDS: Final = 6  # of a chart's description, where it has no title
+_WORDS: Final = 6  # number of words of a chart's description that name the chart if it has no title
 _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart before it was colored for the page, as plotly's dict, or a table.
+    """A chart as plotly's dict, before it gets the colors of the page, or a table.
 
     Parameters
     ----------
     public : bool
-        Whether it may be published: released, or no data went into it.
+        Whether it may be published: it was released, or no data went into it.
     """
 
     drawn: dict[str, Any] | pd.DataFrame
@@ -37,12 +37,12 @@ class Figure:
 
 
 def start() -> None:
-    """A new run of a page: nothing is drawn yet."""
+    """Start a new run of a page, in which nothing is drawn yet."""
     state.FIGURES.value = {}
 
 
 def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> dict[str, Any]:
-    """Note a chart; it takes the place of an earlier one with its title. Gives what is kept, not to be changed."""
+    """Keep a chart, in place of an earlier one with its title. Return the kept dict, which callers must not change."""
     title = title or " ".join(re.split(r"[.:,;=]", alt)[0].split()[:_WORDS])
     drawn = chart.to_dict()
     _kept()[title] = Figure(drawn, public)
@@ -50,13 +50,13 @@ def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = Fa
 
 
 def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
-    """A table on the page, noted. It takes the place of an earlier one with its title."""
+    """Draw a table and keep it, in place of an earlier one with its title."""
     _kept()[title] = Figure(frame, public)
     return place.dataframe(as_shown(frame), **settings)
 
 
 def as_shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same table, its mixed columns with a whole number that is too large for Arrow as text.
+    """Return the table with each mixed column as text if it has a whole number that is too large for Arrow.
 
     >>> as_shown(pd.DataFrame({"a": [2**70, "x"], "b": [1, 2]})).to_dict("list")
     {'a': ['1180591620717411303424', 'x'], 'b': [1, 2]}
@@ -80,7 +80,7 @@ def _kept() -> dict[str, Figure]:
 
 
 def offer() -> None:
-    """Behind a button: all that is drawn so far. To be called last; opening it runs the page once more."""
+    """Draw a button that offers all figures drawn so far. Call it last; opening it runs the page once more."""
     with st.popover("Figures", key=state.FIGURES_OPEN, on_change="rerun"):
         kept = _kept()
         if not kept:
@@ -135,7 +135,7 @@ def _frame(figure: Figure) -> pd.DataFrame:
 
 
 def _failures() -> list[str]:
-    """Why a press gave no file: said when the button is opened again, as a press runs no page."""
+    """Return why presses gave no file. The page shows it when the button is opened again: a press runs no page."""
     return state.FIGURE_FAILURES.value
 
 
@@ -149,7 +149,7 @@ def _on_paper(figure: Figure, title: str, kind: Any, failures: list[str]) -> byt
 
 
 def file_name(title: str, ending: str, *, public: bool) -> str:
-    """Of a download. Whatever is not known to be public says that it is the curator's.
+    """Return the name of a downloaded file. It starts with CURATOR_ONLY unless the figure is known to be public.
 
     >>> file_name("Accuracy against ε", "svg", public=False), file_name("How often a label flips", "pdf", public=True)
     ('CURATOR_ONLY_accuracy_against_epsilon.svg', 'how_often_a_label_flips.pdf')

@@ -1,4 +1,4 @@
-"""The controls that only some forests have, each with its sentence and its choices."""
+"""Controls that only some forests have, each with its sentence and its choices."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Option:
     key : str
         Name in the URL.
     parameter : str
-        Of the estimator.
+        Parameter of the estimator that it sets.
     choices : dict
-        Label shown (and written into the URL) to value of the parameter, by mode; a mode without choices hides it.
+        For each mode, a map from label (shown, and in the URL) to the parameter's value. An empty map hides it.
     slider : bool
-        Choices have an order.
+        Whether the choices have an order.
     switch : bool
-        Two choices, off and on, drawn below ε instead of among the fine settings.
+        Whether it is a switch below ε with two choices, off and on, instead of one of the fine settings.
     defaults : tuple of str
-        The label chosen at first is the one of these that the mode has; else its first one.
+        The first of these labels that the mode has is the default; without one, the mode's first label.
     """
 
     key: str
@@ -39,12 +39,12 @@ class Option:
     defaults: tuple[str, ...] = ()
 
     def default(self, mode: str) -> str:
-        """The label it has until somebody moves it."""
+        """Return the label that the control has until somebody moves it."""
         choices = self.choices[mode]
         return next((label for label in self.defaults if label in choices), next(iter(choices)))
 
     def start(self, mode: str) -> Any:
-        """The value it has until somebody moves it."""
+        """Return the value that the control has until somebody moves it."""
         return self.choices[mode][self.default(mode)]
 
 
@@ -68,7 +68,7 @@ VOTING = Option(
     "Voting",
     "How the trees' answers become one. Each leaf is evidence for a class, which can be added up; or shares of classes "
     "are averaged; or the most frequent answer counts.",
-    # Other words where defaults differ, so that nothing is kept when the mode, and with it the default, changes.
+    # Labels differ where defaults differ, so that no value is kept when the mode, and with it the default, changes.
     {
         "certified": {
             "evidence added up": "log-odds",
@@ -84,7 +84,7 @@ VOTING = Option(
     },
 )
 COUNT_ROWS = Option(
-    state.COUNTED,  # not the key of LABEL_ROWS, whose default is another: a kept value would be missing from the link
+    state.COUNTED,  # not the key of LABEL_ROWS, whose default differs: the link would miss a value that is kept
     "partition",
     "Rows and trees",
     "Every row in every tree makes steadier trees but splits ε among them.",

@@ -1,4 +1,4 @@
-"""The forests that can be chosen: their controls, their defaults, and each in one plain sentence."""
+"""The forests that a user can choose: their controls, their defaults, and one plain sentence about each."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class ForestKind:
     most_trees, most_depth : int
         Right ends of the sliders.
     advice : str
-        When to prefer it, as markdown.
+        When to prefer this forest, as markdown.
     published_depth, published_trees : str
-        Whose numbers the sliders start from in the mode "as published", in a sentence. Empty where there is none.
+        A sentence about the source of the sliders' first values in the mode "as published". Empty if there is none.
     """
 
     title: str
@@ -42,30 +42,30 @@ class ForestKind:
 
     @cached_property
     def parameters(self) -> frozenset[str]:
-        """Names of what the estimator can be given."""
+        """Names of the estimator's parameters."""
         return frozenset(self.estimator().get_params())
 
     @property
     def is_fitted_anew(self) -> bool:
-        """Whether it is another forest at every ε: simulations have to fit it, as they cannot count once for all."""
+        """Whether its structure depends on ε, so that simulations fit it at each ε and cannot reuse the counts."""
         return not self.estimator.structure_is_public
 
     @property
     def chooses_questions(self) -> bool:
-        """Whether its questions are chosen by looking at the data; else they are drawn by lot."""
+        """Whether its tests are chosen by looking at the data, instead of at random."""
         return self.is_fitted_anew and self.estimator is not dpforest.RandomTreeBoosterClassifier
 
     @property
     def is_published(self) -> bool:
-        """Whether there is a paper that it can be as published as."""
+        """Whether the forest has the mode "as published", which follows a paper."""
         return "mode" in self.parameters
 
     def modes(self) -> dict[str, str]:
-        """The modes that it offers, as `MODES`."""
+        """Return the modes that it offers, as in `MODES`."""
         return {name: mode for name, mode in MODES.items() if mode == "certified" or self.is_published}
 
     def depth_origin(self, mode: str) -> str:
-        """Whose number the depth is that the slider starts from.
+        """Return a sentence about the source of the depth that the slider starts from.
 
         >>> FORESTS["RF-L"].depth_origin("certified")
         'The rule was fitted on twelve public tables, some of which come with the app.'
@@ -73,7 +73,7 @@ class ForestKind:
         return RULE_DEPTH if mode == "certified" else self.published_depth
 
     def trees_origin(self, mode: str) -> str:
-        """Whose number the number of trees is that the slider starts from."""
+        """Return a sentence about the source of the number of trees that the slider starts from."""
         return RULE_TREES if mode == "certified" else self.published_trees
 
     @property
@@ -82,7 +82,7 @@ class ForestKind:
         return "n_estimators" in self.parameters
 
     def has_depth(self, mode: str) -> bool:
-        """Whether the depth can be chosen: the multinomial forest as published has no limit."""
+        """Return whether the depth can be chosen: the multinomial forest as published has no limit."""
         return mode == "certified" or self.estimator is not dpforest.MultinomialForestClassifier
 
 
@@ -181,7 +181,7 @@ FORESTS = {
     ),
 }
 
-WITH_DELTA = ", δ = 10⁻⁶"  # at the end of a name
+WITH_DELTA = ", δ = 10⁻⁶"  # at the end of a forest's name
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 TREES = (1, 2, 3, 4, 5, 7, 10, 11, 15, 16, 21, 31, 32, 51, 75, 100, 150, 200, 300, 500, 700, 1_000)
 MODES = {"certified": "certified", "as published": "as_published"}
@@ -190,9 +190,9 @@ NEIGHBORS = {"a row more or less": "add-remove", "a row exchanged": "replace-one
 
 @dataclass(frozen=True)
 class ForestSettings:
-    """All that the sidebar sets about a forest, as values of the estimator.
+    """All settings of a forest in the sidebar, as parameters of the estimator.
 
-    `depth` and `trees` are numbers, or `AUTO` for the estimator's own: by rule, as published the paper's.
+    `depth` and `trees` are numbers, or `AUTO` for the estimator's default: by rule, or the paper's as published.
     """
 
     kind: str
@@ -208,7 +208,7 @@ class ForestSettings:
         return self.mode == "certified"
 
     def parameters(self) -> dict[str, Any]:
-        """Arguments of the estimator, without domain and seeds."""
+        """Return the parameters of the estimator, without domain and seeds."""
         kind = FORESTS[self.kind]
         return {
             "epsilon": self.epsilon,
@@ -222,17 +222,17 @@ class ForestSettings:
 
     @property
     def has_cap(self) -> bool:
-        """As published the app has its own cap on leaves, as sessions share its memory; the certificate says so."""
+        """Whether the app caps the leaves as sessions share its memory: as published only. The certificate says so."""
         return not self.certified and "max_leaves" in FORESTS[self.kind].parameters
 
     def estimator(self, domain: Domain | None = None) -> ForestClassifier:
-        """Unfitted, with secret noise."""
+        """Return an unfitted estimator with secret noise."""
         return FORESTS[self.kind].estimator(**self.parameters(), domain=domain)
 
     def shape(self, domain: Domain, n_rows: int) -> tuple[int, int]:
-        """Depth, and number of trees, that a fit on so many rows would have, whatever bound they are to keep."""
+        """Return depth and number of trees of a fit on `n_rows` rows. The public bound on the rows is ignored."""
         spec = self.estimator(domain).set_params(**self._unbound).spec(domain, min(n_rows, MAX_BOUND))
-        depth = getattr(spec, "depth", None)  # as published the multinomial forest has none
+        depth = getattr(spec, "depth", None)  # the multinomial forest as published has no depth
         return MAX_DEPTH if depth is None else depth, getattr(spec, "n_trees", 1)
 
     @property
@@ -241,7 +241,7 @@ class ForestSettings:
 
     @property
     def name(self) -> str:
-        """What tells it apart where forests stand side by side.
+        """Name that distinguishes the forest from others on the page.
 
         >>> ForestSettings("random-tree booster", "certified", 1.0, AUTO, AUTO, "add-remove", (("delta", 1e-6),)).name
         'random-tree booster, δ = 10⁻⁶'
@@ -252,30 +252,30 @@ class ForestSettings:
 
     @property
     def delta(self) -> float:
-        """How likely a release may break the promise of ε; 0 for most forests."""
+        """The δ of the guarantee: how likely a release may break the promise of ε. It is 0 for most forests."""
         return float(self.option("delta") or 0.0)
 
     def option(self, parameter: str) -> Any:
-        """What a parameter beyond the common ones is set to; None where it is not."""
+        """Return the value of a parameter in `options`; None if it is not set."""
         return dict(self.options).get(parameter)
 
     def with_option(self, parameter: str, value: Any) -> ForestSettings:
-        """The same but for one parameter beyond the common ones."""
+        """Return the settings with another value of one parameter in `options`."""
         return replace(self, options=tuple((name, value if name == parameter else old) for name, old in self.options))
 
     def without_epsilon(self) -> tuple:
-        """Key of what can be counted once for all ε."""
+        """Return a key of all settings except ε: forests with the same key can share their counts."""
         return (self.kind, self.mode, self.depth, self.trees, self.neighbors, self.options)
 
 
 def as_it_comes(kind: str, mode: str, epsilon: float, neighbors: str, *, delta: float = 0.0) -> ForestSettings:
-    """A forest as the app starts from it: depth and trees by rule, options as they are until somebody moves them."""
+    """Return the default settings of a forest: depth and trees by rule, and each option at its default."""
     options = tuple((o.parameter, o.start(mode)) for o in FORESTS[kind].options if o.choices[mode])
     return ForestSettings(kind, mode, epsilon, AUTO, AUTO, neighbors, options).with_option("delta", delta)
 
 
 def as_code(settings: ForestSettings, dataset: str | None, label: str) -> str:
-    """The Python that releases the same forest in a notebook.
+    """Return the Python code that releases the same forest in a notebook.
 
     Parameters
     ----------
@@ -306,5 +306,5 @@ def as_code(settings: ForestSettings, dataset: str | None, label: str) -> str:
 
 
 def written(value: Any) -> str:
-    """A value as Python code."""
+    """Return a value as Python code."""
     return 'float("inf")' if value == math.inf else repr(value)

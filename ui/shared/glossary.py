@@ -1,4 +1,4 @@
-"""The words of the field, once: what the page Glossary lists and what tooltips say; no Streamlit in here."""
+"""The terms of the field, for the page Glossary and for tooltips. This module does not import streamlit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Entry(NamedTuple):
-    """A term in plain words, and exactly."""
+    """A term with its definition in plain words, and its exact definition."""
 
     plain: str
     exact: str
@@ -153,5 +153,5 @@ GLOSSARY: Final[dict[str, Entry]] = {
 
 
 def tip(term: str) -> str:
-    """What a tooltip says of a term: both sentences."""
+    """Return the tooltip of a term: both definitions."""
     return f"{GLOSSARY[term].plain} Exactly: {GLOSSARY[term].exact}"

@@ -1,4 +1,4 @@
-"""Sentences about what privacy costs: each first asks whether there is anything to lose. No streamlit in here."""
+"""Sentences about the cost of privacy. Each first checks whether there is anything to lose. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dpforest.plotting.style import percent
 from ui.shared.wording import plain
 
 GREEDY = "a forest that looks at the data (boosted, multinomial, one greedy tree)"
-MOST_NAMED = 2  # attributes
+MOST_NAMED = 2  # number of attributes that a sentence names
 
 
 def points(difference: float) -> str:
-    """A difference of two shares.
+    """Return a difference of two shares in percentage points.
 
     >>> points(0.0123), points(0.01)
     ('1.2 points', '1.0 points')
@@ -24,20 +24,20 @@ def points(difference: float) -> str:
 
 
 def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True) -> str:
-    """That a forest predicts no better than guessing, and so that privacy is not what is wrong with it.
+    """Return the sentence that a forest predicts no better than guessing, so that privacy is not the cause.
 
-    It may still rank rows: that does not show in these measures, so the sentence claims no more than they show.
+    The forest may still rank rows. These measures do not show that, so the sentence claims no more than they show.
 
     Parameters
     ----------
     guess : str
-        What guessing is, as markdown.
+        What guessing means here, as markdown.
     measure : str
-        As the page names it.
+        Name of the measure on the page.
     rows : int
-        Held out.
+        Number of held-out rows.
     certified : bool
-        Whether it could be released.
+        Whether the forest could be released.
     """
     if at.is_undecided:
         return (
@@ -56,16 +56,16 @@ def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certifi
 
 
 def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Sequence[tuple[str, float]] = ()) -> str:
-    """What would help, as far as it is known: whether anything can be learned here, and what to try.
+    """Return sentences about what may help: whether the best model learns anything here, and what to try.
 
     Parameters
     ----------
     best_name : str or None
-        The best model without privacy; None while it is being fitted.
+        Name of the best model without privacy; None while it is being fitted.
     greedy : bool
         Whether the forest looks at the data.
     wide : sequence of (name, share)
-        Of `headroom.overwide_features`.
+        Result of `headroom.overwide_features`.
     """
     if at.best is None or best_name is None:
         return "Whether there is anything to learn here is being worked out."
@@ -96,7 +96,7 @@ def _part(share: float) -> str:
 def what_privacy_costs(
     epsilons: np.ndarray, means: np.ndarray, at: Headroom, best_name: str | None, what: str = "privacy"
 ) -> str:
-    """The main message of the curve of a forest that learns something. It names the baseline for the cost.
+    """Return the main message of the curve of a forest that learns something. It names the baseline for the cost.
 
     The cost of privacy is what a forest loses compared with the same forest without noise. The best model without
     privacy may be another model. The sentence names it if it is better: a page shows it as “Without privacy”.
@@ -104,9 +104,9 @@ def what_privacy_costs(
     Parameters
     ----------
     means : array of shape (E,)
-        Of the private forest.
+        Mean measure of the private forest at each ε.
     what : str
-        What costs: privacy, or the noise of something that has none.
+        What the cost is attributed to: privacy, or noise for a forest that is not private.
     """
     last = f"ε = {epsilons[-1]:g}"
     if means.max() > at.nonprivate + POINT and np.isclose(means[-1], means.max(), atol=POINT):

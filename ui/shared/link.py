@@ -1,4 +1,4 @@
-"""Links: what the controls of a page keep on the way to another page, and the address of a page as it stands."""
+"""Links: the values that a page passes on to another page, and the address of a page with its current settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, ForestSettings
 
-# Controls of each page that other pages have as well, besides `PRESENT`, and those that can be handed over.
+# For each page, its controls that other pages have as well or that can be handed over, besides `PRESENT`.
 _TABLE: Final = (state.DATA, state.LABEL)
 _CONTROLS: Final = {
     "Explore": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.MODE, state.FOREST, state.DELTA),
@@ -25,14 +25,14 @@ _CONTROLS: Final = {
 }
 _SHAPE: Final = (state.BY_RULE, state.DEPTH, state.TREES)
 _FROM: Final = {"from": "choose"}
-NOT_COPIED: Final = ("room",)  # who joins a class is no setting of a page
-_RENAMED: Final = {"neighbours": "neighbors"}  # parameters of older links, and their names now
+NOT_COPIED: Final = ("room",)  # joining a class is not a setting of a page
+_RENAMED: Final = {"neighbours": "neighbors"}  # old name of a parameter in links, and its name now
 
 
 def carry_over(title: str) -> None:
-    """What the page before has, too: Streamlit drops it where a link has set it and nobody has moved it since.
+    """Restore the values of the controls that the last page has, too: Streamlit drops those that only a link has set.
 
-    An address with settings (a link, or a page that Back leads to) is complete.
+    An address with settings (a link, or a page that Back leads to) is complete, so nothing is added to it.
     """
     for old, new in _RENAMED.items():
         if old in st.query_params:
@@ -44,7 +44,7 @@ def carry_over(title: str) -> None:
             _take(settings)
     is_new = state.PAGE_DRAWN.value not in (None, title)
     if is_new and st.query_params:
-        for key in _SHAPE:  # these outlive a visit to another page
+        for key in _SHAPE:  # Streamlit keeps these values during a visit to another page
             st.session_state.pop(key, None)
     elif is_new:
         for key in (*_CONTROLS.get(title, ()), state.PRESENT):
@@ -59,7 +59,7 @@ def carry_over(title: str) -> None:
 
 
 def _look_at_what_was_chosen() -> None:
-    """ε and forest of the pages before, where somebody has chosen them: else Choose looks at its own answer."""
+    """Take ε and forest of the earlier pages if somebody has chosen them; else Choose shows the answer it computes."""
     values, address = _last()["values"], _last()["address"]
     if address.get("eps"):
         put_epsilon(values["eps"], state.EPSILON_TO_LOOK_AT)
@@ -76,7 +76,7 @@ def _look_at_what_was_chosen() -> None:
 
 
 def remember() -> None:
-    """What all controls of a page say, once they are drawn. What this page does not have keeps what it said last."""
+    """Store the values of the controls of a drawn page. Controls that this page lacks keep the values they had last."""
     title = state.PAGE_DRAWN.value = state.PAGE_OPENED.value
     address, last = st.query_params.to_dict(), _last()
     for key in (*_CONTROLS.get(title, ()), state.PRESENT):
@@ -88,7 +88,7 @@ def remember() -> None:
 
 
 def _remember_what_is_looked_at(address: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
-    """ε and forest of Choose for the pages after it, where somebody has chosen them."""
+    """Store ε and forest of Choose for the pages after it, if somebody has chosen them."""
     if address.get("look_eps"):
         put_epsilon(state.EPSILON_TO_LOOK_AT.value)
         last["values"]["eps"], last["address"]["eps"] = state.EPSILON_TO_LOOK_AT.value, address["look_eps"]
@@ -98,32 +98,32 @@ def _remember_what_is_looked_at(address: dict[str, str], last: dict[str, dict[st
 
 
 def hand_over(settings: ForestSettings, label: str, help: str) -> None:
-    """A link to Explore that takes a forest along, with depth and trees by rule. All else goes along anyway."""
+    """Draw a link to Explore that takes a forest along, with depth and trees by rule. `remember` stores all else."""
     state.HANDED_OVER.value = settings
     st.page_link("app.py", label=label, icon=":material/arrow_forward:", query_params=_FROM, help=help)
 
 
 def copy_link(*, of_upload: bool = False) -> None:
-    """Behind a button: the address that opens this page with the same controls, in any browser.
+    """Draw a button that shows the address of this page with its current settings, for any browser.
 
-    To be called after all controls of a page, so that the link holds them all.
+    Call it after all controls of a page, so that the link holds them all.
 
     Parameters
     ----------
     of_upload : bool
-        Whether somebody's own file is looked at. The link opens the page, which asks for the file.
+        Whether the page shows a file of the user. The link opens the page, which asks for the file.
     """
     remember()
     with st.popover("Copy link"):
         note = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{note}")
-        # Several values of one name, too.
+        # A parameter may have several values.
         settings = {name: st.query_params.get_all(name) for name in st.query_params if name not in NOT_COPIED}
         st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)
 
 
 def address(url: str, settings: Mapping[str, str | list[str]]) -> str:
-    """Of a page with its settings.
+    """Return the address of a page with its settings.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def address(url: str, settings: Mapping[str, str | list[str]]) -> str:
 
 
 def _take(settings: ForestSettings) -> None:
-    """What Explore's controls will say."""
+    """Set Explore's controls to these settings."""
     for key in _SHAPE:
         st.session_state.pop(key, None)
     put_epsilon(settings.epsilon)
@@ -155,7 +155,7 @@ def _take(settings: ForestSettings) -> None:
 
 
 def _last() -> dict[str, dict[str, Any]]:
-    """Value of each control and its text in the address; the text is empty if the control was at its default."""
+    """Return the value of each control and its text in the address; the text is empty for a control at its default."""
     last = state.BETWEEN_PAGES.value
     for part in ("values", "address"):
         last.setdefault(part, {})

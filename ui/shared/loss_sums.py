@@ -1,4 +1,4 @@
-"""What several releases on the same people cost together: a sum in ε and one in μ², reported as one ε at one δ."""
+"""Privacy loss of several releases on the same people: a sum in ε and one in μ², reported as one ε at one δ."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from ui.shared.wording import share_text, sum_text, unbroken, value_epsilon
 
-Cost = tuple[Fraction | PrivacyLoss, str]  # an ε or a loss, and under which relation
+Cost = tuple[Fraction | PrivacyLoss, str]  # an ε or a loss, and the relation that it is stated for
 _POWER: Final = re.compile(r"^1e-(\d+)$")
 _NO_WAY_BACK: Final = "What was released under replace-one has no ε under add-remove."
 
 
 def as_loss(cost: Fraction | PrivacyLoss) -> PrivacyLoss:
-    """An ε as a loss."""
+    """Return an ε as a `PrivacyLoss`."""
     return cost if isinstance(cost, PrivacyLoss) else PrivacyLoss.pure(cost)
 
 
 def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> PrivacyLoss:
-    """What one release costs under the relation of a sum.
+    """Return the loss of one release under the relation of a sum.
 
     Exchanging a row is removing one and adding one, so ε under add-remove costs 2ε under replace-one, and μ costs 2μ.
-    There is no way back: replace-one says nothing about tables of different size.
+    There is no conversion back: a guarantee under replace-one does not cover tables of different sizes.
     """
     if neighbors == REPLACE_ONE and relation == ADD_REMOVE:
         raise ValueError(_NO_WAY_BACK)
@@ -39,7 +39,7 @@ def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> P
 
 
 def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
-    """ε of one pure release under the relation of a sum (`loss_under`).
+    """Return ε of one pure release under the relation of a sum (`loss_under`).
 
     >>> counted(Fraction(1, 2), "add-remove", "replace-one")
     Fraction(1, 1)
@@ -48,18 +48,18 @@ def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
 
 
 def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = None) -> tuple[Fraction, str]:
-    """(ε, relation) of several releases on the same people, each given by its own; mixed ones under replace-one.
+    """Return (ε, relation) of several releases on the same people; mixed relations add up under replace-one.
 
-    Pure losses add up in ε, Gaussian ones in μ². What the latter cost together is an ε at δ, and is added to that of
-    the former: the composition of (ε, 0) and (ε', δ) is (ε + ε', δ) (Dwork and Roth 2014, Theorem 3.16).
+    Pure losses add up in ε, Gaussian ones in μ². The Gaussian sum is converted to an ε at δ, which is added to the pure
+    sum: the composition of (ε, 0) and (ε', δ) is (ε + ε', δ) (Dwork and Roth 2014, Theorem 3.16).
 
     Parameters
     ----------
     costs : pairs of (Fraction or PrivacyLoss, relation)
     delta : float
-        Above 0 where there is a Gaussian loss.
+        δ of the sum; it must be above 0 if a loss is Gaussian.
     relation : str, optional
-        Under which they are added up; the one that fits them when not given.
+        Relation of the sum. By default, the relation of the costs, or replace-one if they differ.
 
     Examples
     --------
@@ -78,12 +78,12 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
 
 
 def caution_on_delta(delta: float, n_rows: int) -> str:
-    """The certificate's sentence about a δ that is not below 1/n, as markdown. Empty if δ is below 1/n."""
+    """Return the certificate's caution about a δ that is not below 1/n, as markdown. Empty if δ is below 1/n."""
     return unbroken(large_delta_caution(delta, n_rows))
 
 
 def at_delta(delta: float) -> str:
-    """What follows an ε in a sentence.
+    """Return the words with δ that follow an ε in a sentence; empty if δ is 0.
 
     >>> at_delta(0), at_delta(1e-6), at_delta(0.001)
     ('', ' at δ = 10⁻⁶', ' at δ = 0.001')
@@ -92,7 +92,7 @@ def at_delta(delta: float) -> str:
 
 
 def would_promise(epsilon: float, delta: float, neighbors: str) -> Guarantee:
-    """What a certified release promises: with a δ all of its Gaussian curve, which says more than ε and δ do.
+    """Return the guarantee of a certified release. If δ > 0, it holds the Gaussian curve, which is more than ε and δ.
 
     >>> success_share(would_promise(1.0, 1e-6, ADD_REMOVE), MEMBERSHIP)
     '54.8 %'
@@ -103,9 +103,9 @@ def would_promise(epsilon: float, delta: float, neighbors: str) -> Guarantee:
 
 
 def sure_words(promise: Guarantee) -> str:
-    """What somebody may learn at most who was unsure.
+    """Return the most that somebody with a prior of 50 % may learn, in words.
 
-    With a δ a belief may become anything in rare releases, so the sentence says how often a guess is right.
+    With δ > 0 a belief may become anything in rare releases, so the sentence bounds how often a guess is right.
 
     >>> sure_words(Guarantee(Fraction(1), 0.0, "replace-one"))
     'unsure (50 %) between two values of somebody in the table, one can become at most 73.2 % sure'
@@ -123,7 +123,7 @@ def sure_words(promise: Guarantee) -> str:
 
 
 def success_share(promise: Guarantee, question: str) -> str:
-    """Most that somebody can become sure who stood at 50:50; with a δ how often a guess is right. Rounded up.
+    """Return the most that a belief of 50 % can rise to; if δ > 0, how often a guess can be right. Rounded up.
 
     >>> one, rare = Guarantee(1), Guarantee(1, 0.5)
     >>> [success_share(*asked) for asked in ((one, MEMBERSHIP), (one, VALUE), (rare, MEMBERSHIP))]

@@ -56,17 +56,17 @@ PAGES: Final = {
     "Papers": "pages/7_Papers.py",
     "Glossary": "pages/8_Glossary.py",
 }
-OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # none of them reads a file
+OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # no page of the lesson reads a file
 
-PLAIN, LARGE = 14, 18  # pixels of words in a chart: on a page; presenting (the lesson has its own)
+PLAIN, LARGE = 14, 18  # font size in pixels: on a page; when presenting (the lesson sets its sizes)
 _INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # on a dark page, and on a light one
 _QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
-_BACKDROP: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # words that a curve may cross
-_BRIGHT: Final = "#4DA6DD"  # of a thin line in PRIVATE on a dark page
+_BACKDROP: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
+_BRIGHT: Final = "#4DA6DD"  # a thin line in PRIVATE gets this color on a dark page
 
 
 def open_page(title: str) -> None:
-    """First call of every page."""
+    """Set up a page. It is the first call of every page."""
     # The Data tab reports cells that do not fit; in the server's log others would see them.
     warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
@@ -74,7 +74,7 @@ def open_page(title: str) -> None:
     link.carry_over(title)
     st.html(styles.PAGE + (styles.DARK if _is_dark() else ""))
     figures.start()
-    of_lesson = lesson_only()  # a server that a whole class reaches
+    of_lesson = lesson_only()  # whether the server is one that a whole class reaches
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
         for name, file in PAGES.items():
@@ -99,13 +99,13 @@ def _end_presentation() -> None:
 
 
 def badge(kind: Badge, detail: str = "") -> None:
-    """One of the badges that every figure wears, or the red one that only a broken claim does."""
+    """Draw one of the badges that every figure has. Red is only for a broken claim of privacy."""
     color, meaning = _BADGES[kind]
     st.badge(f"{kind}{detail}", color=color, help=meaning)
 
 
 def titled(title: str, kind: Badge | None, help: str | None = None) -> None:
-    """Title of a figure beside its badge."""
+    """Draw the title of a figure next to its badge."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"##### {title}", width="content", anchors=False, help=help)
         if kind:
@@ -113,21 +113,21 @@ def titled(title: str, kind: Badge | None, help: str | None = None) -> None:
 
 
 def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings):
-    """A plotly figure whose texts can be read on a light and on a dark page.
+    """Draw a plotly figure in colors that can be read on a light and on a dark page.
 
     Parameters
     ----------
     title : str
-        Its name among the figures for papers, by default the first words of `alt`. One chart has it at a time.
+        Its name among the figures for papers, by default the first words of `alt`. A later chart replaces it.
     public : bool
-        Whether it may be published: released, or no data went into it.
+        Whether it may be published: it was released, or no data went into it.
     """
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     return _on_page(plain_figure, alt, place, **settings)
 
 
 def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings) -> None:
-    """A figure with thin lines: they can be seen, and its words read, on a light and on a dark page."""
+    """Draw a figure with thin lines, so that lines and words are visible on a light and on a dark page."""
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     _on_page(thin_lines(plain_figure, PRIVATE, dark=_is_dark()), alt, place, **settings)
 
@@ -143,19 +143,19 @@ def _is_dark() -> bool:
 
 
 def sorry(sentence: object) -> None:
-    """Something that the user can correct, in one sentence. Not red: red is for broken claims of privacy."""
-    st.warning(plain(sentence, 2_000), icon=":material/info:")  # it may name a column, a category, a file
+    """Show a problem that the user can correct, in one sentence. Not in red: red is for broken claims of privacy."""
+    st.warning(plain(sentence, 2_000), icon=":material/info:")  # the sentence may name a column, a category or a file
 
 
 def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
-    """The same figure in the colors of a page. Words without a size get this one; the lesson sets sizes.
+    """Return the figure in the colors of a page. Words without a size get `size`; the lesson sets sizes.
 
     Parameters
     ----------
     figure : dict
-        Of `Figure.to_dict`. It is left as it is.
+        Result of `Figure.to_dict`. It is not changed.
     size : int
-        Of words, in pixels.
+        Font size in pixels.
     """
     words = {"size": size, "color": _QUIET[dark]}
     font = {"size": size, **figure["layout"].get("font", {}), "color": _INK[dark]}  # of words in traces and color bars
@@ -170,7 +170,7 @@ def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str
 
 
 def thin_lines(figure: dict[str, Any], private: str, *, dark: bool) -> dict[str, Any]:
-    """The same figure with something behind its words and, on a dark page, brighter lines of this color."""
+    """Return the figure with a backdrop behind its notes and, on a dark page, brighter lines of color `private`."""
     notes = [_with(note, {"bgcolor": _BACKDROP[dark]}) for note in figure["layout"].get("annotations", ())]
     layout = {**figure["layout"], **({"annotations": notes} if notes else {})}
     bright = {"line": {"color": _BRIGHT}, "marker": {"color": _BRIGHT}, "opacity": 1}
@@ -182,7 +182,7 @@ def thin_lines(figure: dict[str, Any], private: str, *, dark: bool) -> dict[str,
 
 
 def _with(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The old one with the new one's values, level by level."""
+    """Return the old dict updated with the new one, level by level."""
     return {
         **old,
         **{key: _with(old.get(key) or {}, value) if isinstance(value, dict) else value for key, value in new.items()},

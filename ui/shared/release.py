@@ -1,4 +1,4 @@
-"""The one button that spends: exact noise, once, on all rows."""
+"""The one button that spends ε: a release draws exact noise once, on all rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, sum_text
 
-TRIED = 20  # rows that a forest read back must predict as before
+TRIED = 20  # number of rows that a forest read back from its file must predict as before
 LOST = (
     "The noise was drawn, but the forest could not be read back from its file, so nothing can be handed out. Whether "
     "that happens may depend on the rows, so the cost counts all the same. It should never happen; please report it."
@@ -46,16 +46,16 @@ LOOKED = "The settings were chosen while looking at figures of this table: what 
 
 
 def certificate_text(certificate: Certificate, caution: object = None) -> str:
-    """The certificate as shown: a caution comes right after the line that says CERTIFIED."""
+    """Return the certificate as shown, with a caution right after the line that says CERTIFIED."""
     first, *rest = str(certificate).split("\n")
     cautions = [f"CAUTION: {' '.join(str(caution).split())}"] if caution else []
     return visible("\n".join([first, *cautions, *rest]))
 
 
 def make(choice: Choice, people: int, number: int) -> Release:
-    """Exact noise, once, on all rows. Without a file, should it not be read back as it was made.
+    """Draw exact noise once, on all rows, and return the release. It has no file if reading the file back fails.
 
-    Streamlit is asked before the noise is drawn and not after: whenever it is, it may end this run.
+    Call Streamlit before the noise is drawn and never after: any call of it may end this run.
 
     Raises
     ------
@@ -92,12 +92,12 @@ def make(choice: Choice, people: int, number: int) -> Release:
 
 
 def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
-    """A forest's file, of which is certain that whoever gets it has the forest.
+    """Return a forest's file after a check that reading it gives the same forest.
 
     Raises
     ------
     ForestFormatError
-        If it cannot be read, or predicts some rows otherwise.
+        If the file cannot be read, or if the forest read from it predicts some rows otherwise.
     """
     back, some = ReleasedForest.from_bytes(file), rows[:TRIED]
     same = np.array_equal(back.apply(some), forest.apply(some))
@@ -108,7 +108,7 @@ def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
 
 @cache.for_session(data=True, max_entries=16, spinner="Trying out the file …")
 def _size_tried(key: tuple, _choice: Choice) -> int:
-    """Bytes of the file of a simulated release, which was read back."""
+    """Return the number of bytes of the file of a simulated release, which was read back."""
     table = _choice.table
     estimator = _choice.settings.estimator(table.domain).set_params(random_state=0)
     forest = estimator.fit(table.columns(), table.frame[table.label]).released_
@@ -116,13 +116,13 @@ def _size_tried(key: tuple, _choice: Choice) -> int:
 
 
 def expected_size(choice: Choice) -> int:
-    """About how many bytes a release will have: as a simulated one of the same rows and settings."""
+    """Return the approximate number of bytes of a release: that of a simulated one on the same rows and settings."""
     table = choice.table
     return _size_tried((table.schema_key, tables.fingerprint(table.domain), choice.settings), choice)
 
 
 def size_text(n_bytes: int) -> str:
-    """A size for people.
+    """Return a file size as text.
 
     >>> size_text(400), size_text(3_499), size_text(9_597_000), size_text(123_456_789)
     ('1 KB', '3 KB', '9.6 MB', '123 MB')
@@ -133,7 +133,7 @@ def size_text(n_bytes: int) -> str:
 
 
 def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> bool:
-    """In the sidebar: release, or why not. Whether the dialog is open now."""
+    """Draw the release button in the sidebar, or why there is none. Return whether the dialog is open now."""
     with st.sidebar:
         if not choice.settings.certified:
             st.caption("No release: as published, this forest does not have the privacy it claims.")
@@ -177,7 +177,7 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
 
 
 def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
-    """What it costs, whom it concerns, what they will have spent, and the button; a Gaussian cost is reported at δ."""
+    """Show the cost, the people it concerns and their new total, and the button. A Gaussian cost is reported at δ."""
     table, cost = choice.table, (ledger.loss, choice.settings.neighbors)
     epsilon = f"{epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
     st.markdown(
@@ -190,7 +190,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
     try:
         size = expected_size(choice)
-    except ValueError as problem:  # before anything is spent
+    except ValueError as problem:  # raised before anything is spent
         sorry(problem)
         return
     st.markdown(
@@ -205,7 +205,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
 
 
 def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
-    """What the people of some releases will have spent once this cost is added; a Gaussian one is reported at δ."""
+    """Return a sentence with the total of some people after this cost is added. A Gaussian total is reported at δ."""
     total, relation = spent(group, cost, delta=delta)
     at = max(delta, delta_of(group))
     mixed = len({cost[1], *(r.neighbors for r in group)}) > 1
@@ -231,7 +231,7 @@ def _people_of(group: list[Release]) -> str:
 
 
 def _people(choice: Choice) -> int:
-    """Which group of people the rows describe: a file saved again is still the same people."""
+    """Ask which group of people the rows describe, and return it. A file saved again is about the same people."""
     grouped = groups()
     new = max(grouped, default=0) + 1
     if not grouped:
@@ -257,7 +257,7 @@ def _people(choice: Choice) -> int:
 
 
 def _really_others(choice: Choice, people: int) -> bool:
-    """Ask again if a table looks like one that is declared to hold other people."""
+    """Ask again if a table looks like one that is declared to hold other people. Return whether the user confirms."""
     shape, key = shape_of(choice.table), rows_key(choice.table)
     like = [r for r in releases() if r.people != people and r.table_key != key and alike(r.shape, shape)]
     if not like:
@@ -269,13 +269,13 @@ def _really_others(choice: Choice, people: int) -> bool:
 
 
 def _release(choice: Choice, people: int) -> None:
-    """Once the noise is drawn it counts, and the forest is kept, even if the dialog was closed meanwhile."""
+    """Release the forest and keep it, even if the dialog was closed meanwhile: once the noise is drawn, it counts."""
     kept = releases()
     try:
         with st.spinner("Drawing exact noise …"):
             made = make(choice, people, len(kept) + 1)
-            kept.append(made)  # in here: where the spinner goes, a dialog that was closed ends this run
-    except ValueError as problem:  # DomainError and BudgetError are of this kind
+            kept.append(made)  # inside the spinner: when the spinner ends, a closed dialog ends this run
+    except ValueError as problem:  # DomainError and BudgetError are ValueErrors
         sorry(problem)
         return
     state.JUST_RELEASED.value = made
@@ -294,7 +294,7 @@ def _download(release: Release, place: str) -> None:
 
 
 def released_here() -> None:
-    """Every forest released in this session, with its certificate."""
+    """Show every forest released in this session, with its certificate."""
     for release in at_hand():
         with st.expander(f"Release {release.number}: {plain(release.title, 40)}, ε = {_epsilon_of(release)}"):
             badge("Released")

@@ -1,4 +1,4 @@
-"""What was released in this session, and what it costs the people whose rows it came from: the session's ledger."""
+"""The session's ledger: the forests released in this session, and their cost to the people in the rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, s
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 
-IN_WORDS: Final = {relation: words for words, relation in NEIGHBORS.items()}  # as the controls call them
+IN_WORDS: Final = {relation: words for words, relation in NEIGHBORS.items()}  # relation to its name in the controls
 CLEARED: Final = "cleared table"
 
 
@@ -35,15 +35,15 @@ class Release:
     Parameters
     ----------
     table_key : str
-        What the rows were (`rows_key`): the same key is the same rows, another one may still be the same people.
+        Identifies the rows (`rows_key`). The same key means the same rows; another key may still mean the same people.
     people : int
-        Which group of people the rows describe, as the user says. Costs within a group add up.
+        Group of people that the rows describe, as the user states. Costs within a group add up.
     file : bytes
-        The forest as it is downloaded; empty once its table was cleared.
+        The forest's file for download; empty once its table was cleared.
     shape : (int, frozenset of str)
-        Number of rows, and the names of the columns; (0, nothing) once the table was cleared.
+        Number of rows, and names of the columns; (0, empty set) once the table was cleared.
     mu_squared : Fraction or None
-        What a Gaussian release cost; its ε is reported at `delta`.
+        Cost of a Gaussian release, whose ε is reported at `delta`.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Release:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """What it cost, as what adds up."""
+        """Cost of the release in the unit that adds up."""
         return as_loss(self.epsilon) if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
 
     @property
@@ -74,19 +74,19 @@ class Release:
 
 
 def releases() -> list[Release]:
-    """All releases of this session, those of cleared tables too: what was spent stays spent."""
+    """Return all releases of this session, with those of cleared tables: their cost stays spent."""
     kept = state.RELEASES.value
-    kept[:] = [each for each in kept if isinstance(each, Release)]  # drops only strange values: no cost is lost
+    kept[:] = [each for each in kept if isinstance(each, Release)]  # no cost is lost: other values are no releases
     return kept
 
 
 def at_hand() -> list[Release]:
-    """Those whose forest can still be downloaded and used."""
+    """Return the releases whose forest can still be downloaded and used."""
     return [r for r in releases() if r.file]
 
 
 def groups() -> dict[int, list[Release]]:
-    """Releases by the people they are about, in the order of the first release of each."""
+    """Return the releases by group of people, in the order of the first release of each group."""
     grouped: dict[int, list[Release]] = {}
     for release in releases():
         grouped.setdefault(release.people, []).append(release)
@@ -94,31 +94,31 @@ def groups() -> dict[int, list[Release]]:
 
 
 def delta_of(group: list[Release]) -> float:
-    """The δ at which a sum is reported: the largest of its Gaussian releases; 0 without any."""
+    """Return the δ at which a sum is reported: the largest of the group's Gaussian releases; 0 without any."""
     return max((r.delta for r in group), default=0.0)
 
 
 def spent(group: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fraction, str]:
-    """What releases on the same people cost together, with some that are still to come, and under which relation.
+    """Return (ε, relation) of releases on the same people together with costs still to come.
 
-    The ε stands at the largest δ: of these releases (`delta_of`), or that of those to come.
+    ε is stated at the largest δ: that of the releases (`delta_of`) or `delta`, which is that of the costs to come.
     """
     return added_up([*((r.loss, r.neighbors) for r in group), *more], max(delta, delta_of(group)))
 
 
 def merge(people: int, others: int) -> None:
-    """Two groups are the same people: their costs add up."""
+    """Merge two groups that are the same people, so that their costs add up."""
     _update(lambda r: replace(r, people=people) if r.people == others else r)
 
 
 def take_out(table_key: str) -> None:
-    """Nobody in this table is in another table of its group, says the user: all its releases become a group."""
+    """Move a table's releases to a new group: the user states that nobody in it is in another table of its group."""
     new = max(groups(), default=0) + 1
     _update(lambda r: replace(r, people=new) if r.table_key == table_key else r)
 
 
 def forget_tables() -> None:
-    """Forget forests, and the names and digests of uploads; keep what was spent, and on whom."""
+    """Forget the forests, and the names and digests of uploads. Keep the costs and their groups of people."""
     names: dict[str, str] = {}
     start = len({r.table_key for r in releases() if r.table_key.startswith(CLEARED)}) + 1
     for r in releases():
@@ -144,9 +144,9 @@ def _update(change) -> None:
 
 
 def rows_key(table: Table) -> str:
-    """What the rows of a table are, however its file is written: name of a bundled table, digest of an upload's rows.
+    """Return a key of a table's rows: the name of a bundled table, or the digest of an upload's rows.
 
-    Neither the order of rows and columns counts, nor how a number is written.
+    The key does not depend on the order of rows and columns, nor on how the file writes a number.
     """
     if table.csv is None:
         return table.key
@@ -157,12 +157,12 @@ def rows_key(table: Table) -> str:
 
 
 def shape_of(table: Table) -> tuple[int, frozenset[str]]:
-    """Number of rows, and names of the columns."""
+    """Return the number of rows and the names of the columns."""
     return len(table.frame), frozenset(str(name).strip() for name in table.frame)
 
 
 def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) -> bool:
-    """Whether two tables may well be one: as many rows, and all columns of one are in the other.
+    """Return whether two tables may hold the same rows: equal row counts, and all columns of one are in the other.
 
     >>> alike((300, frozenset("ab")), (300, frozenset("abc"))), alike((300, frozenset("ab")), (301, frozenset("ab")))
     (True, False)
@@ -171,13 +171,13 @@ def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) ->
 
 
 def so_alike(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
-    """What a table has in common with those of some releases that are `alike`."""
+    """Return a phrase that says what a table shares with the tables of releases that are `alike`."""
     columns = "Same columns" if all(r.shape[1] == shape[1] for r in group) else "Mostly the same columns"
     return f"{columns}, same number of rows as {numbered(group)}"
 
 
 def digest_of_rows(frame: pd.DataFrame) -> str:
-    """SHA-256 of the rows as a set with repetitions, columns by name.
+    """Return the SHA-256 of the rows as a multiset, with columns matched by name.
 
     >>> written = pd.DataFrame({"age": [22, 31], "city": ["Ulm", None]})
     >>> again = pd.DataFrame({"city": [None, "Ulm"], "age": ["31.0", "22.00"]})
@@ -187,7 +187,7 @@ def digest_of_rows(frame: pd.DataFrame) -> str:
     by_name = sorted((str(name).strip(), j) for j, name in enumerate(frame))
     rows = np.zeros(len(frame), np.uint64)
     for _, j in by_name:
-        codes, values = pd.factorize(frame.iloc[:, j])  # missing is -1, the last one
+        codes, values = pd.factorize(frame.iloc[:, j])  # the code of a missing cell is -1, which selects the last one
         cells = np.array([*(_normal(value) for value in values), "missing"], object)
         hashes = pd.util.hash_array(cells, categorize=False)
         rows = pd.util.hash_array(rows * GOLDEN + hashes[codes])
@@ -196,7 +196,7 @@ def digest_of_rows(frame: pd.DataFrame) -> str:
 
 
 def _normal(value: object) -> str:
-    """A cell as text, marked; a number is the same however it is written."""
+    """Return a cell as text with a mark before it. A number gives the same text however the file writes it."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -208,7 +208,7 @@ def _normal(value: object) -> str:
 
 
 def sentence(group: list[Release]) -> str:
-    """The sum of a group, with how it comes about where something counts twice."""
+    """Return a sentence with the sum of a group, and with its terms if some releases count twice."""
     total, relation = spent(group)
     delta = delta_of(group)
     once, twice = (sum((r.epsilon for r in group if r.neighbors == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
@@ -223,22 +223,22 @@ def sentence(group: list[Release]) -> str:
 
 
 def whom(group: list[Release]) -> str:
-    """The tables of a group, as markdown."""
+    """Return the names of a group's tables, as markdown."""
     return plain(_titles(group), 90)
 
 
 def _titles(group: list[Release]) -> str:
-    """The tables of a group, as they are called: for what shows text as it is."""
+    """Return the names of a group's tables as plain text, for places that do not read markdown."""
     return " and ".join(dict.fromkeys(r.title if len(r.title) <= 40 else f"{r.title[:39]}…" for r in group))
 
 
 def numbered(group: list[Release]) -> str:
-    """The releases of a group."""
+    """Return the numbers of a group's releases, in words."""
     return f"release{'' if len(group) == 1 else 's'} {', '.join(str(r.number) for r in group)}"
 
 
 def by_table(group: list[Release]) -> str:
-    """The tables of a group and which release came from which, as markdown."""
+    """Return the tables of a group, each with the numbers of its releases, as markdown."""
     tables: dict[str, list[Release]] = {}
     for r in group:
         tables.setdefault(r.table_key, []).append(r)
@@ -246,7 +246,7 @@ def by_table(group: list[Release]) -> str:
 
 
 def explained(group: list[Release]) -> str:
-    """What the sum of a group means, for somebody who meets ε for the first time."""
+    """Return what the sum of a group means, for somebody who is new to ε."""
     (total, relation), delta = spent(group), delta_of(group)
     epsilon = f"{sum_text(total)}{at_delta(delta)}"
     adds = (
@@ -273,7 +273,7 @@ def explained(group: list[Release]) -> str:
 
 
 def table(group: list[Release]) -> pd.DataFrame:
-    """One row for each release of a group, and what it adds to the sum. Narrow enough for a phone."""
+    """Return a table with one row for each release of a group and what it adds to the sum. It fits on a phone."""
     (total, relation), delta = spent(group), delta_of(group)
     rows = [
         {
@@ -290,7 +290,7 @@ def table(group: list[Release]) -> pd.DataFrame:
 
 
 def _adds(loss: PrivacyLoss) -> str:
-    """What a release adds to a sum: an ε, or a μ²."""
+    """Return what a release adds to a sum, an ε or a μ², as text."""
     return f"{'μ² ' if loss.kind == GAUSSIAN else ''}{sum_text(loss.amount)}"
 
 
@@ -298,7 +298,7 @@ def _adds(loss: PrivacyLoss) -> str:
 
 
 def in_sidebar() -> None:
-    """Each group's sum, once something was released; how it comes about, and corrections, on demand."""
+    """Show the sum of each group once something was released, and a button that explains and corrects the sums."""
     if not releases():
         return
     with st.sidebar:
@@ -309,7 +309,7 @@ def in_sidebar() -> None:
 
 
 def _account() -> None:
-    """Short, so that the questions can be seen; what the sums mean comes last, on demand."""
+    """Show the releases in each sum and the questions that correct it. What the sums mean comes last, on demand."""
     grouped = groups()
     for people, group in grouped.items():
         if len(group) == 1:
@@ -330,7 +330,7 @@ def _account() -> None:
 
 
 def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]]) -> None:
-    """Two groups turn out to be the same people: said here, and the sum grows at once."""
+    """Ask whether a group is the same people as an earlier one. If so, merge them; the sum grows at once."""
     if not earlier:
         return
     key = state.SAME_PEOPLE(people)
@@ -351,14 +351,14 @@ def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]
 
 
 def _take_out(group: list[Release]) -> None:
-    """A sum gets smaller only by a statement: a table's rows are other people's after all."""
+    """Offer to take a table out of a sum. A sum shrinks only if the user states that its rows are other people's."""
     tables: dict[str, list[Release]] = {}
     for r in group:
         tables.setdefault(r.table_key, []).append(r)
     if len(tables) < 2:
         return
     titles = {k: _titles(some) for k, some in tables.items()}
-    if len(set(titles.values())) < len(titles):  # a file under its old name again
+    if len(set(titles.values())) < len(titles):  # two uploads may have the same file name
         titles = {k: f"{titles[k]} ({numbered(some)})" for k, some in tables.items()}
     key = state.TAKE_OUT(group[0].people)
     known(key, [None, *titles])

@@ -1,4 +1,4 @@
-"""Depth and number of trees: the rule's, until somebody moves a slider."""
+"""Controls of depth and number of trees, which follow the rule until somebody moves a slider."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.tables import Table, fingerprint, planned_rows
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
-# What rules go by while there is no table: one attribute and two classes.
+# The domain that rules use while there is no table: one attribute and two classes.
 _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 
 def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSettings:
-    """Depth and number of trees: the rule's, until somebody moves a slider; and α, which is set level by level."""
+    """Draw depth, number of trees and, for the boosted forest, α. The rule sets them until somebody moves a slider."""
     if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
-        state.BY_RULE.value = False  # a link says so by its numbers alone
+        state.BY_RULE.value = False  # a link that has depth or trees turns the rule off
     n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
     depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
     by_rule = st.toggle(
@@ -48,13 +48,13 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
     if settings.kind != "boosted":
         return settings
     alpha = boost_controls.alpha(settings.mode, chosen_depth)
-    if isinstance(alpha, tuple):  # one for each level, so there have to be as many levels at every ε
+    if isinstance(alpha, tuple):  # one α for each level, so the depth must be the same at every ε
         settings = replace(settings, depth=chosen_depth)
     return replace(settings, options=(("alpha", alpha), *settings.options))
 
 
 def rule_sentence(settings: ForestSettings, depth: int, trees: int, n_rows: int) -> str:
-    """What the rule says, in words.
+    """Return the depth and number of trees of the rule as a sentence.
 
     >>> rule_sentence(ForestSettings("noisy counts", "certified", 1.0, "auto", "auto", "add-remove"), 10, 16, 26_048)
     'The rule, at ε = 1 and about 26,000 records: 16 trees of depth 10.'
@@ -68,33 +68,33 @@ def rule_sentence(settings: ForestSettings, depth: int, trees: int, n_rows: int)
 
 
 def _rounded(n: int) -> int:
-    """Two digits of it."""
+    """Return a number rounded to two significant digits."""
     step = 10 ** max(len(str(n)) - 2, 0)
     return round(n / step) * step
 
 
 def _unsaid(key: str) -> bool:
-    """Whether neither somebody nor a link has set it."""
+    """Return whether neither the user nor a link has set the value."""
     return key not in st.session_state and key not in st.query_params
 
 
 def _other_than_now(key: str, choices: Sequence[int]) -> int:
-    """Default of a slider: a number that it does not show, because Streamlit leaves a default out of the link."""
+    """Return a slider's default: a number that it does not show, as Streamlit leaves a default out of the link."""
     now = st.session_state.get(key, st.query_params.get(key))
     return choices[1] if str(now) == str(choices[0]) else choices[0]
 
 
 def _bind(by_rule: bool) -> Literal["query-params"] | None:
-    """Numbers of the rule stay out of the link.
+    """Return whether a slider is bound to the link: numbers of the rule stay out of it.
 
-    They do so without a default that follows the rule: when a default and a value change at once, the browser may
-    remove the new value from the address.
+    A default that follows the rule would also keep them out. But when a default and a value change at once, the browser
+    may remove the new value from the address.
     """
     return None if by_rule else LINKED
 
 
 def _put(key: str, value: int) -> None:
-    """Move a slider, if it is not there: what is set here also takes back what somebody presses meanwhile.
+    """Move a slider if its value differs. A needless assignment would undo a press of the user in the meantime.
 
     A value that does not fit is replaced, not dropped: Streamlit leaves a control out of the link whose state was
     removed in the same run.
@@ -104,7 +104,7 @@ def _put(key: str, value: int) -> None:
 
 
 def _into_link(key: str) -> None:
-    """Put a number into the link that the link does not have yet. A link names depth and trees, or neither."""
+    """Put a number into the link if the link lacks it. A link holds both depth and trees, or neither."""
     if key in st.session_state and st.query_params.get(key) != str(st.session_state[key]):
         st.session_state[key] = st.session_state[key]
 
@@ -119,9 +119,9 @@ def _deepest_level(key: tuple, _spec: ForestSpec, _domain: Domain) -> int:
 
 
 def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None:
-    """Depth at which the cap on leaves ends every tree; None where it does not.
+    """Return the depth at which the cap on leaves ends every tree; None if it does not.
 
-    Found by growing trees from the public domain alone, so it says nothing about the rows.
+    It is computed by growing trees from the public domain alone, so it does not depend on the rows.
     """
     if settings.certified or not settings.has_cap:
         return None
@@ -170,9 +170,9 @@ def _trees(settings: ForestSettings, by_rule_trees: int, by_rule: bool) -> int:
     if not forest.has_trees:
         return 1
     choices = [n for n in TREES if n <= forest.most_trees]
-    if by_rule:  # a rule knows other numbers, too
+    if by_rule:  # the rule may choose other numbers, too
         choices = sorted({*choices, by_rule_trees})
-    else:  # but what goes into a link must not follow the exact number of rows
+    else:  # the link must not depend on the exact number of rows
         by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))
     if by_rule or _unsaid(state.TREES) or not among(st.session_state.get(state.TREES, choices[0]), choices):
         _put(state.TREES, by_rule_trees)

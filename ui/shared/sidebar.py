@@ -1,4 +1,4 @@
-"""The sidebar of Explore: every control with its sentence, its state in the URL, checked again in Python."""
+"""The sidebar of Explore: every control with its sentence and its value in the URL, which Python checks again."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from ui.shared.shape_controls import choose_shape
 from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken
 
-MOST_EXPECTED: Final = 0.01  # rows that a rule which keeps δ may publish, on average
-MOST_NAMED: Final = 5  # columns
+MOST_EXPECTED: Final = 0.01  # mean number of rows that a mechanism within δ may publish
+MOST_NAMED: Final = 5  # number of columns that a sentence names
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the sidebar says."""
+    """The table and the settings that the sidebar shows."""
 
     table: Table
     settings: ForestSettings
 
 
 def choose(epsilon: float) -> Choice | None:
-    """Draw the controls. None where there is no table to look at yet; the reason is on the page."""
+    """Draw the controls and return their values. Return None if there is no table yet; the page says why."""
     table = choose_table()
     with st.sidebar:
-        settings = _forest(table, epsilon)  # without a table as well, so that the settings of a link wait for its file
+        settings = _forest(table, epsilon)  # drawn without a table, too: the settings of a link wait for its file
     return None if table is None else Choice(table, settings)
 
 
 def choose_table() -> Table | None:
-    """The controls of data and label alone, for pages with many forests."""
+    """Draw only the controls of data and label, for pages with many forests."""
     with st.sidebar:
         help = "A table that comes with the app, or your own."
         name = select("Data", tables.names(), state.DATA, help, tables.DEFAULT)
@@ -66,7 +66,7 @@ def _bundled(name: str) -> Table:
 
 
 def _detach() -> None:
-    """Remove the attached file when another file, or none, replaces it: Streamlit would keep it."""
+    """Remove the attached file when another file, or none, replaces it, because Streamlit would keep it."""
     if (file := state.ATTACHED.pop()) is not None:
         uploads.remove(file.file_id)
 
@@ -106,7 +106,7 @@ def _upload() -> Table | None:
                 f"classes. {' '.join(passed_over(csv))}".rstrip()
             )
         with st.sidebar:
-            # A visit to another page empties the widget; what was chosen stays, and never goes into the address.
+            # A visit to another page empties the widget, so the choice is kept here. It never goes into the address.
             chosen = state.LABELS.value
             known(label_key := state.LABEL_OF(digest[:8]), candidates)
             label = st.selectbox(
@@ -141,7 +141,7 @@ def _about_delta(delta: float, n_rows: int) -> None:
 
 
 def _say_unused(names: list[str]) -> None:
-    """Columns that are there and not learned from, so that nobody misses them."""
+    """List the columns that no forest learns from, so that the user does not miss them."""
     if names:
         listed = ", ".join(plain(name, 30) for name in names[:MOST_NAMED])
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -149,7 +149,7 @@ def _say_unused(names: list[str]) -> None:
 
 
 def _without_some(csv: CsvTable, digest: str) -> CsvTable:
-    """The file without the columns that somebody leaves out. It stays the same file, of the same people."""
+    """Return the file without the columns that the user leaves out. It stays the same file, of the same people."""
     kept = state.LEFT_OUT.value  # a visit to another page empties the widget
     names = [column.name for column in csv.columns]
     with st.sidebar:
@@ -191,7 +191,7 @@ def _forest(table: Table | None, epsilon: float) -> ForestSettings:
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
     if table is not None:
         _about_delta(dict(switched).get("delta", 0.0), len(table.frame))
-    shape = st.container()  # filled once all that the rule goes by is known
+    shape = st.container()  # filled below, when all inputs of the rule are known
     with st.expander("Fine settings"):
         neighbors = choose_neighbors()
         fine = [option for option in forest.options if option.choices[mode] and not option.switch]
@@ -207,7 +207,7 @@ def _forest(table: Table | None, epsilon: float) -> ForestSettings:
 
 
 def choose_neighbors() -> str:
-    """Which tables must be hard to tell apart."""
+    """Ask which pairs of tables must be hard to tell apart, and return the relation."""
     known(state.NEIGHBORS, NEIGHBORS)
     neighbors = st.radio(
         "What an outsider must not notice",
@@ -221,7 +221,7 @@ def choose_neighbors() -> str:
 
 
 def _switch(option: Option, mode: str) -> Any:
-    """A choice between off and on, with its sentence in sight."""
+    """Draw a switch with its sentence below it, and return the value of its choice."""
     off, on = option.choices[mode].values()
     switched = st.toggle(option.title, key=option.key, bind=LINKED)
     st.caption(unbroken(option.sentence))
@@ -240,7 +240,7 @@ def _option(option: Option, mode: str) -> Any:
 
 
 def share(choice: Choice) -> DeltaGenerator:
-    """Link and code, to be copied; and the way out. Gives the place for what is drawn, which is known later."""
+    """Draw the link, the code and "Clear my data". Return the place of the figures' button, which is drawn last."""
     table, settings = choice.table, choice.settings
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link(of_upload=table.uploaded)
@@ -259,7 +259,7 @@ def share(choice: Choice) -> DeltaGenerator:
 
 
 def clear() -> None:
-    """Empty the session: uploads, their caches, edited domains, released forests. What they cost stays."""
+    """Empty the session: uploads, their caches, edited domains and released forests. The costs stay."""
     session_ledger.forget_tables()
     cache.clear()
     uploads.remove_all()

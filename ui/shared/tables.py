@@ -1,4 +1,4 @@
-"""Where the rows come from: a bundled table or an uploaded CSV, and the public domain it is read against."""
+"""The chosen rows, from a bundled table or an uploaded CSV, and the public domain that they are read against."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ DEFAULT = "breast_wisconsin"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows, their label and the domain they are read against.
+    """Rows, their label, and the domain that they are read against.
 
     Parameters
     ----------
     key : str
-        Name of a bundled table, or the SHA-256 of the uploaded bytes: what caches are keyed by.
+        Name of a bundled table, or SHA-256 of the uploaded bytes. Caches use it as key.
     csv : CsvTable or None
-        For an upload: what the reader understood.
+        For an upload, the columns as the reader parsed them.
     """
 
     key: str
@@ -55,38 +55,38 @@ class Table:
 
     @property
     def schema_key(self) -> str:
-        """What an edited domain belongs to: a table, its label and, of a file, the columns that are not left out."""
+        """Key of an edited domain: the table, its label and, of a file, the columns that are not left out."""
         return f"{self.key}|{self.label}{'' if self.csv is None else '|' + _names_of(self.csv)}"
 
     @property
     def is_public(self) -> bool:
-        """Whether looking at this table costs nobody anything: bundled, or declared so."""
+        """Whether looking at this table costs nobody privacy: it is bundled, or declared public."""
         return not self.uploaded or self.key in state.DECLARED_PUBLIC.value
 
     def columns(self) -> pd.DataFrame:
-        """The attributes that the domain reads."""
+        """Return the attributes that the domain reads."""
         return self.frame[list(self.domain.names)]
 
 
 def names() -> list[str]:
-    """Everything that can be chosen as data."""
+    """Return all choices of the control "Data"."""
     return [UPLOAD, *list_datasets(), *SYNTHETIC]
 
 
 @cache.for_everybody(max_entries=32)
 def bundled(name: str) -> Dataset:
-    """A bundled table, shared by all sessions."""
+    """Return a bundled table. All sessions share it."""
     return load_dataset(name)
 
 
 @cache.for_session(max_entries=2, spinner="Reading the file …")
 def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
-    """An uploaded table, for this session only. The bytes are named by their digest, never hashed by sampling."""
+    """Return an uploaded table, for this session only. The cache key is a digest of all bytes, never of a sample."""
     return read_csv(_data, name=name)
 
 
 def digest_of(upload) -> str:
-    """SHA-256 of an upload, once a file."""
+    """Return the SHA-256 of an upload, computed once for each file."""
     known = state.DIGESTS.value
     if upload.file_id not in known:
         known[upload.file_id] = hashlib.sha256(upload.getvalue()).hexdigest()
@@ -94,7 +94,7 @@ def digest_of(upload) -> str:
 
 
 def label_choices(data: Dataset) -> list[str]:
-    """The label of a bundled table, and its other attributes that could be one."""
+    """Return the label of a bundled table, and the other attributes that can be a label."""
     return [data.label] + [
         f.name
         for f in data.domain.features
@@ -103,20 +103,20 @@ def label_choices(data: Dataset) -> list[str]:
 
 
 def bundled_table(data: Dataset, label: str) -> Table:
-    """A bundled table with the label that was chosen."""
+    """Return a bundled table with the label that the user chose."""
     domain = data.domain if label == data.label else _relabeled(data.domain, label)
     table = Table(data.name, data.title, data.table, label, domain, data.attribution, data.url)
     return replace(table, domain=_edited(table))
 
 
 def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
-    """An uploaded table; its domain is read from the data until somebody confirms it, and then read cell by cell."""
+    """Return an uploaded table, read cell by cell. Its domain is read from the data until the user confirms one."""
     table = Table(digest, csv.name, csv.table, label, suggested(digest, label, _names_of(csv), csv), csv=csv)
     return _read_with(replace(table, domain=_edited(table)), csv)
 
 
 def _read_with(table: Table, csv: CsvTable) -> Table:
-    """The same table, the columns of its domain and its label read cell by cell; kept for this session."""
+    """Return the table with the domain's columns and the label read cell by cell. It is kept for this session."""
     key = (table.schema_key, fingerprint(table.domain))
     kept = state.READ_ROWS.value
     if kept[0] != key:
@@ -130,12 +130,12 @@ def _read_with(table: Table, csv: CsvTable) -> Table:
 
 @cache.for_session(max_entries=8)
 def suggested(digest: str, label: str, columns: str, _csv: CsvTable) -> Domain:
-    """The domain of an upload as read from the data."""
+    """Return the domain of an upload as read from the data."""
     return suggest_domain(_csv, label)
 
 
 def _names_of(csv: CsvTable) -> str:
-    """Digest of the names of its columns."""
+    """Return a digest of the names of a file's columns."""
     return hashlib.sha256(json.dumps([column.name for column in csv.columns]).encode()).hexdigest()[:16]
 
 
@@ -144,7 +144,7 @@ def _edited(table: Table) -> Domain:
 
 
 def _edits() -> dict[str, Domain]:
-    """Edited domains of this session, by `schema_key`. Reading them stores nothing."""
+    """Return the edited domains of this session by `schema_key`, without storing anything."""
     return st.session_state.get(state.SCHEMAS, {})
 
 
@@ -154,9 +154,10 @@ def edit(table: Table, domain: Domain) -> None:
 
 
 def kept(old: Domain, domain: Domain) -> Domain:
-    """An edited domain. How the file is written cannot be edited; nothing gets public by not being mentioned.
+    """Return an edited domain, with the old declarations that an edit must not change or drop.
 
-    Who asserted a choice of columns did not assert another one.
+    The way the file is read cannot be edited. The choice of columns keeps its source if the edit names none, so that
+    nothing becomes public by omission. An assertion about one choice of columns does not cover another choice.
     """
     if domain.reading != old.reading:
         domain = replace(domain, reading=old.reading, reading_source=old.reading_source, reading_note=old.reading_note)
@@ -169,17 +170,17 @@ def kept(old: Domain, domain: Domain) -> Domain:
 
 
 def undo(table: Table) -> None:
-    """Back to the domain as bundled or as read."""
+    """Return to the domain as bundled or as read from the data."""
     _edits().pop(table.schema_key, None)
 
 
 def is_edited(table: Table) -> bool:
-    """Whether somebody changed the domain."""
+    """Return whether the domain was edited."""
     return table.schema_key in _edits()
 
 
 def _relabeled(domain: Domain, label: str) -> Domain:
-    """The same schema with another attribute as label."""
+    """Return the domain with another attribute as label."""
     new = next(f for f in domain.features if f.name == label)
     old = Feature(
         domain.label,
@@ -193,22 +194,22 @@ def _relabeled(domain: Domain, label: str) -> Domain:
 
 
 def fingerprint(domain: Domain) -> str:
-    """Digest of a public schema."""
+    """Return a digest of a public domain."""
     return hashlib.sha256(json.dumps(domain.to_dict()).encode()).hexdigest()
 
 
 def n_labeled(table: Table) -> int:
-    """Number of rows with a listed label: those that forests learn from."""
+    """Return the number of rows with a listed label, which are the rows that forests learn from."""
     return int((table.domain.listed_labels(table.frame[table.label]) >= 0).sum())
 
 
 def planned_rows(table: Table, settings: ForestSettings) -> int:
-    """Number of rows from which a release plans depth and number of trees."""
+    """Return the number of rows from which a release plans depth and number of trees."""
     return rows_of_plan(settings.estimator(), n_labeled(table), len(table.frame))
 
 
 def read_by(table: Table, settings: ForestSettings) -> Table:
-    """The table as forests with these settings read it (`ForestClassifier.reading_domain`)."""
+    """Return the table as forests with these settings read it (`ForestClassifier.reading_domain`)."""
     domain = settings.estimator().reading_domain(table.domain)
     return table if domain is table.domain else replace(table, domain=domain)
 
@@ -220,5 +221,5 @@ def _split(key: tuple, _table: Table) -> Split:
 
 
 def split(table: Table) -> Split:
-    """Codes of the rows to learn from and of those to test on."""
+    """Return the codes of the training rows and of the test rows."""
     return _split((table.schema_key, fingerprint(table.domain)), table)

@@ -1,4 +1,4 @@
-"""Sentences that turn numbers into what they mean for a person. No streamlit in here."""
+"""Sentences that say what numbers mean for a person. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpforest.risk.success_rate import most_success
 
 
 def epsilon_text(epsilon: float | Fraction | None) -> str:
-    """ε as people write it, rounded up.
+    """Return ε as text, rounded up to at most four significant digits.
 
     >>> epsilon_text(1.0), epsilon_text(Fraction(1, 10)), epsilon_text(0.12341), epsilon_text(float("inf"))
     ('1', '0.1', '0.1235', '∞')
@@ -22,7 +22,7 @@ def epsilon_text(epsilon: float | Fraction | None) -> str:
 
 
 def sum_text(epsilon: float | Fraction) -> str:
-    """A sum of ε with more digits than one ε needs, as nothing of it may get lost.
+    """Return a sum of ε as text, rounded up, with more digits than one ε needs, so that no small term is lost.
 
     >>> sum_text(Fraction("632.6")), sum_text(Fraction(10004, 100))
     ('632.6', '100.04')
@@ -31,7 +31,7 @@ def sum_text(epsilon: float | Fraction) -> str:
 
 
 def share_text(epsilon: float) -> str:
-    """Most that a 50:50 guess can rise to when the odds rise by e^ε, rounded up: a bound never reads lower than it is.
+    """Return the most that a 50:50 guess can rise to when the odds rise by e^ε. It is a bound, so it is rounded up.
 
     >>> share_text(1.0), share_text(10.0), share_text(20.0)
     ('73.2 %', '99.996 %', 'practically 100 %')
@@ -40,12 +40,12 @@ def share_text(epsilon: float) -> str:
 
 
 def value_epsilon(epsilon: float, neighbors: str) -> float:
-    """ε for guessing a value of someone who is known to be in the table: a row exchanged is one removed, one added."""
+    """Return ε for guessing a value of someone in the table: exchanging a row is removing one and adding one."""
     return 2 * epsilon if neighbors == "add-remove" else epsilon
 
 
 def unbroken(text: str) -> str:
-    """What belongs together stays on one line: a number and its sign, δ and its value.
+    """Return text in which a number and its sign, and δ and its value, stay on one line.
 
     >>> unbroken("9 % at δ = 0") == "9\\u00a0% at δ\\u00a0=\\u00a00"
     True
@@ -54,10 +54,10 @@ def unbroken(text: str) -> str:
 
 
 def plain(text: object, most: int = 60) -> str:
-    r"""Text from data as streamlit's markdown may show it: every mark that could mean something is made harmless.
+    r"""Return text from data that streamlit's markdown shows as it is: every mark that could mean something is escaped.
 
-    Marks that are escaped are marks again for what a page looks for afterwards: addresses, icons, emojis and arrows.
-    A joiner, which has no width, keeps those apart. What is written from right to left turns nothing around it.
+    Streamlit later looks for addresses, icons, emojis and arrows, also in escaped text. A joiner, which has no width,
+    breaks these up. Text that runs from right to left is isolated, so that it does not reorder the words around it.
 
     >>> plain("a_b *c* [d](e) :red[f] $x$").replace(_JOINER, "")
     'a\\_b \\*c\\* \\[d\\](e) \\:red\\[f\\] \\$x\\$'
@@ -77,4 +77,4 @@ _JOINER = "\u2060"
 _LATER_MARKS = re.compile(
     r"(?<=:)(?=[\w+/-])|(?<=@)(?=\w)|(?<=www)(?=\.)|(?<=[-<>~])(?=[-=>](?:\s|$))|(?<=<-)(?=>)", re.IGNORECASE
 )
-_LIST = re.compile(r"^(\d*)(?=(?:[.)]|(?<!\d)[-=])(?:[\s-]|$))")  # what begins a list, or a line across the page
+_LIST = re.compile(r"^(\d*)(?=(?:[.)]|(?<!\d)[-=])(?:[\s-]|$))")  # the start of a list, or of a line across the page
