@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlencode
 
 Kind = Literal["Made-up tables", "From a formula", "Simulated", "Curator only"]
 LETTERS = "ABCDEF"
@@ -48,15 +47,6 @@ class Link:
     settings: tuple[tuple[str, str], ...] = ()
     note: str = ""
 
-    @property
-    def query(self) -> str:
-        """As it stands in an address.
-
-        >>> Link("Audit", "pages/3_Audit.py", (("rule", "permute-and-flip"), ("eps", "1"))).query
-        'rule=permute-and-flip&eps=1'
-        """
-        return urlencode(self.settings)
-
 
 @dataclass(frozen=True)
 class Step:
@@ -66,8 +56,6 @@ class Step:
     ----------
     key : str
         Names its figure.
-    goal : str
-        For the teacher; not on the page.
     reveal : str
         What is true, to everybody, whatever they predicted.
     aside : str
@@ -76,7 +64,6 @@ class Step:
 
     key: str
     minutes: int
-    goal: str
     badges: tuple[Kind, ...]
     title: str
     text: str
@@ -87,12 +74,7 @@ class Step:
     take_away: str
     links: tuple[Link, ...]
     aside: str = ""
-    aside_title: str = field(default="More")
-
-    @property
-    def right(self) -> AnswerOption:
-        """The answer that holds."""
-        return next(answer for answer in self.answers if answer.right)
+    aside_title: str = "More"
 
     @property
     def lettered(self) -> dict[str, AnswerOption]:
