@@ -34,18 +34,21 @@ MEASURED = {"α = 0": (77.0, 90.0, 93.1), "α = 1": (70.6, 78.9, 86.6), "α that
 BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, MAX_BOUND)
 
 
-def alpha(mode: str, depth: int) -> Any:
-    """Draw the controls of the α strategy, with a small drawing of α by level, and return the strategy."""
-    names = list(ALPHAS[mode])
+def strategy(mode: str) -> str:
+    """Draw the choice of an α strategy, and return it as the estimator names it, or as "fixed" or "hand"."""
     name = select(
         "α: how questions are judged",
-        names,
+        list(ALPHAS[mode]),
         state.ALPHAS,
         "α mixes two ways to judge a question. At 0 it counts records that are got right, which one record "
         "changes little, so it needs little noise. At 1 it also sees questions that pay off later, but needs far more "
         "noise.",
     )
-    how = ALPHAS[mode][name]
+    return ALPHAS[mode][name]
+
+
+def alpha(how: str, depth: int) -> Any:
+    """Draw the controls of a strategy, with a small drawing of α by level, and return α as the estimator takes it."""
     if how == "fixed":
         within(state.ALPHA, 0.0, 1.0)
         value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key=state.ALPHA, bind=LINKED)

@@ -20,6 +20,7 @@ from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.tables import Table, fingerprint, planned_rows
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
+HAND_DEPTH: Final = 4  # the boosted forest's depth as published
 # The domain that rules use while there is no table: one attribute and two classes.
 _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
@@ -43,12 +44,23 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
     if table is not None:
         st.caption(rule_sentence(settings, depth, trees, n_rows))
     ends = None if table is None else ends_at(settings, table.domain, n_rows)
-    chosen_depth, chosen_trees = _depth(settings, depth, by_rule, ends), _trees(settings, trees, by_rule)
+    sliders, how = st.container(), ""
+    if settings.kind == "boosted":
+        how = boost_controls.strategy(settings.mode)
+        if how == "hand" and settings.certified:
+            depth = HAND_DEPTH
+    with sliders:
+        chosen_depth, chosen_trees = _depth(settings, depth, by_rule, ends), _trees(settings, trees, by_rule)
+        if how == "hand" and settings.certified and by_rule:
+            st.caption(
+                f"α drawn by hand has one value for each level, so the depth is fixed: {HAND_DEPTH} until you move the "
+                "slider. The rule's depth would depend on the exact number of records, which is private."
+            )
     settings = settings if by_rule else replace(settings, depth=chosen_depth, trees=chosen_trees)
-    if settings.kind != "boosted":
+    if not how:
         return settings
-    alpha = boost_controls.alpha(settings.mode, chosen_depth)
-    if isinstance(alpha, tuple):  # one α for each level, so the depth must be the same at every ε
+    alpha = boost_controls.alpha(how, chosen_depth)
+    if how == "hand":
         settings = replace(settings, depth=chosen_depth)
     return replace(settings, options=(("alpha", alpha), *settings.options))
 
