@@ -33,6 +33,7 @@ class Key(str):
     stays : bool
         Whether "Clear my data" keeps the value, because it says nothing about a table.
     """
+
     def __new__(
         cls,
         name: str,
@@ -82,7 +83,7 @@ class Key(str):
 
 
 class KeyPattern:
-    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Other parameters are those of `Key`."""
+    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Further parameters: see `Key`."""
 
     def __init__(self, pattern: str, kind: Any, default: Any = None, **settings: Any) -> None:
         self.pattern, self._declared = pattern, (kind, default, settings)
