@@ -1,5 +1,6 @@
 """Checks of parameters, which raise an error of one sentence, and constraints that estimators declare."""
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -33,6 +34,12 @@ def plain(value: Any) -> Any:
     return str.__str__(value) if isinstance(value, str) else value
 
 
+def is_number(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
+    """Return whether a value is a number from low to high; True and False are none."""
+    number: Any = value
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(low <= number <= high)
+
+
 def check_choice(name: str, value: Any, choices: Sequence) -> None:
     """Raise ValueError unless a parameter is one of the choices."""
     if not any(value is choice or value == choice for choice in choices):
@@ -47,7 +54,7 @@ def check_count(name: str, value: Any, low: int, high: int) -> None:
 
 def check_share(name: str, value: Any) -> Fraction:
     """Return the number as it was typed (0.1 is 1/10); raise ValueError unless it lies between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+    if not is_number(value) or not 0 < float(value) < 1:
         raise ValueError(f"{name}={value!r} is not a number between 0 and 1")
     return Fraction(str(plain(value)))
 
@@ -62,7 +69,7 @@ def check_scale_share(name: str, value: Any) -> None:
     """Raise ValueError unless a parameter is "auto", "public", or a share that leaves budget for the trees."""
     if isinstance(value, str):
         check_choice(name, value, ("auto", "public"))
-    elif isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 0.9:
+    elif not is_number(value) or not 0 < float(value) <= 0.9:
         raise ValueError(f"{name}={value!r} is not a number above 0 and up to 0.9; use one, or 'auto' or 'public'")
 
 

@@ -3,44 +3,33 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dpforest.checks import Constraint, check_scale_share, check_threads, choice, count, plain, threads
+from dpforest.checks import Constraint, check_scale_share, check_threads, choice, count, is_number, plain, threads
 from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.models.assemble import assemble
-from dpforest.models.predictions import PredictingClassifier
+from dpforest.models.budget import AUTO, BudgetedClassifier
 from dpforest.models.preparation import (
-    LEAST_SIZE,
-    MOST_NOISE,
-    SIZE_SHARE,
     Preparation,
-    ScaleRule,
     charge_preparation,
     release_scale,
-    release_size,
 )
 from dpforest.models.shape_rules import Shape, signal_of
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, Ledger, rows_changed
-from dpforest.privacy.loss import PrivacyLoss
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
-from dpforest.privacy.rationals import MOST_DIGITS, as_typed
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import EncodedTable, read_rows
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import Trees
 from dpforest.trees.leaves import CountLeaves, LabelLeaves, ScoreLeaves
-from dpforest.trees.released_scale import LEVELS, ReleasedScale
+from dpforest.trees.released_scale import ReleasedScale
 
 MODES = ("certified", "as_published")
-AUTO = "auto"
-SPARE_DIGITS = 40  # that shares, rounds and relations add to those of a budget
 
 
 def bound_sentence(n_bound: int) -> str:
@@ -49,8 +38,7 @@ def bound_sentence(n_bound: int) -> str:
 
 
 def _check_epsilon(name: str, value: Any) -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if value is not None and (not is_number or not EPSILON_MIN <= value <= EPSILON_MAX):
+    if value is not None and not is_number(value, EPSILON_MIN, EPSILON_MAX):
         raise ValueError(
             f"{name}={value!r} is not a number from {EPSILON_MIN} to {EPSILON_MAX:,.0f}; use one, or None for no "
             "privacy"
@@ -58,7 +46,7 @@ def _check_epsilon(name: str, value: Any) -> None:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ForestClassifier(PredictingClassifier):
+class ForestClassifier(BudgetedClassifier):
     """Base of all forests: the parameters that all have, and what they must be. Not for use by itself."""
 
     # Parameters of the constructor. A subclass fixes those that have no effect on it, as class variables.
@@ -74,7 +62,6 @@ class ForestClassifier(PredictingClassifier):
     n_jobs: int | None = None
 
     structure_is_public: ClassVar[bool]  # whether trees are grown without looking at rows
-    scale_rule: ClassVar[ScaleRule]
     shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # of "auto"
     published_shape: ClassVar[tuple[int, Any]]  # n_estimators and max_depth of the paper, for "auto" as published
     constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -367,47 +354,6 @@ class ForestClassifier(PredictingClassifier):
 
     # ------------------------------------------------------------ what is spent
 
-    @property
-    def _budget(self) -> Fraction | None:
-        """The budget as the number that was typed: 0.1 is 1/10."""
-        return None if self.epsilon is None else as_typed(self.epsilon)
-
-    @property
-    def _loss(self) -> PrivacyLoss | None:
-        """The budget as what adds up: ε, or the μ² that is (ε, δ)."""
-        return None if self._budget is None else PrivacyLoss.pure(self._budget)
-
-    def _ledger(self) -> Ledger:
-        """A ledger with the budget, or without one where there is no privacy that holds."""
-        return Ledger(self._loss if self.mode == "certified" else None, self.neighbors)
-
-    @property
-    def _size_share(self) -> Fraction:
-        """Share of the budget that a question about the number of rows costs."""
-        return SIZE_SHARE
-
-    @property
-    def _prepares(self) -> bool:
-        """Whether something may be asked before trees grow: of a certified fit."""
-        return self.epsilon is not None and self.mode == "certified"
-
-    def _asks_size(self, domain: Domain) -> bool:
-        """Whether a fit buys the number of rows: where a rule needs it and nobody may know it."""
-        by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
-        by_rule |= AUTO in (self.n_estimators, self.max_depth)
-        return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
-
-    def _known_size(
-        self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
-    ) -> int:
-        """Row count that rules go by: noisy, given as `size`, or public; 0 where no rule may ask."""
-        if not self._prepares or self.neighbors != ADD_REMOVE:
-            return n_given
-        if self._asks_size(domain):
-            assert self._loss is not None
-            return release_size(n_rows, self._loss, ledger, source, self._size_share)
-        return self.size or 0
-
     def _prepare(
         self,
         domain: Domain,
@@ -423,38 +369,6 @@ class ForestClassifier(PredictingClassifier):
             return spec, None
         assert self._loss is not None
         return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source)
-
-    def _size_sentence(self) -> tuple[str, ...]:
-        """The sentence on the certificate about a `size` that was given."""
-        if not self._prepares or self.neighbors != ADD_REMOVE or self.size is None:
-            return ()
-        return (f"That the table has about {self.size:,} rows is public: it was said, and not counted.",)
-
-    def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        """Shares of the budget that go before trees grow; `n_rows` as `_known_size` gives it."""
-        n_numeric = sum(f.kind == "numeric" for f in domain.features)
-        if not self._prepares or self._budget is None:
-            return Preparation()
-        public_size = self.size if self.neighbors == ADD_REMOVE else None
-        n_rows = n_rows if public_size is None else public_size
-        size = self._size_share if self._asks_size(domain) else Fraction(0)
-        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
-        is_asked = self.scale_share != "public" and n_numeric
-        share = self._scale_part(self._budget, n_rows, n_numeric) if is_asked else Fraction(0)
-        known = n_rows if size or public_size or self.neighbors != ADD_REMOVE else 0
-        return Preparation(known, size, share, self.scale_rule.public_weight)
-
-    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
-        """Share of the budget for the scale of so many numeric attributes."""
-        if self.scale_share == AUTO:
-            return self.scale_rule.share(n_rows, budget, n_numeric)
-        share = as_typed(self.scale_share)
-        if LEVELS * n_numeric * rows_changed(self.neighbors) / (share * budget) > MOST_NOISE:
-            raise ValueError(
-                f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
-                "numeric attributes; use a larger share, 'auto' or 'public'"
-            )
-        return share
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
         """What a file says of how the forest was made; of the number of rows only what was released or is public."""
@@ -476,11 +390,3 @@ class ForestClassifier(PredictingClassifier):
             signal = math.inf if budget is None else signal_of(preparation.n_rows, float(budget * preparation.left))
             rule = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
         return rule[0] if given[0] == AUTO else given[0], rule[1] if given[1] == AUTO else given[1]
-
-    def _check_digits(self, *amounts: Fraction) -> None:
-        """Raise ValueError where a file could not hold what follows from these amounts: later it would be too late."""
-        if not isinstance(self.scale_share, str):
-            amounts = (*amounts, as_typed(self.scale_share))
-        digits = sum(len(str(max(amount.numerator, amount.denominator))) for amount in amounts)
-        if digits > MOST_DIGITS - SPARE_DIGITS:
-            raise ValueError(f"epsilon={self.epsilon!r} or scale_share has too many digits for a file; round it")

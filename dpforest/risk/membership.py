@@ -10,7 +10,6 @@ Everything here is simulated from seeds and computed from raw rows. The results 
 """
 
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Final
 
 import numpy as np
@@ -45,7 +44,6 @@ _FINALISTS: Final = 12
 _WORK: Final = 4_000_000  # largest number of probabilities that the ranking of all rows may compute
 
 
-@singledispatch
 def attack_record(
     estimator: ForestClassifier,
     domain: Domain,
@@ -94,38 +92,10 @@ def attack_record(
     ValueError
         If a parameter is out of range, or the forest has no ε.
     """
-    raise TypeError(f"{type(estimator).__name__} cannot be attacked")
-
-
-@attack_record.register(DataDependentClassifier)
-def _(
-    estimator: DataDependentClassifier,
-    domain: Domain,
-    codes: np.ndarray,
-    labels: np.ndarray,
-    row: int,
-    *,
-    seed: int = 0,
-    seconds: float = SECONDS,
-    most: int = LOOKS[-1],
-    counted: "RowsInLeaves | None" = None,
-) -> Estimates:
-    return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, most=most)
-
-
-@attack_record.register(RandomStructureClassifier)
-def _(
-    estimator: RandomStructureClassifier,
-    domain: Domain,
-    codes: np.ndarray,
-    labels: np.ndarray,
-    row: int,
-    *,
-    seed: int = 0,
-    seconds: float = SECONDS,
-    most: int = LOOKS[-1],
-    counted: "RowsInLeaves | None" = None,
-) -> Estimates:
+    if isinstance(estimator, DataDependentClassifier):
+        return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, most=most)
+    if not isinstance(estimator, RandomStructureClassifier):
+        raise TypeError(f"{type(estimator).__name__} cannot be attacked")
     record = (counted or count_in_leaves(estimator, domain, codes, labels, seed=seed)).record(row)
     return exact_attack(record, seed=seed, seconds=seconds, most=most)
 

@@ -6,7 +6,6 @@ Everything here is simulated from seeds and computed from raw rows. It is for lo
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any, Final
 
 import numpy as np
@@ -229,7 +228,6 @@ def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
 # ---------------------------------------------------------------- one task
 
 
-@singledispatch
 def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **settings) -> Simulation:
     """The simulation that suits a forest.
 
@@ -254,17 +252,11 @@ def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **set
     TypeError
         If the forest is of no class that can be simulated.
     """
+    if isinstance(forest, DataDependentClassifier):
+        return FittedSimulation(forest, domain, split, **settings)
+    if isinstance(forest, RandomStructureClassifier):
+        return RandomSimulation(forest, domain, split, **settings)
     raise TypeError(f"{type(forest).__name__} cannot be simulated")
-
-
-@simulation_for.register
-def _(forest: DataDependentClassifier, domain: Domain, split: Split, **settings) -> Simulation:
-    return FittedSimulation(forest, domain, split, **settings)
-
-
-@simulation_for.register
-def _(forest: RandomStructureClassifier, domain: Domain, split: Split, **settings) -> Simulation:
-    return RandomSimulation(forest, domain, split, **settings)
 
 
 def one_repeat(

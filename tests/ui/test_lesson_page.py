@@ -178,7 +178,9 @@ def test_audit_uses_the_settings_of_the_link(app, link):
     assert value(page, "Privacy promised: ε") == settings["eps"]
 
 
-@pytest.mark.parametrize("link", [link for link in LINKS if link.page == CHOOSE_EPSILON], ids=lambda link: link.query)
+@pytest.mark.parametrize(
+    "link", [link for link in LINKS if link.page == CHOOSE_EPSILON], ids=lambda link: str(link.settings)
+)
 def test_choose_shows_what_the_link_says(app, monkeypatch, link):
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["one greedy tree"])
     monkeypatch.setattr(wish_controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})

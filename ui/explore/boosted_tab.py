@@ -50,16 +50,16 @@ def show(choice: Choice, view: ForestView) -> None:
     traces = [trace for trace, c in zip(view.traces, class_of_tree, strict=True) if c == first]
     spread = max(trace.weight_spread for trace in traces)
     if spread < 1 / 512:
+        assumed, n_bound = ".", choice.settings.option("n_bound")
+        if n_bound:
+            assumed = (
+                f": {n_bound:,} are assumed. If everybody knows that there are fewer, lower “At most so many rows” in "
+                "the fine settings."
+            )
         st.info(
             f"No reweighting happens: in all {plural(len(traces), 'tree')} every row weighs one half. The trees' steps "
             "are so small that the weights do not move yet, so each tree sees the same problem and differs by its "
-            "noise only. Steps grow with α and with fewer rows"
-            + (
-                f": {choice.settings.option('n_bound'):,} are assumed. If everybody knows that there are fewer, lower "
-                "“At most so many rows” in the fine settings."
-                if choice.settings.option("n_bound")
-                else "."
-            ),
+            f"noise only. Steps grow with α and with fewer rows{assumed}",
             icon=":material/balance:",
         )
     else:
@@ -95,7 +95,6 @@ def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
     right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     flip = view.flip[leaves]
     sure = flip[np.isfinite(flip)]
-    flips = (
-        f" Its leaves change sign in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else ""
-    )
-    st.markdown(f"{sentence}, {right}.{flips}")
+    if len(sure):
+        right += f". Its leaves change sign in {flip_percent(float(sure.mean()))} of releases on average"
+    st.markdown(f"{sentence}, {right}.")

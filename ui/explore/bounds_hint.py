@@ -17,6 +17,8 @@ from ui.shared.page import titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
+MOST = 3  # attributes that a sentence names
+
 
 @cache.for_session(data=True, max_entries=8)
 def _exact_bounds(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[ExactBounds]:
@@ -30,16 +32,16 @@ def of(table: Table) -> list[ExactBounds]:
     return [bounds for bounds in exact if not table.is_public or bounds.name in read]
 
 
-def sentence(exact: Sequence[ExactBounds], most: int = 3) -> str:
-    """Name the bounds that are exactly a value of the rows, of the first `most` attributes."""
+def sentence(exact: Sequence[ExactBounds]) -> str:
+    """Name the bounds that are exactly a value of the rows, of the first `MOST` attributes."""
     clauses = []
-    for bounds in exact[:most]:
+    for bounds in exact[:MOST]:
         ends = ((bounds.low, bounds.at_low, "lowest"), (bounds.high, bounds.at_high, "highest"))
         hits = [(text(bound), which) for bound, hit, which in ends if hit]
         numbers, which = (" and ".join(words) for words in zip(*hits, strict=True))
         verb = "are" if len(hits) > 1 else "is"
         clauses.append(f"{numbers} {verb} exactly the {which} value of '{plain(bounds.name)}'")
-    more = f"; so it is with {plural(len(exact) - most, 'further attribute')}" if len(exact) > most else ""
+    more = f"; so it is with {plural(len(exact) - MOST, 'further attribute')}" if len(exact) > MOST else ""
     return f"{', '.join(clauses)} in your rows{more}."
 
 

@@ -112,15 +112,10 @@ def _sentence(entry, budget: PrivacyLoss) -> str:
         counts = "twice in μ, which is four times in μ²"
     twice = f" An exchanged row counts {counts}: once removed, once added." if entry.rows == 2 else ""
     if entry.composition == "sequential":
-        return (
-            f"{_first_up(entry.what)}: "
-            + (
-                f"**{entry.times:,} times {each}**, in sequence on the same rows, adds up to "
-                if entry.times > 1
-                else f"**once {each}**, makes "
-            )
-            + f"**{total}**.{twice}"
-        )
+        answers = f"**once {each}**, makes"
+        if entry.times > 1:
+            answers = f"**{entry.times:,} times {each}**, in sequence on the same rows, adds up to"
+        return f"{_first_up(entry.what)}: {answers} **{total}**.{twice}"
     return (
         f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at {each}: every row is in one "
         f"of them only, so together they cost **{total}** and not {entry.times:,} times as much.{twice}"

@@ -126,10 +126,8 @@ class Panel:
         if self._measure == "accuracy" and is_skewed(self._level):
             other = self._headroom("balanced_accuracy")
             if not other.has_none:
-                sentences += (
-                    " It does learn something of the rarer classes: choose “balanced accuracy” below, which counts "
-                    "every class alike."
-                )
+                sentences += " It does learn something of the rarer classes: choose “balanced accuracy” below, "
+                sentences += "which counts every class alike."
         reading = read_by(table, settings)
         wide = overwide_features(reading.domain, split(reading).X_train)
         helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].chooses_questions, wide=wide)
@@ -137,10 +135,7 @@ class Panel:
 
     def look_elsewhere(self) -> bool:
         """What δ buys; where this forest learns nothing, another one. False when there is nothing left to do."""
-        return self._gain.step() or self._look_for_better()
-
-    def _look_for_better(self) -> bool:
-        return self._headroom(self._measure).has_none and self._others.step()
+        return self._gain.step() or (self._headroom(self._measure).has_none and self._others.step())
 
     @property
     def _best_name(self) -> str | None:

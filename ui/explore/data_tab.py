@@ -108,9 +108,7 @@ def _row(feature: Feature, use: bool) -> dict[str, Any]:
         "highest": edited_cells.shown(feature.high),
         "whole": feature.integer if feature.kind == "numeric" else None,
         "values": written(feature.categories),
-        "missing": {"category": "own value", "value": f"as {feature.missing_value}", "refuse": "none expected"}[
-            feature.missing
-        ],
+        "missing": edited_cells.RULE_NAMES.get(feature.missing, f"as {feature.missing_value}"),
         SOURCE: feature.source_note if feature.source != "data" else "",
         "state": confirm.state(feature),
     }

@@ -20,6 +20,7 @@ CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all that can be edited
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _AMBIGUOUS: Final = re.compile(r"[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+([.,][0-9]+){2,})")
 RULES: Final = {"own value": "category", "none expected": "refuse"}  # for missing cells
+RULE_NAMES: Final = {rule: name for name, rule in RULES.items()}
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:

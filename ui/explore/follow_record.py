@@ -23,18 +23,16 @@ from ui.shared.wording import plain
 
 
 def choose_row(choice: Choice) -> int:
-    n = len(split(choice.table).y_test)
-    within(state.ROW, 1, n)
-    row = st.number_input(
-        "Record held out",
-        1,
-        n,
-        key=state.ROW,
-        persist_state="session",
-        width=150,
-        help="A record that the simulated release has not seen, by its number.",
-    )
-    return min(max(int(row), 1), n) - 1
+    """Index of the held-out record to follow."""
+    about = "A record that the simulated release has not seen, by its number."
+    return place_by_number("Record held out", len(split(choice.table).y_test), state.ROW, width=150, help=about)
+
+
+def place_by_number(label: str, n: int, key: state.Key, **settings: Any) -> int:
+    """Index of one of `n` things that the user numbers from 1."""
+    within(key, 1, n)
+    number = st.number_input(label, 1, n, key=key, persist_state="session", **settings)
+    return min(max(int(number), 1), n) - 1
 
 
 def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
@@ -55,25 +53,13 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
     if view.added is not None:
         return view.path(tree, codes)
     if view.leaf_values is None:
-        chart(
-            plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth),
-            "One square for each tree, grouped by the class it votes for, colored by the flip rate of the leaf.",
-            title="Votes on a record",
-            key="votes",
-            width=620,
-            on_select=_voted,
-            selection_mode="points",
-        )
+        title = "Votes on a record"
+        alt = "One square for each tree, grouped by the class it votes for, colored by the flip rate of the leaf."
+        figure = plotting.votes(view.labels[leaves], view.flip[leaves], view.domain.classes, tree=tree, truth=truth)
     else:
-        chart(
-            plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree),
-            "One bar for each tree: what its leaf adds to the score.",
-            title="What trees add to a score",
-            key="votes",
-            width=620,
-            on_select=_voted,
-            selection_mode="points",
-        )
+        title, alt = "What trees add to a score", "One bar for each tree: what its leaf adds to the score."
+        figure = plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree)
+    chart(figure, alt, title=title, key="votes", width=620, on_select=_voted, selection_mode="points")
     return view.path(tree, codes)
 
 

@@ -52,15 +52,12 @@ class Figures:
         with st.container(key="headline"):
             for column, (label, value, note, help) in zip(st.columns(4), self._texts(result), strict=True):
                 with column, st.container(border=True, height="stretch"):
-                    self._elements.append(
-                        (st.caption(label, help=help), st.markdown(f"### {value}", anchors=False), st.caption(note))
-                    )
+                    st.caption(label, help=help)
+                    self._elements.append((st.markdown(f"### {value}", anchors=False), st.caption(note)))
 
     def refine(self, result: SweepResult) -> None:
         """The same figures, surer."""
-        for (_, value_element, note_element), (_, value, note, _) in zip(
-            self._elements, self._texts(result), strict=True
-        ):
+        for (value_element, note_element), (_, value, note, _) in zip(self._elements, self._texts(result), strict=True):
             value_element.markdown(f"### {value}", anchors=False)
             note_element.caption(note)
 

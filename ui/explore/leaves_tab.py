@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -69,15 +71,11 @@ def show(choice: Choice, view: ForestView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         known(state.SCOPE, SCOPES)
         scope = st.segmented_control(
-            "Leaves of",
-            SCOPES,
-            default=SCOPES[0],
-            required=True,
-            key=state.SCOPE,
-            persist_state="session",
+            "Leaves of", SCOPES, default=SCOPES[0], required=True, key=state.SCOPE, persist_state="session"
         )
         tree = choose_tree(view) if scope == SCOPES[1] else None
-    leaves = _leaves(view, tree)
+    start = view.trees.leaf_start
+    leaves = np.arange(view.trees.n_leaves) if tree is None else np.arange(start[tree], start[tree + 1])
     shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_rows[leaves], nan=-1.0), kind="stable")[:SHOWN]]
     figures.table(
         leaf_table(view, shown),
@@ -103,12 +101,6 @@ def show(choice: Choice, view: ForestView) -> None:
         mime="text/csv",
         on_click="ignore",
     )
-
-
-def _leaves(view: ForestView, tree: int | None) -> np.ndarray:
-    if tree is None:
-        return np.arange(view.trees.n_leaves)
-    return np.arange(view.trees.leaf_start[tree], view.trees.leaf_start[tree + 1])
 
 
 def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
@@ -139,9 +131,5 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     if len(np.unique(tree_of)) == 1 and len(leaves):
         one = trees.select(int(tree_of[0]))
         nodes = one.leaf_nodes[leaves - trees.leaf_start[tree_of[0]]]
-        table["path"] = [_plain(path_text(one, view.domain, int(node))) for node in nodes]
+        table["path"] = [unescape(path_text(one, view.domain, int(node))) for node in nodes]
     return table
-
-
-def _plain(text: str) -> str:
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

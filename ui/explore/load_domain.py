@@ -16,6 +16,7 @@ from dpforest.tables.domain import DomainError, Feature
 from dpforest.tables.features import text
 from ui import state
 from ui.explore import confirm
+from ui.explore.edited_cells import RULE_NAMES, SOURCE
 from ui.explore.loaded import Loaded, changes, entries_of, of_json, over
 from ui.explore.spare import spare
 from ui.shared import tables
@@ -122,10 +123,8 @@ def _preview(features: list[Feature]) -> None:
             "attribute": f.name,
             "bounds or categories": written(f.categories) if f.categories else f"{text(f.low)} to {text(f.high)}",
             "whole": f.integer if f.kind == "numeric" else None,
-            "missing cells": {"category": "own value", "refuse": "none expected"}.get(
-                f.missing, f"as {text(f.missing_value)}"
-            ),
-            "where this is known from": f.source_note if f.source != "data" else "",
+            "missing cells": RULE_NAMES.get(f.missing, f"as {text(f.missing_value)}"),
+            SOURCE: f.source_note if f.source != "data" else "",
             "state": confirm.state(f),
         }
         for f in features

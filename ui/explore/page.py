@@ -84,18 +84,15 @@ def show() -> None:
 
 
 def _tabs(choice: Choice, certificate, ledger, job: SweepJob) -> None:
-    """Of four rooms the one that is open."""
+    """Four tabs, of which the open one is drawn."""
     epsilon, releases = choice.settings.epsilon, job.releases
-    tree, leaves, budget, data = st.tabs(["Tree", "Leaves", "Budget", "Data"], key=state.TAB, bind=LINKED)
-    if tree.open:
-        with tree:
-            tree_tab.show(choice, releases.view(epsilon))
-    if leaves.open:
-        with leaves:
-            leaves_tab.show(choice, releases.view(epsilon))
-    if budget.open:
-        with budget:
-            budget_tab.show(choice, certificate, ledger)
-    if data.open:
-        with data:
-            data_tab.show(choice, releases)
+    tabs = {
+        "Tree": lambda: tree_tab.show(choice, releases.view(epsilon)),
+        "Leaves": lambda: leaves_tab.show(choice, releases.view(epsilon)),
+        "Budget": lambda: budget_tab.show(choice, certificate, ledger),
+        "Data": lambda: data_tab.show(choice, releases),
+    }
+    for tab, show_it in zip(st.tabs(list(tabs), key=state.TAB, bind=LINKED), tabs.values(), strict=True):
+        if tab.open:
+            with tab:
+                show_it()

@@ -12,6 +12,8 @@ from dpforest.tables.read_parts import CLASSES, COLUMNS, MISSING, OF_ATTRIBUTES,
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
+_COLUMNS: Final = ("bounds or categories", "type", "missing cells")
+
 
 def show(table: Table, chosen: Sequence[Part]) -> None:
     """Parts of a schema, as sentences and as a table of the attributes."""
@@ -24,15 +26,16 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
     if part := of_table.get(READING):
         sentences.append(plain(part.value, 2_000))
     if COLUMNS in of_table:
-        left_out = (
-            [c.name for c in table.csv.columns if c.name not in (*domain.names, domain.label)] if table.csv else []
-        )
+        those = "the one attribute" if domain.n_features == 1 else f"the {domain.n_features:,} attributes"
+        columns = [column.name for column in table.csv.columns] if table.csv else []
+        left_out = [name for name in columns if name not in (*domain.names, domain.label)]
         besides = f", and not {plain('; '.join(left_out), 2_000)}" if left_out else ""
-        sentences.append(f"the forest learns from {_those(domain.n_features)} below{besides}")
+        sentences.append(f"the forest learns from {those} below{besides}")
     rows: dict[str, dict[str, Any]] = {}
     for part in chosen:
         if part.what in OF_ATTRIBUTES:
-            rows.setdefault(part.name, {"attribute": part.name})[_column(part)] = part.value
+            column = {TYPE: _COLUMNS[1], MISSING: _COLUMNS[2]}.get(part.what, _COLUMNS[0])
+            rows.setdefault(part.name, {"attribute": part.name})[column] = part.value
     if sentences or rows:
         st.markdown("\n".join(["You assert that", *(f"- {sentence}" for sentence in sentences)]))
     if rows:
@@ -43,14 +46,3 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
             height="auto" if len(rows) <= 5 else 214,
             alt="What is about to be asserted of each attribute.",
         )
-
-
-_COLUMNS: Final = ("bounds or categories", "type", "missing cells")
-
-
-def _column(part: Part) -> str:
-    return {TYPE: _COLUMNS[1], MISSING: _COLUMNS[2]}.get(part.what, _COLUMNS[0])
-
-
-def _those(n: int) -> str:
-    return "the one attribute" if n == 1 else f"the {n:,} attributes"

@@ -24,6 +24,7 @@ from dpforest.tables.read_parts import (
 from ui import state
 from ui.explore import bounds_hint, column_groups, public_list
 from ui.explore.confirm import EXAMPLE, check_source
+from ui.explore.edited_cells import RULE_NAMES, RULES
 from ui.explore.questions import (
     EVERYTHING,
     TABLE,
@@ -53,7 +54,6 @@ KINDS: Final = {
     "which columns are used": (COLUMNS,),
 }
 _WHOLE: Final = {"yes": True, "no": False}
-_RULES: Final = {"own value": "category", "none expected": "refuse"}
 
 
 def show(table: Table, *, pending: bool) -> None:
@@ -235,13 +235,10 @@ def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
     if len(names) == 1:
         return ONE
     choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]
-    known(state.RANGES(key), choices)
-    return (
-        st.segmented_control(
-            "Ranges", choices, default=first, key=state.RANGES(key), label_visibility="collapsed", required=True
-        )
-        or first
-    )
+    key = state.RANGES(key)
+    known(key, choices)
+    how = st.segmented_control("Ranges", choices, default=first, key=key, label_visibility="collapsed", required=True)
+    return how or first
 
 
 def _whole(features: Sequence[Feature], key: str) -> bool | None:
@@ -254,8 +251,8 @@ def _whole(features: Sequence[Feature], key: str) -> bool | None:
 def _missing(features: Sequence[Feature], key: str) -> str | None:
     if not features:
         return None
-    now = {{"category": "own value", "refuse": "none expected"}.get(f.missing, AS_LISTED) for f in features}
-    return _RULES.get(_one_of("Missing cells", [*_RULES], now, state.MISSING(key)))
+    now = {RULE_NAMES.get(f.missing, AS_LISTED) for f in features}
+    return RULES.get(_one_of("Missing cells", [*RULES], now, state.MISSING(key)))
 
 
 def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from html import unescape
 
 import numpy as np
 import streamlit as st
@@ -17,8 +18,8 @@ from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
 from ui import state
 from ui.explore import boosted_tab, rounds_tab
-from ui.explore.follow_record import choose_row, followed, points
-from ui.shared.controls import known, within
+from ui.explore.follow_record import choose_row, followed, place_by_number, points
+from ui.shared.controls import known
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -216,10 +217,7 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
 
 def choose_tree(view: ForestView) -> int:
     """Index of the tree to look at, the same in every tab."""
-    n_trees = view.trees.n_trees
-    within(state.TREE, 1, n_trees)
-    number = st.number_input("Tree", 1, n_trees, key=state.TREE, persist_state="session", width=130)
-    return min(max(int(number), 1), n_trees) - 1
+    return place_by_number("Tree", view.trees.n_trees, state.TREE, width=130)
 
 
 def _clicked(key: str, structure: tuple) -> None:
@@ -269,7 +267,7 @@ def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int)
         for node, child in zip(steps, steps[1:], strict=False):
             text = f"{question(nodes.trees, view.domain, node)} {answer(nodes.trees, view.domain, child)}"
             st.button(
-                f"{'root: ' if node == 0 else ''}{plain(_unescaped(text), 50)} ›",
+                f"{'root: ' if node == 0 else ''}{plain(unescape(text), 50)} ›",
                 key=f"up_{node}",
                 type="tertiary",
                 on_click=_look_at,
@@ -286,18 +284,17 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
     if not most:
         return
     key = state.DOWN(root)
-
     known(key, most)
 
     def go() -> None:
         _read_on(structure, key, most)
 
     st.pills(
-        f"Read on from: {plain(_unescaped(question(tree, view.domain, root)), 50)}",
+        f"Read on from: {plain(unescape(question(tree, view.domain, root)), 50)}",
         most,
         key=key,
         on_change=go,
-        format_func=lambda node: plain(_unescaped(answer(tree, view.domain, node)), 24),
+        format_func=lambda node: plain(unescape(answer(tree, view.domain, node)), 24),
     )
 
 
@@ -315,7 +312,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
             state.TO_NODE.value = None  # a later click may go elsewhere
 
     def named(node: int) -> str:
-        asked = _unescaped(question(tree, view.domain, node))  # a select box shows its options as they are
+        asked = unescape(question(tree, view.domain, node))  # a select box shows its options as they are
         return f"level {tree.level[node]}: {asked} ({plural(int(nodes.counts[node].sum()), 'record')})"
 
     st.selectbox(
@@ -328,7 +325,3 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
         placeholder=f"Choose one of {plural(len(options), 'question')}",
         help="Those that most records come to.",
     )
-
-
-def _unescaped(text: str) -> str:
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

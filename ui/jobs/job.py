@@ -1,8 +1,8 @@
-"""The one kind of background job: numbered pieces of work, each made once, for all sessions that ask for them.
+"""A background job: numbered pieces of work that sessions share. Each piece is computed once and kept.
 
-A piece is made in short steps in the thread of a page, or whole in a worker process. Between two steps a moved control,
-the stop button, or the time budget of the page ends the work. Finished pieces stay. Whoever asks next goes on from
-there, also within a piece.
+The thread of a page computes a piece in short steps, or a worker process computes it as a whole. Between two steps, a
+moved control, the stop button, or the time budget of the page ends the work. The next session continues from there,
+also within a piece.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from ui.jobs.workers import BACKGROUND, INTERACTIVE, load
 Piece = TypeVar("Piece")
 BAR_AFTER: Final = 0.5  # seconds; shorter work has no progress bar
 BAR_EVERY: Final = 0.2  # seconds between two changes of a progress bar
-TOO_LONG: Final = 1.0  # seconds to wait for a piece that another session or a worker makes
-MANY: Final = 20  # pieces; it takes some seconds until a worker has started
+TOO_LONG: Final = 1.0  # seconds to wait for a piece of another session or a worker before it is computed here too
+MANY: Final = 20  # pieces; with more, starting a worker pays off, which takes some seconds
 
 
 class Job(Generic[Piece]):
-    """Pieces of one job. Several sessions may add pieces, and none makes a piece that another one makes.
+    """Pieces of work that several sessions compute together. A claim on a piece keeps others from computing it.
 
-    A kind of job defines `task`, and `steps` where a piece takes long.
+    A subclass defines `task`. It also defines `steps` if a piece takes long.
 
     Attributes
     ----------
     name : str
         Shown next to the progress bar.
     pieces : dict of int to Piece
-        The pieces that are done, in any order.
+        Finished pieces by number. They may finish in any order.
     """
 
     name = ""
@@ -44,31 +44,37 @@ class Job(Generic[Piece]):
     def __init__(self) -> None:
         self.pieces: dict[int, Piece] = {}
         self._claimed, self._lock = set[int](), threading.Lock()
-        self._left: dict[int, Generator[float]] = {}  # pieces that somebody began here and left
-        self._share = 0.0  # of the piece under way that is done
+        self._left: dict[int, Generator[float]] = {}  # pieces begun in this process and left unfinished
+        self._share = 0.0  # done share of the piece that is under way, from 0 to 1
 
     def task(self, n: int) -> tuple[Callable[..., Piece], tuple]:
-        """Function of a module, and its arguments, which give piece n in any process. Codes only, never raw rows."""
+        """A module-level function and its arguments. Calling it in any process returns piece n.
+
+        The arguments hold codes of rows, never raw rows.
+        """
         raise NotImplementedError
 
     def steps(self, n: int) -> Generator[float, None, Piece]:
-        """Make piece n in short steps. Yields the share of it that is done, between two steps."""
+        """Compute piece n in short steps. Yields the done share of it after each step, and returns the piece."""
         function, arguments = self.task(n)
         yield from ()
         return function(*arguments)
 
     @property
     def n_done(self) -> int:
-        """Number of pieces that are done without a gap, from the first on."""
+        """Number of finished pieces before the first unfinished one."""
         return next(n for n in itertools.count() if n not in self.pieces)
 
     @property
     def progress(self) -> float:
-        """Number of pieces that are done, with the share of the one under way."""
+        """`n_done` plus the done share of the piece under way."""
         return self.n_done + self._share
 
     def claim(self, n: int) -> bool:
-        """Whether piece n is free: neither done nor under way. Whoever claims it adds it or drops it."""
+        """Claim piece n. False if it is finished or somebody has claimed it.
+
+        The caller must then call `add` or `drop`.
+        """
         with self._lock:
             if n in self.pieces or n in self._claimed:
                 return False
@@ -76,18 +82,28 @@ class Job(Generic[Piece]):
             return True
 
     def add(self, n: int, piece: Piece) -> None:
+        """Keep a finished piece."""
         with self._lock:
             self.pieces[n], self._share = piece, 0.0
             self._claimed.discard(n)
             self._left.pop(n, None)
 
     def drop(self, n: int) -> None:
-        """Leave a claimed piece to others."""
+        """Give up the claim on a piece, so that others can claim it."""
         with self._lock:
             self._claimed.discard(n)
 
     def make_here(self, n: int, *, interactive: bool) -> Generator[float]:
-        """Make a claimed piece in this thread, once it is its turn. Yields the share that is done after each step."""
+        """Compute a claimed piece in this thread. Yields the done share after each step.
+
+        It waits for its turn first (`SCHEDULER`). If the caller stops early, the piece is kept unfinished and the claim
+        is dropped.
+
+        Parameters
+        ----------
+        interactive : bool
+            Whether a user waits for a first figure.
+        """
         making = None
         try:
             with SCHEDULER.turn(interactive=interactive) as pause:
@@ -106,11 +122,11 @@ class Job(Generic[Piece]):
         self.add(n, (yield from self.steps(n)))
 
     def make(self, n: int, *, interactive: bool) -> Generator[float]:
-        """As `make_here`; in a worker where several people wait for something."""
+        """As `make_here`, but in a worker process while workers run. They start once several users wait."""
         if SCHEDULER.is_crowded:
             INTERACTIVE.start(load)
             BACKGROUND.start(load)
-        if INTERACTIVE.is_ready and n not in self._left:  # for one person this thread is as fast
+        if INTERACTIVE.is_ready and n not in self._left:  # otherwise this thread continues what it has begun
             try:
                 function, arguments = self.task(n)
                 if (piece := (INTERACTIVE if interactive else BACKGROUND).work(function, *arguments)) is not None:
@@ -122,7 +138,7 @@ class Job(Generic[Piece]):
         yield from self.make_here(n, interactive=interactive)
 
     def hand_over(self, n: int) -> None:
-        """Let the worker in the background make a claimed piece. It is kept, even if everybody has left by then."""
+        """Let the background worker compute a claimed piece. It is kept even if every session has ended by then."""
 
         def then(piece: Piece | None) -> None:
             if piece is None:
@@ -138,12 +154,14 @@ class Job(Generic[Piece]):
                 self.drop(n)
 
     def work(self, n_pieces: int = 1, *, interactive: bool = False) -> Generator[float]:
-        """Bring the job to so many pieces. Yields its progress after each step, or while another session is at it.
+        """Compute until the job has this many pieces. Yields its progress after each step, and while others compute.
 
         Parameters
         ----------
+        n_pieces : int
+            Number of pieces to reach.
         interactive : bool
-            Whether somebody has nothing to look at before that.
+            Whether a user waits for a first figure.
         """
         while (n := self.n_done) < n_pieces:
             if self.claim(n):
@@ -156,13 +174,13 @@ class Job(Generic[Piece]):
             yield self.progress
 
     def step(self, n_pieces: int = 1) -> bool:
-        """One step of `work`. False where there is none left."""
+        """Do one step of `work`. False if all pieces are finished."""
         with closing(self.work(n_pieces)) as steps:
             return next(steps, None) is not None
 
 
 def n_of_all(jobs: Sequence[Job]) -> int:
-    """Number of pieces that every job has."""
+    """Number of pieces that every job has finished."""
     return min(job.n_done for job in jobs)
 
 
@@ -174,20 +192,23 @@ def run(
     budget: TimeBudget | None = None,
     drawn: int = 0,
 ) -> Iterator[int]:
-    """Bring every job to so many pieces, all jobs side by side, with a progress bar once it takes long.
+    """Compute until every job has this many pieces, with a progress bar after `BAR_AFTER` seconds.
 
-    Yields the number of pieces that all jobs have, now and then, when there are more than the page shows.
+    The jobs advance together: all first pieces come before any second piece. Yields the number of pieces that all jobs
+    have, from time to time, when it is larger than the number that the page shows.
 
     Parameters
     ----------
-    place : container
-        Of Streamlit, for the progress bar.
+    n_pieces : int
+        Number of pieces of each job to reach.
+    place : container of Streamlit
+        For the progress bar.
     text : str
-        Of the bar. `{n}` of `{total}` is the piece under way, `{name}` is its job.
+        Text of the bar. `{n}` of `{total}` is the number of the piece under way, `{name}` is the name of its job.
     budget : TimeBudget, optional
-        Pauses the work.
+        Pauses the work when it is used up.
     drawn : int
-        Number of pieces that the page shows already.
+        Number of pieces of each job that the page shows already.
     """
     bar, start = None, time.monotonic()
     last, changed = start, start + BAR_AFTER - BAR_EVERY
@@ -201,12 +222,12 @@ def run(
                 words = text.format(n=min(done + 1, total), total=total, name=name)
                 if bar is None:
                     bar = place.progress(share, words)
-                else:  # always the same: each bar that a bar gives keeps the one before
+                else:  # the first element: `progress` returns a new one that keeps its predecessor in memory
                     bar.progress(share, words)
                 changed = now
             if budget and n < n_pieces:
                 budget.pause_if_over(worked)
-            # Never within a piece: a page that draws may wait for the turn that this piece holds.
+            # Not within a piece: it holds the turn to compute, and drawing the page may wait for that turn.
             if not has_turn and drawn < n < n_pieces and now - last > max(1.5, (now - start) / 4):
                 yield n
                 last, drawn = time.monotonic(), n
@@ -217,10 +238,10 @@ def run(
 
 
 def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float, bool]]:
-    """Make pieces, here and in the worker in the background, until all jobs have so many.
+    """Compute pieces, here and in the background worker, until all jobs have this many.
 
-    Yields after each step the name of the job, the seconds that this thread has worked on it, and whether a piece is
-    under way here, which holds the turn to compute.
+    Yields after each step the name of the job, the computing seconds of this thread in the step, and whether this
+    thread is within a piece. Within a piece it holds the turn to compute.
     """
     if sum(n_pieces - min(job.n_done, n_pieces) for job in jobs) > MANY:
         BACKGROUND.start_if_useful()
@@ -231,12 +252,12 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float, bo
             job, n = claimed
             job.hand_over(n)
         claimed = _claimed(jobs, n_pieces)
-        if claimed is None and time.monotonic() - since < TOO_LONG:  # a worker or another session makes what is missing
+        if claimed is None and time.monotonic() - since < TOO_LONG:  # others compute the missing pieces
             time.sleep(LOOK / 5)
             look_up()
             yield jobs[0].name, time.thread_time() - start, False
             continue
-        job, n = claimed or _missing(jobs)  # a worker may take long on a busy machine
+        job, n = claimed or _missing(jobs)  # a worker can be slow on a busy machine
         with closing(job.make_here(n, interactive=n == 0)) as steps:
             for _ in steps:
                 yield job.name, time.thread_time() - start, True
@@ -247,18 +268,18 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float, bo
 
 
 def _missing(jobs: Sequence[Job]) -> tuple[Job, int]:
-    """The first piece that is not done, whoever is at it: the same comes out."""
+    """The first unfinished piece. Others may be computing it too; the result of a piece is always the same."""
     job = min(jobs, key=lambda job: job.n_done)
     return job, job.n_done
 
 
 def _claimed(jobs: Sequence[Job], n_pieces: int, *, others_wait: bool = False) -> tuple[Job, int] | None:
-    """The next free piece, claimed. None where all are done or under way.
+    """Claim the next free piece. None if all are finished or claimed.
 
     Parameters
     ----------
     others_wait : bool
-        Whether to leave out the first pieces, for which somebody waits.
+        Whether to leave out the first piece of each job, for which a user waits.
     """
     for n in range(max(n_of_all(jobs), int(others_wait)), n_pieces):
         for job in jobs:

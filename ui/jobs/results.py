@@ -1,4 +1,4 @@
-"""Sweeps as far as they are done: figures of each forest, what they rest on, and how far they are above guessing."""
+"""Results of sweeps, also of unfinished ones: figures of each forest, and how far they are above guessing."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ QUANTILES: Final = (0.1, 0.9)
 
 @dataclass(frozen=True, eq=False)
 class SweepResult:
-    """All pieces that there are of some jobs, and their summary.
+    """Figures of all finished pieces of some jobs, and their summary. A piece is one repeat on one split.
 
     Attributes
     ----------
     pieces : DataFrame
-        As of `sweep.surface`.
+        One row for each piece, forest, ε and cell, in the format of `sweep.surface`.
     cells : DataFrame
-        As of `sweep.summary`.
+        Means and quantiles over pieces, in the format of `sweep.summary`.
     n : int
-        Pieces that every job has.
+        Number of pieces that every job has.
     folds : int
+        Number of splits.
     most : int
-        Pieces that one of the jobs has, where some have more.
+        Number of pieces of the job that has most.
     """
 
     pieces: pd.DataFrame
@@ -44,7 +45,7 @@ class SweepResult:
 
     @property
     def rests_on(self) -> str:
-        """How many repeats and splits each point rests on."""
+        """A phrase that states how many simulated releases and splits each point rests on."""
         repeats, most = -(-self.n // self.folds), -(-max(self.most, self.n) // self.folds)
         releases = plural(repeats, "simulated release")
         if most > repeats:
@@ -58,12 +59,12 @@ class SweepResult:
 
     @property
     def epsilons(self) -> np.ndarray:
-        """With privacy, rising."""
+        """The finite ε, in rising order."""
         return np.sort(self.pieces.loc[np.isfinite(self.pieces["epsilon"]), "epsilon"].unique())
 
     @property
     def forests(self) -> list[str]:
-        """Their names."""
+        """Names of the forests."""
         return [str(name) for name in self.pieces["forest"].unique()]
 
     def _by_repeat(self, measure: str, forest: str | None) -> pd.DataFrame:
@@ -71,17 +72,20 @@ class SweepResult:
         return pieces.pivot_table(index="repeat", columns="epsilon", values=measure, dropna=False)
 
     def private(self, measure: str, forest: str | None = None) -> np.ndarray:
-        """A measure of one forest, mean over splits, float (repeats, ε); the forest's name where there are several."""
+        """A measure of one forest with noise, mean over splits, float array of shape (n_repeats, n_epsilons).
+
+        `forest` is its name. It may be None if there is one forest only.
+        """
         by_repeat = self._by_repeat(measure, forest)
         return by_repeat.loc[:, np.isfinite(by_repeat.columns)].to_numpy(float)
 
     def without_noise(self, measure: str, forest: str | None = None) -> np.ndarray:
-        """The same without noise, float (repeats,)."""
+        """The same measure without noise, float array of shape (n_repeats,)."""
         return self._by_repeat(measure, forest)[np.inf].to_numpy(float)
 
 
 def gathered(jobs: Sequence[SweepJob]) -> SweepResult:
-    """All pieces that every job has."""
+    """The result of some jobs, from all of their finished pieces."""
     frames = [job.frame() for job in jobs]
     pieces = pd.concat(frames, ignore_index=True)
     sizes = [len(frame[["repeat", "fold"]].drop_duplicates()) for frame in frames]
@@ -93,7 +97,7 @@ class Ceiling(NamedTuple):
 
     name: str
     value: float
-    is_forest: bool  # one of the forests without noise
+    is_forest: bool  # whether it is one of the forests of the sweep, without noise
 
     @property
     def words(self) -> str:
@@ -101,12 +105,14 @@ class Ceiling(NamedTuple):
 
 
 def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ceiling | None:
-    """The best model without privacy, the forests without noise among them; None while some are fitted.
+    """The best model without privacy, or the best forest without noise if that is better. None until all are fitted.
 
     Parameters
     ----------
+    levels : list of Baselines
+        Baselines on each split.
     measure : str
-        As the engine names it.
+        Name of the measure in the engine, such as "balanced_accuracy".
     """
     others = baselines.best(levels, measure)
     if others is None:
@@ -118,7 +124,7 @@ def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ce
 
 
 def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> dict[str, Headroom]:
-    """How far each forest is above guessing by a measure; where guessing has no figure (F1), by balanced accuracy."""
+    """How far each forest is above guessing, by name. For F1, where guessing has no figure, by balanced accuracy."""
     floor = baselines.floor(levels, measure)
     if floor is None:
         return headroom_of(result, levels, "balanced_accuracy")

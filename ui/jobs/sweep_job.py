@@ -1,7 +1,7 @@
-"""Simulated releases of forests for all pages: made once, kept, and shared where rows are public.
+"""Simulated releases of forests. All pages share them, and sessions share those of public tables.
 
-A forest at an ε has one figure in the app: pages ask for different ε and numbers of releases, but all share the same
-releases, and each page shows all that there are.
+Pages ask for different ε and numbers of releases. They all read the same releases and use every finished one, so a
+forest at an ε has the same figure on every page.
 """
 
 from __future__ import annotations
@@ -33,19 +33,22 @@ from ui.shared.forests import EPSILONS, ForestSettings
 from ui.shared.tables import Table, fingerprint
 
 N_JOBS: Final = min(N_CORES, 4)
-VIEWS: Final = Scheduler(1)  # short looks at one forest, which do not wait for a simulation
+VIEWS: Final = Scheduler(1)  # for views of one forest: these are short and need not wait for a sweep
 
 
 @dataclass(frozen=True)
 class Line:
-    """A forest over ε, maybe at several depths or with several numbers of trees.
+    """A line of a chart: one forest at several ε, and optionally at several depths or numbers of trees.
 
     Parameters
     ----------
+    settings : Settings
+    epsilons : tuple of float
+        Rising.
     depths, trees : tuple of int
-        Empty: those of the settings.
+        If empty, the depth or number of trees of the settings.
     title : str
-        By default the name of the settings.
+        Name of the line. If empty, the name of the settings.
     """
 
     settings: ForestSettings
@@ -60,27 +63,38 @@ class Line:
 
     @property
     def key(self) -> tuple:
-        """What is simulated for it; not the ε that is looked at."""
+        """Identifies what is simulated for the line. The chosen ε of the settings is no part of it."""
         return *self.forest, self.epsilons, self.title
 
     @property
     def forest(self) -> tuple:
-        """What its figures depend on, besides the table and ε."""
+        """All that its figures depend on, except the table and ε."""
         parameters = {**self.settings.estimator().get_params(), "epsilon": None}
-        if parameters.get("alpha", 0.0) is None:  # Explore says what Compare leaves to the estimator
+        if parameters.get("alpha", 0.0) is None:  # Compare leaves α to the estimator; Explore sets the same value
             parameters["alpha"] = 0.0 if self.settings.certified else "published"
         return self.settings.kind, tuple(sorted(parameters.items())), self.depths, self.trees
 
 
 class Releases:
-    """Simulated releases of one forest on one table: figures by piece and ε. A piece is one repeat on one split.
+    """Simulated releases of one forest on one table. A piece is one repeat on one split, at all ε that were asked for.
 
     Parameters
     ----------
+    line : Line
+        Its forest is simulated; its ε and its title do not matter.
     splits : callable
-        Gives the splits; they are read when the first piece is made.
+        Returns the splits. The first piece calls it.
+    folds : int
+        Number of splits.
     n_rows : int
-        Rows from which a release plans depth and number of trees.
+        Number of rows from which a release plans depth and number of trees.
+
+    Attributes
+    ----------
+    cells : list of (int or None, int or None)
+        Depth and number of trees of each cell, None for those of the settings.
+    rows : dict
+        Figures by piece, then by ε: one row for each cell.
     """
 
     def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int) -> None:
@@ -90,23 +104,24 @@ class Releases:
         self.rows = dict[int, dict[float, list[Row]]]()
         self._jobs, self._checked = dict[tuple, SweepJob](), set[float]()
         self._simulation: Simulation | None = None
-        self._sizes = dict[int, dict[str, int]]()  # by split: a worker's rows are added in another thread
+        # Numbers of rows by split, because `add` runs in threads that may not read the table.
+        self._sizes = dict[int, dict[str, int]]()
         self._views = dict[float, ForestView]()
         self._lock, self._viewing = threading.Lock(), threading.Lock()
 
     def job(self, line: Line) -> SweepJob:
-        """The job of a line: these releases at its ε, under its name."""
+        """The job that computes these releases at the ε of a line, under its name."""
         with self._lock:
             return self._jobs.setdefault((line.epsilons, line.name), SweepJob(line, self))
 
     def check(self, epsilons: Sequence[float]) -> None:
-        """Raise ValueError for what cannot be simulated, before anything is."""
+        """Raise ValueError if the forest cannot be simulated at these ε."""
         if unchecked := [epsilon for epsilon in epsilons if epsilon not in self._checked]:
             self.simulation(0).check(unchecked)
             self._checked.update(unchecked)
 
     def add(self, n: int, rows: Sequence[Row]) -> None:
-        """Keep the figures of a step of piece n; a step may have some cells of an ε only."""
+        """Keep the figures of one step of piece n. A step may cover only some cells of an ε."""
         if not rows:
             return
         sizes = {} if "n_test" in rows[0] else self._sizes[n % self.folds]
@@ -118,17 +133,17 @@ class Releases:
             self.rows[n] = kept
 
     def complete(self, n: int) -> set[float]:
-        """The ε at which piece n has the figures of all cells."""
+        """The ε at which piece n has figures of all cells."""
         return {epsilon for epsilon, rows in self.rows.get(n, {}).items() if len(rows) == len(self.cells)}
 
     def split(self, n: int) -> Split:
-        """The split that piece n is simulated on. Only a thread that draws a page may read it."""
+        """The split of piece n. Only the thread of a page may call this: Streamlit refuses its caches to others."""
         split = self._splits()[n % self.folds]
         self._sizes[n % self.folds] = {"n_train": len(split.y_train), "n_test": len(split.y_test)}
         return split
 
     def simulation(self, n: int) -> Simulation:
-        """What simulates piece n; kept where there is one split."""
+        """The simulation of piece n. It is kept if there is one split only."""
         if self.folds > 1 or self._simulation is None:
             simulation = simulation_for(self.forest, self.domain, self.split(n), n_rows=self.n_rows, n_jobs=N_JOBS)
             if self.folds > 1:
@@ -137,7 +152,7 @@ class Releases:
         return self._simulation
 
     def view(self, epsilon: float) -> ForestView:
-        """One simulated release in full; the last two are kept, with what was computed on them."""
+        """The first simulated release at an ε, with its trees and leaves. The last two views are kept."""
         with held(self._viewing):
             view = self._views.get(epsilon)
             if view is None:
@@ -149,19 +164,19 @@ class Releases:
 
     @property
     def n_bytes(self) -> int:
-        """Of the forests kept, about."""
+        """Approximate size of the trees and leaves in memory."""
         in_simulation = self._simulation.n_bytes if self._simulation else 0
         return in_simulation + sum(40 * len(view.counts) for view in self._views.values())
 
     def forget(self) -> None:
-        """Keep the figures only."""
+        """Drop trees and leaves, and keep the figures."""
         self._views = {}
         if self._simulation is not None:
             self._simulation.forget()
 
 
 class _PiecesAt:
-    """The pieces of `Releases` that are there at all of some ε."""
+    """A mapping of those pieces of `Releases` that are complete at some given ε."""
 
     def __init__(self, releases: Releases, epsilons: frozenset[float]) -> None:
         self._releases, self._epsilons = releases, epsilons
@@ -178,7 +193,7 @@ class _PiecesAt:
 
 
 class SweepJob(Job[list[Row]]):
-    """Releases of one forest at the ε of a line, and without noise."""
+    """Computes releases of one forest at the ε of a line and without noise (ε = infinity)."""
 
     def __init__(self, line: Line, releases: Releases) -> None:
         super().__init__()
@@ -188,18 +203,18 @@ class SweepJob(Job[list[Row]]):
         self._losses = dict[float, float]()
 
     def _missing(self, n: int) -> list[float]:
-        """ε of piece n that are still to be simulated, first the one that is looked at and those near to it."""
+        """The ε at which piece n is still to be simulated, the chosen ε first and those near it next."""
         at = self.line.settings.epsilon
         missing = set(self.epsilons) - self.releases.complete(n)
         return sorted(missing, key=lambda epsilon: abs(math.log(epsilon / at)))
 
     def task(self, n: int) -> tuple:
-        """Repeat by repeat, each on every split."""
+        """Simulate one repeat on one split. Pieces run through all splits of a repeat before the next repeat."""
         of = self.releases
         return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds, of.n_rows)
 
     def steps(self, n: int) -> Generator[float, None, list[Row]]:
-        """Each step is kept at once, so that whoever comes back goes on from there."""
+        """Simulate piece n. Each step is kept at once, so a later call continues from there."""
         of, missing = self.releases, self._missing(n)
         n_cells, n_rows = len(of.cells) * len(missing), 0
         for rows in of.simulation(n).pieces(missing, of.cells, n // of.folds) if missing else ():
@@ -211,11 +226,11 @@ class SweepJob(Job[list[Row]]):
         return []
 
     def so_far(self) -> dict[float, float]:
-        """Accuracy by ε, of the first piece as far as it is done."""
+        """Accuracy of the first piece at each ε that is finished."""
         return {epsilon: self.releases.rows[0][epsilon][0]["accuracy"] for epsilon in self.releases.complete(0)}
 
     def loss(self, epsilon: float) -> float:
-        """What a release at this ε would lose at most, of all cells; infinite where no bound is known."""
+        """Upper bound on the privacy loss of a release at this ε, over all cells. Infinite if no bound is known."""
         if epsilon not in self._losses:
             of = self.releases
             promises = promises_of(of.forest, of.domain, [epsilon], of.cells, of.n_rows)
@@ -223,7 +238,7 @@ class SweepJob(Job[list[Row]]):
         return self._losses[epsilon]
 
     def frame(self) -> pd.DataFrame:
-        """All pieces that there are, a row for each ε and cell, as of `sweep.surface`."""
+        """Figures of the finished pieces, one row for each piece, ε and cell, in the format of `sweep.surface`."""
         of = self.releases
         rows = []
         for n in range(self.n_done):
@@ -234,20 +249,21 @@ class SweepJob(Job[list[Row]]):
 
 
 class Recent:
-    """The releases that hold forests, the last at the end: forests are large, figures are not.
+    """Limits the memory of trees and leaves: the least recently used releases drop theirs and keep their figures.
 
     Parameters
     ----------
     most_bytes : int
-        That they may hold together; the last one stays however large it is.
+        Limit for all releases together. The most recent one stays, however large it is.
     """
 
     def __init__(self, most_bytes: int) -> None:
         self._most, self._lock = most_bytes, threading.Lock()
-        self._kept: list[weakref.ref[Releases]] = []  # weak, so that a session's end or "Clear my data" frees them
+        # The most recent one last. Weak references, so that the end of a session frees them.
+        self._kept: list[weakref.ref[Releases]] = []
 
     def add(self, releases: Releases) -> None:
-        """One more; others drop their forests for it."""
+        """Note the use of these releases. Others drop their trees if the limit is exceeded."""
         with self._lock:
             others = [old for ref in self._kept if (old := ref()) is not None and old is not releases]
             left = self._most - releases.n_bytes
@@ -271,14 +287,14 @@ def _releases(key: tuple, _table: Table, _line: Line) -> Releases:
 
 
 def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -> SweepJob:
-    """The job of a line on a table, by its content and schema; of an upload for this session only.
+    """The job of a line on a table. Sessions share jobs of public tables; a job of an upload belongs to one session.
 
     Parameters
     ----------
     folds : int
-        1: the split of all pages. More: cross-validation.
+        1 for the split that all pages use, or the number of folds of a cross-validation.
     check : bool
-        Raise ValueError for settings that cannot be simulated.
+        Whether to raise ValueError for settings that cannot be simulated.
     """
     table = tables.read_by(table, line.settings)
     releases = _releases((table.schema_key, fingerprint(table.domain), *line.forest, folds), table, line)
@@ -294,7 +310,7 @@ def _split_folds(key: tuple, _table: Table) -> list[Split]:
 
 
 def splits_of(table: Table, folds: int) -> list[Split]:
-    """The split of all pages, or cross-validation."""
+    """The split that all pages use (`folds` = 1), or the splits of a cross-validation."""
     if folds == 1:
         return [tables.split(table)]
     return _split_folds((table.schema_key, fingerprint(table.domain), folds), table)
@@ -302,5 +318,5 @@ def splits_of(table: Table, folds: int) -> list[Split]:
 
 @cache.for_session(max_entries=64)
 def promise(fingerprint: str, settings: ForestSettings, n_rows: int, _domain: Domain) -> tuple[Certificate, Ledger]:
-    """Certificate and ledger that a release would carry, from public knowledge."""
+    """Certificate and ledger that a release would carry. They depend on public knowledge only."""
     return settings.estimator(_domain).preview(_domain, n_rows)

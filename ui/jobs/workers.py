@@ -1,10 +1,11 @@
-"""Processes beside the server: simulated releases and models without privacy, where there is much to do.
+"""Worker processes next to the server. They simulate releases and fit models without privacy.
 
-One process runs one thread of Python at a time: two sweeps in two threads take as long as one after the other, and with
-many sessions every step of a simulation waits for scripts that draw, and these for it. Here work is handed over whole:
-schema, codes of rows and settings go there, figures come back, nothing stays there. `BACKGROUND` starts when Explore is
-done with its first curve, or with a long sweep (`sweep.work`), `INTERACTIVE` once several people wait for a curve
-(`simulate.one_release`); they stay until the server ends. Until they are ready all is done in the server.
+A Python process runs one thread at a time. So two sweeps in two threads of the server take as long as one after the
+other, and they also slow down drawing the pages. A worker gets the schema, codes of rows and settings of a whole piece,
+and returns figures. It keeps nothing.
+
+`BACKGROUND` starts after Explore's first curve, or with a long sweep. `INTERACTIVE` starts once several users wait for
+a first figure. Both run until the server ends. Before they are ready, the server computes everything itself.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ N_CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 
 
 class Workers:
-    """Processes that are started once, and again when one has died.
+    """A pool of processes. It is started once, and started again after one of them has died.
 
     Parameters
     ----------
     n : int
-        How many: so many long pieces of work it takes to keep short ones waiting.
+        Number of processes.
     niceness : int
-        How far it stands back behind the server, which answers first.
+        Added to the niceness of each process (`os.nice`), so that the server gets the processor first.
     """
 
     def __init__(self, n: int, niceness: int) -> None:
@@ -45,39 +46,45 @@ class Workers:
         self._in_flight = set[Future]()
 
     def start(self, first: Callable[[], object] = os.getpid) -> None:
-        """Ready some seconds later, when each has done what is first."""
+        """Start the processes. They are ready some seconds later, when each has called `first`."""
         with self._lock:
             failed = any(one.done() and one.exception() for one in self._started)
             if self._pool is None or failed:
                 if self._pool is not None:
                     self._pool.shutdown(wait=False)
                 context = get_context("spawn")
-                together = context.Barrier(self._n)  # as one might be there early, and do it for all
+                together = context.Barrier(self._n)  # or one early process would make all the first calls
                 begin = (self._niceness, together)
                 self._pool = ProcessPoolExecutor(self._n, context, _begin, begin)
                 self._started = [self._pool.submit(first) for _ in range(self._n)]
 
     def start_if_useful(self) -> None:
-        """For one person, once what pages need is compiled: where there is a second core."""
+        """Start if the machine has a second core, also for a single user. Call it after the kernels are compiled."""
         if N_CORES > 1:
             self.start(load)
 
     @property
     def is_ready(self) -> bool:
-        """Whether a call would be worked on at once, or after those before it."""
+        """Whether the pool takes calls."""
         started = self._started
         return bool(started) and all(one.done() and not one.exception() for one in started)
 
     @property
     def has_room(self) -> bool:
-        """Whether a call would be the next one at least."""
+        """Whether a call would start at once or wait for one other call at most."""
         return self.is_ready and len(self._in_flight) <= self._n
 
     def work(self, function: Callable[..., Result], *given) -> Result | None:
-        """What a function of a module gives; None where no process is ready, or it has died: then do it here.
+        """Call a function in a process and wait for its result. None if no process is ready, or if it has died.
 
-        So the function must not give None. It and what it is given are pickled: codes only, never raw rows
-        (docs/PRIVACY.md). A moved control ends the wait for it.
+        The caller then calls the function itself. A moved control ends the wait.
+
+        Parameters
+        ----------
+        function : callable
+            A module-level function that never returns None.
+        *given
+            Its arguments. They are pickled, so they hold codes of rows, never raw rows (docs/PRIVACY.md).
         """
         future = self._submit(function, given)
         try:
@@ -86,9 +93,13 @@ class Workers:
             return None
 
     def hand_over(self, function: Callable[..., Result], given: tuple, then: Callable[[Result | None], None]) -> bool:
-        """As `work`, without waiting: `then` is called with what it gives, whoever has left meanwhile.
+        """As `work`, without waiting. False if no process is ready.
 
-        With None if it fails or its process dies. False where no process is ready: then nothing is called.
+        Parameters
+        ----------
+        then : callable
+            Called with the result, in another thread, even if the session has ended. Called with None if the function
+            failed or its process died.
         """
         future = self._submit(function, given)
         if future is not None:
@@ -115,13 +126,14 @@ class Workers:
         return future
 
     def _bury(self, pool: ProcessPoolExecutor) -> None:
-        """Processes that have died: `start` makes others."""
+        """Forget a pool whose processes have died, so that `start` makes another one."""
         with self._lock:
             if self._pool is pool:
                 self._pool, self._started = None, []
 
 
 def _result_of(future: Future[Result]) -> Result:
+    """Wait for a result. A moved control ends the wait and cancels the call."""
     try:
         while True:
             try:
@@ -129,19 +141,19 @@ def _result_of(future: Future[Result]) -> Result:
             except TimeoutError:
                 look_up()
     finally:
-        future.cancel()  # if it has not begun
+        future.cancel()  # has no effect once the call has begun
 
 
 def _worked(function: Callable[..., Result], given: tuple) -> Result:
-    """In another process: the answer, and nothing is kept of it."""
+    """Call a function in a worker process, and keep nothing of it there."""
     try:
         return function(*given)
     finally:
-        pack.cache_clear()  # which keeps the last trees
+        pack.cache_clear()  # this cache keeps the last trees
 
 
 def load() -> None:
-    """In a new process: compiled code from disk, before anybody waits for it."""
+    """Load all compiled code from disk in a new worker process, before the first call comes."""
     from ui.jobs.warm_up import steps
 
     for step in steps().values():
@@ -149,7 +161,7 @@ def load() -> None:
 
 
 def _begin(niceness: int, together: Barrier) -> None:
-    """In a new process: nothing is left when the server is gone."""
+    """Set up a new worker process: lower its priority, and end it when the server ends."""
     if hasattr(os, "nice"):
         os.nice(niceness)
     server = parent_process()
@@ -163,5 +175,5 @@ def _begin(niceness: int, together: Barrier) -> None:
     together.wait()
 
 
-INTERACTIVE: Final = Workers(2, 1)  # what somebody waits for
-BACKGROUND: Final = Workers(1, 10)  # more repeats, sweeps, models without privacy: one, as each takes 300 MB
+INTERACTIVE: Final = Workers(2, 1)  # first figures, for which users wait
+BACKGROUND: Final = Workers(1, 10)  # further releases, sweeps and baselines; one, because a process takes 300 MB

@@ -108,7 +108,7 @@ def counted(step: Step) -> None:
             f"{sum(votes)} have answered. With fewer than {LEAST_DRAWN} answers, bars would show who gave which."
         )
         return
-    st.markdown("  \n".join(show_of_hands.bars(votes, [answer.right for answer in step.answers])))
+    show_of_hands.draw(step, votes)
     st.caption(f"This tally has no noise. “{max(votes)} said so, {max(votes) - 1} after Ben left”: what did Ben say?")
 
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, AnswerOption, Control, Link, Step
 
+# Goal: Privacy has a price per question, so the best tree is smaller than you think.
 DEPTH: Final = Step(
     key="depth",
     minutes=5,
-    goal="Privacy has a price per question, so the best tree is smaller than you think.",
     badges=("Simulated", "Curator only"),
     title="Depth and empty leaves",
     text="Nursery again: 100 trees, each row in one tree. A question opens a branch for every answer, so deeper trees "
@@ -50,10 +50,10 @@ DEPTH: Final = Step(
     "different rows differ, and their vote gains from that.",
 )
 
+# Goal: A promise is a fraction you can count; published is not the same as true.
 PROOF: Final = Step(
     key="proof",
     minutes=6,
-    goal="A promise is a fraction you can count; published is not the same as true.",
     badges=("From a formula",),
     title="A proof that failed",
     text="A paper of 2017 proved that its rule for leaf labels keeps ε = 1. Table A has one row of class 1, table B "
@@ -85,10 +85,10 @@ PROOF: Final = Step(
     "class.",
 )
 
+# Goal: With noise the same attack fails, gently, with ε as the dial.
 REBUILD: Final = Step(
     key="rebuild",
     minutes=5,
-    goal="With noise the same attack fails, gently, with ε as the dial.",
     badges=("Made-up tables",),
     title="Rebuild the class again",
     text="The thirty students again, ten trees, the same attacker. Now all counts carry noise, and the ten trees "
@@ -110,17 +110,15 @@ REBUILD: Final = Step(
     "is learned.",
     links=(
         Link(
-            "Open in the app: attack a real table",
-            CHOOSE_EPSILON,
-            (("data", "hepatitis"), ("choose_tab", "Attack it")),
+            "Open in the app: attack a real table", CHOOSE_EPSILON, (("data", "hepatitis"), ("choose_tab", "Attack it"))
         ),
     ),
 )
 
+# Goal: Choosing ε is weighing two costs, and the table decides the rate of exchange.
 CHOOSE: Final = Step(
     key="choose",
     minutes=5,
-    goal="Choosing ε is weighing two costs, and the table decides the rate of exchange.",
     badges=("Simulated", "Curator only"),
     title="Choose ε: a school, a hospital, a bank",
     text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 patients. Bank: "

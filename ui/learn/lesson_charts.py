@@ -77,11 +77,7 @@ def _votes(at: str, shown: bool) -> Drawn:
     fig = lesson_measured.votes(trees, by_n["accuracy"], by_n["lies"], n if shown else None)
     lies = "Rows that get a lie: " + _listed(trees, by_n["lies"], "trees")
     if not shown:
-        return (
-            fig,
-            f"{lies} Accuracy of the vote with 1 tree: {percent(by_n['accuracy'][0])}; the rest is hidden.",
-            "",
-        )
+        return fig, f"{lies} Accuracy of the vote with 1 tree: {percent(by_n['accuracy'][0])}; the rest is hidden.", ""
     i = trees.index(n)
     below = (
         f"{n} tree{'s' * (n != 1)}: {percent(by_n['accuracy'][i])} right, {percent(by_n['lies'][i])} of rows "
@@ -177,9 +173,8 @@ def _choose(at: str, shown: bool) -> Drawn:
 
 
 def _listed(places: list[int], shares: list[float], unit: str = "") -> str:
-    return ", ".join(f"{p}: {percent(s)}" for p, s in zip(places, shares, strict=True)) + (
-        f" ({unit})." if unit else "."
-    )
+    listed = ", ".join(f"{place}: {percent(share)}" for place, share in zip(places, shares, strict=True))
+    return f"{listed} ({unit})." if unit else f"{listed}."
 
 
 _CHARTS: Final[dict[str, Callable[[str, bool], Drawn]]] = {

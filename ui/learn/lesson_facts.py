@@ -95,15 +95,12 @@ class Counted:
 
     Parameters
     ----------
-    releases : int
-        Number of releases of each table.
     paper, certified : (int, int)
         Counts for tables A and B, by the rule of 2017 and by permute-and-flip.
     proved : float
         Lower bound on the loss of the rule of 2017, with 99.9 % confidence.
     """
 
-    releases: int
     paper: tuple[int, int]
     certified: tuple[int, int]
     proved: float
@@ -122,7 +119,7 @@ def count(releases: int, seed: int) -> Counted:
     }
     a, b = drawn[PAPER]
     proved = float(lower_bound(a, b, releases, alpha=1 - CONFIDENCE))
-    return Counted(releases, (a, b), (drawn[CERTIFIED][0], drawn[CERTIFIED][1]), max(proved, 0.0))
+    return Counted((a, b), (drawn[CERTIFIED][0], drawn[CERTIFIED][1]), max(proved, 0.0))
 
 
 def chances(rule: str) -> tuple[float, float]:
@@ -134,11 +131,6 @@ def chances(rule: str) -> tuple[float, float]:
     change = broken_pair().change
     a, b = pmf(rule, np.vstack([change.before, change.after]), 1.0)[:, 1]
     return float(a), float(b)
-
-
-def allowed() -> float:
-    """Return the largest probability with table A that the promise allows: e times that with table B."""
-    return math.e * chances(PAPER)[1]
 
 
 def loss_down(loss: float) -> str:

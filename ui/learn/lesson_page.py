@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -100,20 +101,11 @@ def _control(step: Step, shown: bool) -> str:
     control, options = step.control, list(step.control.options)
     known(progress.AT, options)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        settings: Any = {"key": progress.AT, "bind": LINKED, "disabled": not shown}
         if control.few:
-            value = st.segmented_control(
-                control.label,
-                options,
-                default=control.start,
-                required=True,
-                key=progress.AT,
-                bind=LINKED,
-                disabled=not shown,
-            )
+            value = st.segmented_control(control.label, options, default=control.start, required=True, **settings)
         else:
-            value = st.select_slider(
-                control.label, options, control.start, key=progress.AT, bind=LINKED, disabled=not shown
-            )
+            value = st.select_slider(control.label, options, control.start, **settings)
         if step.key == "proof" and shown:
             st.button("Draw again", on_click=_draw_again)
     return value if value in options else control.start
@@ -173,7 +165,7 @@ def _more(step: Step) -> None:
             st.markdown(f"{'✓' if answer.right else '✗'} {name}: {answer.feedback}")
 
 
-def _back_and_next(step: Step, after: Callable[[Step], None] | None = None) -> None:
+def _back_and_next(step: Step, after: Callable[[Step], None]) -> None:
     number = STEPS.index(step)
     with st.container(horizontal=True, gap="small"):
         if number > 0:
@@ -185,8 +177,7 @@ def _back_and_next(step: Step, after: Callable[[Step], None] | None = None) -> N
                 on_click=progress.go_to,
                 args=(number + 1,),
             )
-        if after is not None:
-            after(step)
+        after(step)
 
 
 def _unbroken(text: str) -> str:

@@ -53,19 +53,14 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
 
 def curve(item: str, cells: Sequence[Record]) -> None:
     """Draw the lines of a figure in a chart, and their points in a table."""
-    titled(f"Measured: {item}", None)
+    titled(f"Measured: {item}")
     axis, lines = cells[0].axis, [c.line for c in cells]
     at = [float(c.at) for c in cells if c.at is not None]
     ours = [c.ours for c in cells]
     what = cells[0].what
     title = f"Accuracy over {axis}" if what == RIGHT else f"{what[0].upper()}{what[1:]}, over {axis}"
     alt = f"{title}. " + " ".join(_ends(name, axis, cells) for name in dict.fromkeys(lines))
-    chart(
-        measured_curves(lines, at, ours, [c.certified for c in cells], axis, what),
-        alt,
-        title=title,
-        public=True,
-    )
+    chart(measured_curves(lines, at, ours, [c.certified for c in cells], axis, what), alt, title=title, public=True)
     source = _SOURCES[cells[0].reason]
     st.markdown(f"{_LINES if any(c.certified is not None for c in cells) else 'As published only.'} {source}")
     _table(source, {"line": lines, axis: at, **_ours(cells)})

@@ -33,7 +33,12 @@ def show(step: Step) -> None:
     """Draw the bars if any votes were counted."""
     counted = progress.hands().get(step.key, [])
     if any(counted):
-        st.markdown("  \n".join(bars(counted, [answer.right for answer in step.answers])))
+        draw(step, counted)
+
+
+def draw(step: Step, counted: list[int]) -> None:
+    """The bars of these counts, one for each answer."""
+    st.markdown("  \n".join(bars(counted, [answer.right for answer in step.answers])))
 
 
 def bars(counted: list[int], right: list[bool]) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlencode
 
 Kind = Literal["Made-up tables", "From a formula", "Simulated", "Curator only"]
 LETTERS = "ABCDEF"
@@ -49,15 +48,6 @@ class Link:
     settings: tuple[tuple[str, str], ...] = ()
     note: str = ""
 
-    @property
-    def query(self) -> str:
-        """Settings as the query of an address.
-
-        >>> Link("Audit", "pages/3_Audit.py", (("rule", "permute-and-flip"), ("eps", "1"))).query
-        'rule=permute-and-flip&eps=1'
-        """
-        return urlencode(self.settings)
-
 
 @dataclass(frozen=True)
 class Step:
@@ -67,8 +57,6 @@ class Step:
     ----------
     key : str
         Name of its chart.
-    goal : str
-        Goal for the teacher; not shown on the page.
     reveal : str
         The right answer, shown to everybody whatever they predicted.
     aside : str
@@ -77,7 +65,6 @@ class Step:
 
     key: str
     minutes: int
-    goal: str
     badges: tuple[Kind, ...]
     title: str
     text: str
@@ -88,12 +75,7 @@ class Step:
     take_away: str
     links: tuple[Link, ...]
     aside: str = ""
-    aside_title: str = field(default="More")
-
-    @property
-    def right(self) -> AnswerOption:
-        """The right answer."""
-        return next(answer for answer in self.answers if answer.right)
+    aside_title: str = "More"
 
     @property
     def lettered(self) -> dict[str, AnswerOption]:

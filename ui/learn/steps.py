@@ -11,10 +11,10 @@ from ui.learn.later_steps import CHOOSE, DEPTH, PROOF, REBUILD
 from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, AnswerOption, Control, Link, Step
 from ui.shared.forests import EPSILONS
 
+# Goal: Exact statistics of groups can give away everybody in them.
 HOOK: Final = Step(
     key="class",
     minutes=3,
-    goal="Exact statistics of groups can give away everybody in them.",
     badges=("Made-up tables",),
     title="Rebuild the class",
     text="Thirty students. Seats, heights and birthdays are on the class list; who failed is secret. The school "
@@ -58,10 +58,10 @@ HOOK: Final = Step(
     "all 60 seeds, ten exact trees rebuild 29.1 of 30 on average, twenty rebuild 30.0.",
 )
 
+# Goal: Noise lies now and then about a small group and hardly ever about a large one.
 LEAF: Final = Step(
     key="leaf",
     minutes=5,
-    goal="Noise lies now and then about a small group and hardly ever about a large one.",
     badges=("From a formula",),
     title="One noisy leaf",
     text="All students in this leaf failed, so its true label is “failed”. It publishes one label, but now and then "
@@ -90,10 +90,10 @@ LEAF: Final = Step(
     "*changing* an answer that is ε = ln 3 = 1.10.",
 )
 
+# Goal: ε limits how much more one can know about a person, whoever asks and whatever they know.
 PROMISE: Final = Step(
     key="promise",
     minutes=6,
-    goal="ε limits how much more one can know about a person, whoever asks and whatever they know.",
     badges=("From a formula",),
     title="What ε promises",
     text="Two worlds: in one, Ann’s row is in the table, in the other it is not. You think 50:50. Only Ann could be in "
@@ -129,10 +129,10 @@ PROMISE: Final = Step(
     "guesses over all releases.",
 )
 
+# Goal: Noisy trees can vote well; too many of them have too little data each.
 VOTES: Final = Step(
     key="votes",
     minutes=5,
-    goal="Noisy trees can vote well; too many of them have too little data each.",
     badges=("Simulated", "Curator only"),
     title="Trees vote",
     text="12,960 nursery-school applications, five outcomes. Random trees of depth 4 ask questions drawn before "
@@ -173,10 +173,10 @@ VOTES: Final = Step(
     ),
 )
 
+# Goal: What is asked of the same rows adds up; what is asked of different rows does not.
 BUDGET: Final = Step(
     key="budget",
     minutes=5,
-    goal="What is asked of the same rows adds up; what is asked of different rows does not.",
     badges=("Simulated", "Curator only"),
     title="The budget",
     text="One hundred trees. Plan A: every row is in every tree, and each tree spends ε = 0.01. Plan B: every row is "

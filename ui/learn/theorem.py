@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpforest.plotting.theory import tick_text
+from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart, tick_text
 from ui import state
 from ui.shared.controls import LINKED, known
 from ui.shared.page import Badge
@@ -76,6 +76,32 @@ class Theorem:
     show: Callable[[], Shown]
 
 
+def dots_of(values: Mapping[Any, float], name: str, text: Callable[[Any, float], str], symbol: int = 0) -> Dots:
+    """A dot for each measured value, with its words."""
+    return Dots(list(values), list(values.values()), name, [text(x, y) for x, y in values.items()], symbol)
+
+
+def error_chart(
+    x: Axis,
+    error: str,
+    curves: Sequence[FormulaCurve],
+    measured: Dots,
+    yours: tuple[float, float, str],
+    guessing: float,
+) -> go.Figure:
+    """Bounds on an error, what was measured, and the error of guessing.
+
+    Parameters
+    ----------
+    error : str
+        Title of the vertical axis.
+    yours : (float, float, str)
+        Where the controls stand, and its words.
+    """
+    y, level = Axis(error, 0, 1, percent=True), (guessing, f"guessing: {share(guessing)}")
+    return theory_chart(Chart(x, y, curves, "above", dots=[measured], yours=yours, level=level))
+
+
 def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
 ) -> Any:
@@ -88,6 +114,10 @@ def pick(
     return value if value in options else start
 
 
+def thousands(value: int) -> str:
+    return f"{value:,}"
+
+
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
@@ -96,19 +126,15 @@ def present_table(*, two_classes: bool) -> Table | Shown:
     """Return the table that is chosen in the sidebar, or what the page shows if the theorem does not apply to it."""
     table = choose_table()
     if table is None:
-        return Shown(
-            BoundStatus(False, "there is no table yet. Attach a file in the sidebar, or choose another table."), []
+        why = "there is no table yet. Attach a file in the sidebar, or choose another table."
+    elif two_classes and table.domain.n_classes != 2:
+        why = (
+            f"it is about two classes, and “{plain(table.label, 40)}” of {plain(table.short_title, 40)} has "
+            f"{table.domain.n_classes}. Choose another table or label in the sidebar."
         )
-    if two_classes and table.domain.n_classes != 2:
-        return Shown(
-            BoundStatus(
-                False,
-                f"it is about two classes, and “{plain(table.label, 40)}” of {plain(table.short_title, 40)} has "
-                f"{table.domain.n_classes}. Choose another table or label in the sidebar.",
-            ),
-            [],
-        )
-    return table
+    else:
+        return table
+    return Shown(BoundStatus(False, why), [])
 
 
 def choose(label: str, options: Sequence[str], key: str, help: str) -> str:

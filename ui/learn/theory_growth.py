@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,10 +24,13 @@ from ui.learn.theorem import (
     Theorem,
     at_most,
     choose,
+    dots_of,
+    error_chart,
     pick,
     present_table,
     share,
     size_text,
+    thousands,
 )
 from ui.learn.theory_numbers import measured, of_table
 from ui.shared.epsilon import choose_epsilon
@@ -47,7 +51,7 @@ def consistency() -> Shown:
     b = pick("B₁ = B₂", [0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20], 1, "temperature",
              "Temperature: at 0 splits are drawn evenly, at large ones the best is nearly always drawn.")  # fmt: skip
     d = pick("Features", [1, 2, 5, 6, 10, 20, 50, 100], 10, "dimensions", "How many the table has.")
-    q = pick("Levels", LEVELS, 15, "cell_levels", "Splits on the way to a cell.", lambda v: f"{v:,}")
+    q = pick("Levels", LEVELS, 15, "cell_levels", "Splits on the way to a cell.", thousands)
     x = np.unique(np.logspace(0, 6, 121).round())
     here, halves = side_left(q, d, b, b), levels_to_halve(d, b, b)
     bound = theory_chart(
@@ -69,28 +73,17 @@ def consistency() -> Shown:
             Axis("rows", 300, 10_000, log=True),
             Axis("error on other rows", 0, 0.4, percent=True),
             [],
-            dots=[
-                Dots(
-                    list(by_rows),
-                    list(by_rows.values()),
-                    f"B₁ = B₂ = {t}",
-                    [f"B = {t}, {n:,} rows: {share(v)} wrong" for n, v in by_rows.items()],
-                    i,
-                )
-                for i, (t, by_rows) in enumerate(errors.items())
-            ],
+            dots=[_errors(t, by_rows, i) for i, (t, by_rows) in enumerate(errors.items())],
             level=(BEST, "nobody can be below"),
             level_below=True,
             height=400,
         )
     )
-    if here <= 0.5:
-        status = BoundStatus(True, f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole.")
-    else:
-        status = BoundStatus(
-            False,
+    why = f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole."
+    if here > 0.5:
+        why = (
             f"after {q:,} levels a cell may still have {at_most(here)} of the whole side on average. It takes "
-            f"{halves:,} levels to be sure of half.",
+            f"{halves:,} levels to be sure of half."
         )
     ends = " and ".join(f"{share(errors[t][10_000])} at B = {t}" for t in ("0", "10"))
     note = (
@@ -101,13 +94,17 @@ def consistency() -> Shown:
     alt = f"Bound on the side of a cell: {at_most(here)} after {q:,} levels; {halves:,} levels to halve it."
     other = f"Error on a made-up table by rows, of which {share(BEST)} cannot be avoided: {ends} with 10,000 rows."
     return Shown(
-        status,
+        BoundStatus(here <= 0.5, why),
         [
             Picture("How fast cells must shrink", "From a formula", bound, alt),
             Picture("How fast the forest learns", "Made-up tables", truth, other),
         ],
         note,
     )
+
+
+def _errors(t: str, by_rows: dict[int, float], symbol: int) -> Dots:
+    return dots_of(by_rows, f"B₁ = B₂ = {t}", lambda n, v: f"B = {t}, {n:,} rows: {share(v)} wrong", symbol)
 
 
 def tree() -> Shown:
@@ -121,45 +118,30 @@ def tree() -> Shown:
     guessing, x = measures["guessing"], list(range(DEEP + 1))
     curves = {name: [tree_error_bound(edge, [alpha] * n, name) for n in x] for name in RULES}
     here = curves[rule][q]
-    other = next(name for name in RULES if name != rule)
     seen = {int(n): v for n, v in measures["tree"].items()}
-    figure = theory_chart(
-        Chart(
-            Axis("levels", 0, DEEP),
-            Axis("training error", 0, 1, percent=True),
-            [FormulaCurve(x, curves[rule], f"bound, {rule}"), FormulaCurve(x, curves[other], f"bound, {other}", 1)],
-            "above",
-            dots=[
-                Dots(
-                    list(seen),
-                    list(seen.values()),
-                    "one tree, α = 1",
-                    [f"{n} levels: {share(v)} wrong" for n, v in seen.items()],
-                )
-            ],
-            yours=(q, here, f"{q} levels: {at_most(here)}"),
-            level=(guessing, f"guessing: {share(guessing)}"),
-        )
+    measured_trees = dots_of(seen, "one tree, α = 1", lambda n, v: f"{n} levels: {share(v)} wrong")
+    yours = (q, here, f"{q} levels: {at_most(here)}")
+    figure = error_chart(
+        Axis("levels", 0, DEEP), "training error", _bounds(x, curves, rule), measured_trees, yours, guessing
     )
     near = min(q, max(seen))
     truth = f"Measured with {near} level{'s' * (near > 1)} on {on}: {share(seen[near])}."
     truth += _without(seen[near], curves[rule][near])
-    here_text = f"with an edge of {edge:g} the error after {q} levels is {at_most(here)}"
+    why = f"with an edge of {edge:g} the error after {q} levels is {at_most(here)}"
+    guesses = f"guessing gets {share(guessing)} on {on}"
     if here < guessing:
-        status = BoundStatus(True, f"{here_text}; guessing gets {share(guessing)} on {on}. {truth}")
+        why = f"{why}; {guesses}. {truth}"
     else:
-        when = (
-            f"From {levels_for_error(edge, alpha, guessing, rule):,} levels on it does."
-            if alpha
-            else "At α = 0 it never does."
-        )
-        status = BoundStatus(False, f"{here_text}, and guessing gets {share(guessing)} on {on}. {when} {truth}")
+        needed = levels_for_error(edge, alpha, guessing, rule) if alpha else 0
+        when = f"From {needed:,} levels on it does." if alpha else "At α = 0 it never does."
+        why = f"{why}, and {guesses}. {when} {truth}"
     note = (
         "The edge has to be there in every leaf, and nobody knows it beforehand: where a dot is in the gray, the "
         "table has no such edge. The derived bound asks for less and holds whatever the leaf; the "
         "published proof has a step that does not."
     )
     alt = f"Bound on the error of a tree: {at_most(here)} after {q} levels ({rule}); measured {share(seen[near])}."
+    status = BoundStatus(here < guessing, why)
     return Shown(status, [Picture("What a deeper tree gets wrong", "Curator only", figure, alt)], note)
 
 
@@ -170,70 +152,34 @@ def added() -> Shown:
         return table
     measures, on = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
-    k = pick(
-        "Trees",
-        BOOSTED,
-        20,
-        "added",
-        "Added up, each one fitted to what the others got wrong.",
-        lambda v: f"{v:,}",
-    )
-    weight = pick(
-        "Mean weight of a row",
-        [0.05, 0.1, 0.2, 0.3, 0.4, 0.5],
-        0.5,
-        "weight",
-        "½ at the start. It falls as rows are got right, and the bound with it.",
-    )
+    k = pick("Trees", BOOSTED, 20, "added", "Added up, each one fitted to what the others got wrong.", thousands)
+    about = "½ at the start. It falls as rows are got right, and the bound with it."
+    weight = pick("Mean weight of a row", [0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.5, "weight", about)
     guessing, x = measures["guessing"], np.unique(np.logspace(0, 5, 201).round())
     curves = {name: [error_after_trees(edge, alpha, int(n), name, weight) for n in x] for name in RULES}
     here = error_after_trees(edge, alpha, k, rule, weight)
-    other = next(name for name in RULES if name != rule)
     seen = {int(n): v for n, v in measures["boosted"].items()}
-    figure = theory_chart(
-        Chart(
-            Axis("trees", 1, 100_000, log=True),
-            Axis("training error", 0, 1, percent=True),
-            [FormulaCurve(x, curves[rule], f"bound, {rule}"), FormulaCurve(x, curves[other], f"bound, {other}", 1)],
-            "above",
-            dots=[
-                Dots(
-                    list(seen),
-                    list(seen.values()),
-                    "boosted trees of depth 3",
-                    [f"{n} trees: {share(v)} wrong" for n, v in seen.items()],
-                )
-            ],
-            yours=(k, here, f"{k:,} trees: {at_most(here)}"),
-            level=(guessing, f"guessing: {share(guessing)}"),
-        )
-    )
+    measured_trees = dots_of(seen, "boosted trees of depth 3", lambda n, v: f"{n} trees: {share(v)} wrong")
+    yours, axis = (k, here, f"{k:,} trees: {at_most(here)}"), Axis("trees", 1, 100_000, log=True)
+    figure = error_chart(axis, "training error", _bounds(x, curves, rule), measured_trees, yours, guessing)
     near = min(seen, key=lambda n: abs(math.log(n / k)))
     at_near = error_after_trees(edge, alpha, near, rule, weight)
     truth = f"Measured with {near} on {on}: {share(seen[near])}.{_without(seen[near], at_near)}"
-    trees = f"{k:,} tree{'s' * (k > 1)}"
+    trees, guesses = f"{k:,} tree{'s' * (k > 1)}", share(guessing)
     if here < guessing:
-        status = BoundStatus(
-            True,
-            f"{trees} that keep an edge of {edge:g} are wrong on {at_most(here)}; guessing on "
-            f"{share(guessing)}. {truth}",
-        )
+        why = f"{trees} that keep an edge of {edge:g} are wrong on {at_most(here)}; guessing on {guesses}. {truth}"
     else:
         needed = trees_for_error(edge, alpha, guessing, rule, mean_weight=weight) if alpha else 0
         when = f"From {needed:,} trees on it is below." if alpha else "At α = 0 it never is below."
-        status = BoundStatus(
-            False,
-            f"for {trees} the bound says {at_most(here)}, and guessing gets {share(guessing)} wrong. {when} {truth}",
-        )
+        why = f"for {trees} the bound says {at_most(here)}, and guessing gets {guesses} wrong. {when} {truth}"
     note = (
         "The bound falls evenly down to 0, and only as long as the mean weight stays where it is: but rows that are "
         "got right weigh less and less. So 0 is never reached this way on a table where classes overlap. "
         "The measured forest takes steps of one, not the theorem’s own."
     )
-    alt = (
-        f"Bound on the error of trees added up: {at_most(here)} with {k:,} trees ({rule}); measured "
-        f"{share(seen[near])}."
-    )
+    alt = f"Bound on the error of trees added up: {at_most(here)} with {k:,} trees ({rule}); "
+    alt += f"measured {share(seen[near])}."
+    status = BoundStatus(here < guessing, why)
     return Shown(status, [Picture("What trees added up get wrong", "Curator only", figure, alt)], note)
 
 
@@ -260,12 +206,9 @@ def splits() -> Shown:
         )
     )
     here = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"
-    if needed <= MOST:
-        status = BoundStatus(True, f"{here}, and a node may have up to 2.")
-    else:
-        status = BoundStatus(
-            False, f"{here}, where 2 is the most there is. From {size_text(enough)} rows on it can be met."
-        )
+    met = "and a node may have up to 2."
+    unmet = f"where 2 is the most there is. From {size_text(enough)} rows on it can be met."
+    status = BoundStatus(needed <= MOST, f"{here}, {met if needed <= MOST else unmet}")
     note = (
         "Efficiency is at its most, 2, at the root of a tree that is wrong half of the time, and halves with every "
         "level below. The theorem also wants trees × levels to be at most ln n (10.4 for adult). "
@@ -276,6 +219,12 @@ def splits() -> Shown:
     return Shown(status, [Picture("When private splits are surely good", "From a formula", figure, alt)], note)
 
 
+def _bounds(x: Sequence[float] | np.ndarray, curves: dict[str, list[float]], rule: str) -> list[FormulaCurve]:
+    """The curve of the chosen rule, then the other one."""
+    rules = sorted(curves, key=lambda name: name != rule)
+    return [FormulaCurve(x, curves[name], f"bound, {name}", dash) for dash, name in enumerate(rules)]
+
+
 def _without(measured_error: float, bound: float) -> str:
     """Return a sentence if the measured error breaks a bound, because then the theorem's assumption does not hold."""
     return " That is above its bound: what the theorem assumes does not hold there." if measured_error > bound else ""
@@ -283,13 +232,8 @@ def _without(measured_error: float, bound: float) -> str:
 
 def _boosting() -> tuple[str, float, float]:
     rule = choose("Bound", RULES, "rule", "As the paper has it; or derived by us, from less.")
-    edge = pick(
-        "Edge γ",
-        EDGES,
-        0.5,
-        "edge",
-        "By how much the shares of the two classes that a test sends one way differ.",
-    )
+    about = "By how much the shares of the two classes that a test sends one way differ."
+    edge = pick("Edge γ", EDGES, 0.5, "edge", about)
     alpha = pick("α", ALPHAS, 1.0, "boosting_alpha", "1: Matsushita’s loss. 0: the 0/1 loss.")
     return rule, edge, alpha
 

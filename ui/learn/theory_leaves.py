@@ -9,11 +9,11 @@ import numpy as np
 from dpforest.models.depth_rules import fletcher_islam_depth, untested_features
 from dpforest.plotting.audit import chance
 from dpforest.plotting.style import NOT_HELD, PRIVATE
-from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart
+from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor
 from dpforest.privacy.simulators import simulate_labels
 from dpforest.theory.brute_force import drawn_untested
-from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, pick, present_table, share
+from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, dots_of, pick, present_table, share
 from ui.learn.theory_numbers import of_table
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
@@ -37,18 +37,16 @@ def untested() -> Shown:
             Axis("depth", 0, DEEPEST),
             Axis("features not tested on a path", 0, s),
             [FormulaCurve(x, expected, "the formula")],
-            dots=[
-                Dots(x, drawn, f"{PATHS:,} drawn paths", [f"depth {d}: {v:.3f} of {s}" for d, v in enumerate(drawn)])
-            ],
+            dots=[dots_of(dict(enumerate(drawn)), f"{PATHS:,} drawn paths", lambda d, v: f"depth {d}: {v:.3f} of {s}")],
             yours=(depth, expected[depth], f"depth {depth}: {expected[depth]:.3f} of {s}"),
             level=(s / 2, "half of the features"),
         )
     )
     here = f"of {s} features a path of depth {depth} leaves {expected[depth]:.3f} untested on average"
+    why = "a path without questions tests nothing. From depth 1 on the formula is exact."
     if depth:
-        status = BoundStatus(True, f"{here}, exactly. In {PATHS:,} drawn paths it was {drawn[depth]:.3f}.")
-    else:
-        status = BoundStatus(False, "a path without questions tests nothing. From depth 1 on the formula is exact.")
+        why = f"{here}, exactly. In {PATHS:,} drawn paths it was {drawn[depth]:.3f}."
+    status = BoundStatus(depth > 0, why)
     note = (
         f"The paper’s rule takes the least depth at which fewer than half are untested: {rule} for {s} numeric "
         "features, plus half of the categorical ones. The theorem says nothing about accuracy: on nursery (eight "
@@ -70,46 +68,38 @@ def empty() -> Shown:
         return table
     measures = of_table("empty", table)
     depths = [int(d) for d in measures]
-    n_trees = pick(
-        "Trees that share the rows",
-        [int(k) for k in measures[str(depths[0])]],
-        100,
-        "sharing",
-        "Each row goes to one tree, drawn for it alone.",
-    )
+    sizes, about = [int(k) for k in measures[str(depths[0])]], "Each row goes to one tree, drawn for it alone."
+    n_trees = pick("Trees that share the rows", sizes, 100, "sharing", about)
     depth = pick("Depth", depths, depths[len(depths) // 2], "leaf_depth", "Questions on a path.")
-    cells = [measures[str(d)][str(n_trees)] for d in depths]
-    expected, counted = [c["expected"] for c in cells], [c["counted"] for c in cells]
-    cell = cells[depths.index(depth)]
+    cells = {d: measures[str(d)][str(n_trees)] for d in depths}
+    expected, cell = [c["expected"] for c in cells.values()], cells[depth]
+    counted = {d: c["counted"] for d, c in cells.items()}
     figure = theory_chart(
         Chart(
             Axis("depth", depths[0], depths[-1]),
             Axis("leaves that are empty", 0, 1, percent=True),
             [FormulaCurve(depths, expected, "expected, by the formula")],
             dots=[
-                Dots(
-                    depths,
+                dots_of(
                     counted,
                     "counted in one forest",
-                    [
-                        f"depth {d}: {share(cell['counted'])} of {cell['leaves']:,} leaves"
-                        for d, cell in zip(depths, cells, strict=True)
-                    ],
+                    lambda d, v: f"depth {d}: {share(v)} of {cells[d]['leaves']:,} leaves",
                 )
             ],
             yours=(depth, cell["expected"], f"depth {depth}, {n_trees} trees: {share(cell['expected'])} expected"),
         )
     )
-    if cell["expected"] >= 0.0005:
-        status = BoundStatus(
-            True,
+    says = cell["expected"] >= 0.0005
+    if says:
+        why = (
             f"{share(cell['expected'])} of {cell['leaves']:,} leaves are expected to be empty; in one forest "
-            f"{share(cell['counted'])} were. An empty leaf publishes a label by lot.",
+            f"{share(cell['counted'])} were. An empty leaf publishes a label by lot."
         )
     else:
         first = next((d for d, e in zip(depths, expected, strict=True) if e >= 0.0005), None)
         more = f"From depth {first} on it is at least 0.05 %." if first else "Take more trees."
-        status = BoundStatus(False, f"at depth {depth} hardly any leaf is expected to be empty. {more}")
+        why = f"at depth {depth} hardly any leaf is expected to be empty. {more}"
+    status = BoundStatus(says, why)
     note = (
         "A row lands in a given leaf of a given tree with the leaf’s share of all rows, divided by the number of "
         "trees. The formula averages over tables drawn like this one; the dots are one draw of which row goes where. "
@@ -142,7 +132,7 @@ def floor() -> Shown:
     drawn = _labels_drawn(epsilon, classes)
     right = int(min(30, max(8, np.ceil(12 / epsilon), lead + 2)))
     bottom = max(float(low[right]) / 3, 1e-12)
-    seen = [i for i, v in enumerate(drawn) if v > 0 and i <= right]
+    seen = {i: v for i, v in enumerate(drawn) if v > 0 and i <= right}
     figure = theory_chart(
         Chart(
             Axis("lead of the top class, in rows", 0, right),
@@ -154,22 +144,17 @@ def floor() -> Shown:
             ],
             "below",
             dots=[
-                Dots(
-                    seen,
-                    [drawn[i] for i in seen],
-                    f"permute-and-flip, {DRAWS:,} draws",
-                    [f"lead {i}: {chance(drawn[i])} of {DRAWS:,} draws" for i in seen],
+                dots_of(
+                    seen, f"permute-and-flip, {DRAWS:,} draws", lambda i, v: f"lead {i}: {chance(v)} of {DRAWS:,} draws"
                 )
             ],
             yours=(lead, low[lead], f"lead {lead}: at least {chance_down(low[lead])}"),
         )
     )
     below = np.flatnonzero(paper < low * (1 - 1e-9))
-    broken = (
-        f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
-        if len(below)
-        else "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
-    )
+    broken = "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
+    if len(below):
+        broken = f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
     meets = "exactly that" if np.isclose(certified[lead], low[lead], rtol=1e-9) else chance(certified[lead])
     status = BoundStatus(
         True,

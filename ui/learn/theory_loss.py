@@ -7,10 +7,10 @@ import numpy as np
 from dpforest.limits import MAX_DEPTH
 from dpforest.losses import m_alpha
 from dpforest.plotting.style import PRIVATE
-from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart
+from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.theory.boosting_bounds import levels_for_error
 from dpforest.theory.brute_force import largest_move
-from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, pick, size_text
+from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, dots_of, pick, size_text
 from ui.shared import cache
 
 ALPHAS = [round(0.05 * i, 2) for i in range(21)]
@@ -27,32 +27,24 @@ def moves() -> Shown:
     exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     printed = [float(m_alpha(a).published_sensitivity(n)) for a in ALPHAS]
     bound = exact[ALPHAS.index(alpha)]
-    tried = _tried(n) if n <= MOST_TRIED else []
+    tried = dict(zip(TRIED, _tried(n), strict=True)) if n <= MOST_TRIED else {}
+    dots = dots_of(tried, "largest found by trying all leaves", lambda a, v: f"α = {a:g}: {v:.3f}")
     figure = theory_chart(
         Chart(
             Axis("α", 0, 1),
             Axis("most that one row moves the score", 0, 1.05 * max(printed)),
             [FormulaCurve(ALPHAS, exact, "exact"), FormulaCurve(ALPHAS, printed, "as published", 1)],
             "above",
-            dots=[
-                Dots(
-                    TRIED,
-                    tried,
-                    "largest found by trying all leaves",
-                    [f"α = {a:g}: {v:.3f}" for a, v in zip(TRIED, tried, strict=True)],
-                )
-            ]
-            if tried
-            else [],
+            dots=[dots] if tried else [],
             yours=(alpha, bound, f"α = {alpha:g}: {bound:.3f}"),
         )
     )
     part = f"with α = {alpha:g} one of {n:,} rows moves the score of a split by at most {bound:,.1f}"
-    if bound < n:
-        status = BoundStatus(True, f"{part}, of a score that is {n:,} at most.")
-    else:
+    why = f"{part}, of a score that is {n:,} at most."
+    if bound >= n:
         first = next(rows for rows in range(2, 100) if m_alpha(alpha).sensitivity(rows) < rows)
-        status = BoundStatus(False, f"{part}, and the score is {n:,} at most. From {first} rows on it says something.")
+        why = f"{part}, and the score is {n:,} at most. From {first} rows on it says something."
+    status = BoundStatus(bound < n, why)
     note = (
         "Noise is in proportion to this number, so a small α needs less of it. The bound is attained: the row is the "
         "first of its class in a leaf that holds all others. The published bound is 1 larger for many rows."
@@ -88,26 +80,20 @@ def mixture() -> Shown:
     )
     place = moved[ALPHAS.index(alpha)]
     if alpha == 0:
-        status = BoundStatus(
-            False,
-            f"at α = 0 no number of levels is enough, though one row moves the score by {place:.0f} "
-            f"only. {_first(levels)}",
-        )
-        needs = "never"
+        needs, enough, only = "never", False, f"one row moves the score by {place:.0f} only"
+        why = f"at α = 0 no number of levels is enough, though {only}. {_first(levels)}"
     else:
-        needs = f"{levels[ALPHAS.index(alpha) - 1]:,} levels"
-        enough = levels[ALPHAS.index(alpha) - 1] <= MAX_DEPTH
-        here = f"α = {alpha:g} takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
-        status = BoundStatus(
-            enough, f"{here}." if enough else f"{here}; trees here have {MAX_DEPTH} at most. {_first(levels)}"
-        )
+        needed = levels[ALPHAS.index(alpha) - 1]
+        needs, enough = f"{needed:,} levels", needed <= MAX_DEPTH
+        why = f"α = {alpha:g} takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
+        why += "." if enough else f"; trees here have {MAX_DEPTH} at most. {_first(levels)}"
     note = (
         "α mixes two losses: at 1 trees boost fastest and one row moves the score most, at 0 it is the other way "
         "round. So α buys speed with noise. The edge must hold in every leaf; nobody knows it beforehand."
     )
     alt = f"Levels to a bound of 10 % against what one row moves: α = {alpha:g}, {needs}, {place:.1f}."
     return Shown(
-        status,
+        BoundStatus(enough, why),
         [
             Picture("The loss of a leaf", "From a formula", _losses(alpha), _loss_alt(alpha)),
             Picture("What α trades", "From a formula", trade, alt),
@@ -144,11 +130,8 @@ def _loss(alpha: float, u: np.ndarray) -> np.ndarray:
 
 
 def _loss_alt(alpha: float) -> str:
-    return (
-        f"Loss of a leaf by its share of the positive class: at 10 % it is {float(m_alpha(alpha).bayes_risk(0.1)):.3f} "
-        f"for α = {alpha:g}, {float(m_alpha(0.0).bayes_risk(0.1)):.3f} for α = 0 and "
-        f"{float(m_alpha(1.0).bayes_risk(0.1)):.3f} for α = 1."
-    )
+    at_alpha, at_0, at_1 = (f"{float(m_alpha(a).bayes_risk(0.1)):.3f} for α = {a:g}" for a in (alpha, 0.0, 1.0))
+    return f"Loss of a leaf by its share of the positive class: at 10 % it is {at_alpha}, {at_0} and {at_1}."
 
 
 def _alpha() -> float:

@@ -50,14 +50,14 @@ def rounded(value: Any) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _split(table: Table) -> tuple[Table, Split]:
-    """Return a table on the linear scale, as the theorems assume, and its split, with at most `MOST_ROWS` rows."""
+def _split(table: Table) -> tuple[Domain, Split]:
+    """Return domain and rows on the linear scale, as the theorems assume; at most `MOST_ROWS` training rows."""
     linear = replace(table, domain=table.domain.on_scale("linear"))
     parts = split(linear)
     if len(parts.y_train) <= MOST_ROWS:
-        return linear, parts
+        return linear.domain, parts
     some = np.linspace(0, len(parts.y_train) - 1, MOST_ROWS).astype(int)
-    return linear, replace(parts, X_train=parts.X_train[some], y_train=parts.y_train[some])
+    return linear.domain, replace(parts, X_train=parts.X_train[some], y_train=parts.y_train[some])
 
 
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
@@ -79,24 +79,10 @@ def _goodness(table: Table) -> dict[str, Any]:
     return measurements.goodness(domain, rows.codes, rows.y)
 
 
-def _noisy_votes(table: Table) -> dict[Any, Any]:
-    linear, rows = _split(table)
-    return measurements.noisy_votes(linear.domain, rows)
-
-
-def _empty_leaves(table: Table) -> dict[Any, Any]:
-    linear, rows = _split(table)
-    return measurements.empty_leaves(linear.domain, rows)
-
-
-def _boosted(table: Table) -> dict[str, Any]:
-    return measurements.boosted_errors(*_labeled(table))
-
-
 # Function of each measure, and whether its theorem is about two classes only.
 MEASURES: Final[dict[str, tuple[Callable[[Table], dict[Any, Any]], bool]]] = {
     "goodness": (_goodness, True),
-    "noisy_votes": (_noisy_votes, True),
-    "empty": (_empty_leaves, False),
-    "boosted": (_boosted, True),
+    "noisy_votes": (lambda table: measurements.noisy_votes(*_split(table)), True),
+    "empty": (lambda table: measurements.empty_leaves(*_split(table)), False),
+    "boosted": (lambda table: measurements.boosted_errors(*_labeled(table)), True),
 }

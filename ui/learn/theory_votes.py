@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart
+from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.theory.votes import (
     average_bound,
     even_vote_right,
@@ -25,10 +25,13 @@ from ui.learn.theorem import (
     Theorem,
     at_least,
     at_most,
+    dots_of,
+    error_chart,
     pick,
     present_table,
     share,
     size_text,
+    thousands,
 )
 from ui.learn.theory_numbers import of_table
 from ui.shared import cache
@@ -47,74 +50,52 @@ def votes() -> Shown:
     if isinstance(table, Shown):
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
-    k = pick("Trees", TREES, 101, "votes", "How many random trees vote.", lambda v: f"{v:,}")
-    confidence = pick(
-        "Confidence",
-        [0.5, 0.8, 0.9, 0.95, 0.99, 0.999],
-        0.95,
-        "confidence",
-        "The theorem may fail if the trees are drawn unluckily: this often it does not.",
-        lambda v: f"{100 * v:g} %",
-    )
+    k = pick("Trees", TREES, 101, "votes", "How many random trees vote.", thousands)
+    about = "The theorem may fail if the trees are drawn unluckily: this often it does not."
+    confidence = pick("Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "confidence", about, _percent)
     e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
     bounds, sharper = bounds_at(measures, x, confidence)
     (bound,), (better,) = bounds_at(measures, [k], confidence)
     seen = {int(n): v for n, v in measures["vote_error"].items()}
-    figure = theory_chart(
-        Chart(
-            Axis("trees", 1, 10_000, log=True),
-            Axis("training error of the vote", 0, 1, percent=True),
-            [FormulaCurve(x, bounds, "Theorem 5.4"), FormulaCurve(x, sharper, "Theorem 5.3, sharper", 1)],
-            "above",
-            dots=[
-                Dots(
-                    list(seen),
-                    list(seen.values()),
-                    "measured",
-                    [f"{n} trees: {share(v)} wrong" for n, v in seen.items()],
-                )
-            ],
-            yours=(k, bound, f"{k:,} trees: {at_most(bound)}"),
-            level=(guessing, f"guessing: {share(guessing)}"),
-        )
+    figure = error_chart(
+        Axis("trees", 1, 10_000, log=True),
+        "training error of the vote",
+        [FormulaCurve(x, bounds, "Theorem 5.4"), FormulaCurve(x, sharper, "Theorem 5.3, sharper", 1)],
+        dots_of(seen, "measured", lambda n, v: f"{n} trees: {share(v)} wrong"),
+        (k, bound, f"{k:,} trees: {at_most(bound)}"),
+        guessing,
     )
     near = min(seen, key=lambda n: abs(math.log(n / k)))
     truth = f"Measured with {near} tree{'s' * (near > 1)}: {share(seen[near])}."
     first = trees_to_beat(guessing, e, rows, confidence)
     if bound < guessing:
-        status = BoundStatus(
-            True,
-            f"with {k:,} trees {at_most(bound)} of the rows are wrong; guessing gets {share(guessing)}. {truth}",
-        )
+        why = f"with {k:,} trees {at_most(bound)} of the rows are wrong; guessing gets {share(guessing)}. {truth}"
     else:
-        why = (
-            f"the bound says {at_most(bound)}, and guessing gets {share(guessing)} wrong"
-            if math.isfinite(bound)
-            else f"with {k:,} trees there is no bound, as the slack is ½ or more"
-        )
-        when = (
-            f"It says something from {first:,} trees on."
-            if first
-            else f"It never does, as it stays above twice a tree’s error, {share(2 * e)}."
-        )
-        status = BoundStatus(False, f"{why}. {when} {truth}")
+        why = f"with {k:,} trees there is no bound, as the slack is ½ or more"
+        if math.isfinite(bound):
+            why = f"the bound says {at_most(bound)}, and guessing gets {share(guessing)} wrong"
+        when = f"It never does, as it stays above twice a tree’s error, {share(2 * e)}."
+        if first:
+            when = f"It says something from {first:,} trees on."
+        why = f"{why}. {when} {truth}"
     averaged = average_bound(e, slack_of(k, rows, confidence))
+    known = f"Theorem 5.3, which needs to know how many trees are right about each row, gives {at_most(better)}. "
     note = (
         f"A tree of depth {measures['depth']} is wrong about {share(e)} of {rows:,} rows of {name}. "
-        + (
-            f"Theorem 5.3, which needs to know how many trees are right about each row, gives {at_most(better)}. "
-            if math.isfinite(better)
-            else ""
-        )
-        + f"If trees’ shares are averaged instead, 5.4 gives {at_most(averaged)}. "
-        "No privacy here: all is on the rows that the trees were trained on."
+        f"{known if math.isfinite(better) else ''}If trees’ shares are averaged instead, 5.4 gives "
+        f"{at_most(averaged)}. No privacy here: all is on the rows that the trees were trained on."
     )
     alt = (
         f"Error of votes on this table: bound {at_most(bound)} with {k} trees, measured {share(seen[near])} with "
         f"{near}, guessing {share(guessing)}."
     )
+    status = BoundStatus(bound < guessing, why)
     return Shown(status, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
+
+
+def _percent(share_of_one: float) -> str:
+    return f"{100 * share_of_one:g} %"
 
 
 def tree_error(measures: dict[str, Any]) -> float:
@@ -136,25 +117,14 @@ def private() -> Shown:
     """Show Theorem 5.6 of Bojarski and others."""
     epsilon = choose_epsilon(others=False)
     n = pick("Rows", ROWS, 30_000, "rows", "How many rows the table has.", size_text)
-    k = pick("Trees", PROOF_TREES, 521, "proof_trees", "They share ε.", lambda v: f"{v:,}")
+    k = pick("Trees", PROOF_TREES, 521, "proof_trees", "They share ε.", thousands)
     depth = pick("Depth", list(range(1, 11)), 3, "proof_depth", "Questions on a path.")
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "slack",
              "How far votes may be off. More slack: likelier to hold, and a weaker bound.")  # fmt: skip
-    parts = pick(
-        "K: leaves given up below 1/K of the mean",
-        [5, 10, 20, 40, 80, 160],
-        20,
-        "leaf_share",
-        "Larger: fewer rows are given up, but smaller leaves have to withstand the noise.",
-    )
-    e = pick(
-        "Error of a tree",
-        [0.0, 0.01, 0.02, 0.05, 0.1, 0.2],
-        0.02,
-        "tree_error",
-        "On average over all random trees, without noise.",
-        lambda v: f"{100 * v:g} %",
-    )
+    about = "Larger: fewer rows are given up, but smaller leaves have to withstand the noise."
+    parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "leaf_share", about)
+    about = "On average over all random trees, without noise."
+    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", about, _percent)
     x, bound_values, best = _proved(k, depth, d, parts, epsilon)
     at, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
     figure = theory_chart(
@@ -182,25 +152,18 @@ def _proof_says(
     if limit >= 0.5:
         even = private_error_bound(0.0, d, parts)
         fewest = next((p for p in range(1, 10_000) if private_error_bound(0.0, d, p) < 0.5), 0)
-        more = (
-            f"Even perfect trees would not help below K = {fewest}."
-            if even >= 0.5
-            else "It needs better trees, a larger K or another slack."
-        )
+        more = "It needs better trees, a larger K or another slack."
+        if even >= 0.5:
+            more = f"Even perfect trees would not help below K = {fewest}."
         return BoundStatus(False, f"it would promise an error of {at_most(limit)}, no better than a coin. {more}")
     if at > 0:
-        return BoundStatus(
-            True, f"with a probability of {at_least(at)}, {at_most(limit)} of the training rows are wrong."
-        )
+        why = f"with a probability of {at_least(at)}, {at_most(limit)} of the training rows are wrong."
+        return BoundStatus(True, why)
     first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
-    best = (
-        f"With the best number of trees it takes {size_text(least)} rows."
-        if least
-        else "No number of trees up to 10,001 is right for it."
-    )
-    enough = (
-        f"With {k:,} trees it does from {size_text(first)} rows on." if first else f"With {k:,} trees it never does."
-    )
+    best = "No number of trees up to 10,001 is right for it."
+    if least:
+        best = f"With the best number of trees it takes {size_text(least)} rows."
+    enough = f"With {k:,} trees it {f'does from {size_text(first)} rows on' if first else 'never does'}."
     return BoundStatus(
         False,
         f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it holds with a probability of at least "
@@ -223,58 +186,36 @@ def noisy() -> Shown:
     measures, name = of_table("noisy_votes", table), plain(table.short_title, 40)
     sizes = [int(k) for k in measures]
     k = pick("Trees", sizes, 101, "noisy_trees", "How many vote.")
-    p = pick(
-        "Each is right with probability",
-        CHANCES,
-        0.6,
-        "chance",
-        "On any row, by itself.",
-        lambda v: f"{100 * v:g} %",
-    )
-    cells = [measures[str(n)] for n in sizes]
-    cell = cells[sizes.index(k)]
-    x = list(range(1, 302, 2))
+    p = pick("Each is right with probability", CHANCES, 0.6, "chance", "On any row, by itself.", _percent)
+    cells = {n: measures[str(n)] for n in sizes}
+    cell, x = cells[k], list(range(1, 302, 2))
     yours = [float(even_vote_right(p, n)) for n in x]
-    alike = [float(even_vote_right(c["tree"], n)) for c, n in zip(cells, sizes, strict=True)]
-    here = float(even_vote_right(p, k))
+    alike = {n: float(even_vote_right(c["tree"], n)) for n, c in cells.items()}
+    here, measured = float(even_vote_right(p, k)), {n: c["vote"] for n, c in cells.items()}
+    by_row = [c["row_by_row"] for c in cells.values()]
     figure = theory_chart(
         Chart(
             Axis("trees", 1, 301, log=True),
             Axis("votes that are right", 0.3, 1, percent=True),
             [
                 FormulaCurve(x, yours, f"independent, each right in {100 * p:g} %"),
-                FormulaCurve(sizes, alike, "independent, as good as the measured trees", 1),
-                FormulaCurve(sizes, [c["row_by_row"] for c in cells], "row by row, with each row’s own chance", 2),
+                FormulaCurve(sizes, list(alike.values()), "independent, as good as the measured trees", 1),
+                FormulaCurve(sizes, by_row, "row by row, with each row’s own chance", 2),
             ],
-            dots=[
-                Dots(
-                    sizes,
-                    [c["vote"] for c in cells],
-                    "measured vote",
-                    [f"{n} trees: {share(c['vote'])}" for n, c in zip(sizes, cells, strict=True)],
-                )
-            ],
+            dots=[dots_of(measured, "measured vote", lambda n, v: f"{n} trees: {share(v)}")],
             yours=(k, here, f"{k} trees: {share(here)}"),
         )
     )
-    if p > 0.5:
-        status = BoundStatus(
-            True, f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}."
-        )
-    else:
-        status = BoundStatus(
-            False,
-            f"{k} independent votes, each right in {100 * p:g} %, are right together in {share(here)}, no "
-            "better than a coin. Above 50 % for each, more votes help.",
-        )
+    why = f"{k} independent votes, each right in {_percent(p)}, are right together in {share(here)}"
+    why += "." if p > 0.5 else ", no better than a coin. Above 50 % for each, more votes help."
     note = (
         f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(cell['tree'])} of the rows held out. If "
-        f"that held for every row alike, their vote would be right in {share(alike[sizes.index(k)])}; it is in "
+        f"that held for every row alike, their vote would be right in {share(alike[k])}; it is in "
         f"{share(cell['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, "
         f"with each row’s own chance, the same formula gives {share(cell['row_by_row'])}."
     )
     alt = f"Right votes: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(cell['vote'])}."
-    return Shown(status, [Picture("What a vote gets right", "Curator only", figure, alt)], note)
+    return Shown(BoundStatus(p > 0.5, why), [Picture("What a vote gets right", "Curator only", figure, alt)], note)
 
 
 PANELS = {

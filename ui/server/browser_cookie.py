@@ -59,7 +59,7 @@ def _sent_with(scope: Scope) -> bool:
 
 
 def _cookie_name(host: str) -> str:
-    """Return the cookie's name with the port, because the servers on all ports of a machine share a browser's cookies."""
+    """Return the cookie's name with the port, because servers on all ports of a machine share the browser's cookies."""
     port = host.rpartition(":")[2]
     return f"dpforest_browser_{port}" if port.isascii() and port.isdigit() else "dpforest_browser"
 

@@ -18,7 +18,7 @@ from ui.server.streamlit_patches import scripts
 
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
 _HEAD: Final = 20_000  # number of bytes at the start of a file that hold its imports
-_HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}  # as Streamlit's: a new version has a new name
+_HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}  # as Streamlit's: names carry versions
 
 
 class FrontEnd:

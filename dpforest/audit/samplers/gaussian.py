@@ -19,7 +19,7 @@ import numpy as np
 from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
 from dpforest.audit.samplers.bridge import as_python
 from dpforest.audit.samplers.gaussian_bits import together
-from dpforest.audit.samplers.oracles import Case, Law, Oracles, Unread, unlike
+from dpforest.audit.samplers.oracles import Case, Law, Oracles, Unread, messages
 from dpforest.privacy import gaussian
 
 _BASE: Final = 65_536
@@ -35,16 +35,7 @@ def check_gaussian(*, whole: bool = True) -> Iterator[str]:
     whole : bool
         True: all inputs, in half a minute. False: a few inputs of each kind, in two seconds.
     """
-    for check in (_comparisons, _series, _proposals, _roundings, together):
-        for what, computed_law, pmf in check(whole):
-            try:
-                message = unlike(computed_law(), pmf)
-            except ValueError as problem:
-                message = str(problem)
-            except Exception as problem:
-                message = f"its source cannot be followed: {type(problem).__name__}, {problem}"
-            if message:
-                yield f"{what}: {message}"
+    yield from messages((_comparisons, _series, _proposals, _roundings, together), whole)
 
 
 # ---------------------------------------------------------------- digits

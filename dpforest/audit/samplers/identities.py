@@ -20,7 +20,7 @@ import numpy as np
 
 from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
 from dpforest.audit.samplers.choice_identities import labels, splits
-from dpforest.audit.samplers.oracles import Case, Law, Oracles, Unread, filled, unlike
+from dpforest.audit.samplers.oracles import Case, Law, Oracles, Unread, filled, messages
 from dpforest.privacy import samplers
 
 _SCALES: Final = ((1, 1), (2, 1), (1, 2), (3, 2), (5, 3), (2, 3), (7, 4))
@@ -36,16 +36,7 @@ def check_identities(*, whole: bool = True) -> Iterator[str]:
     whole : bool
         True: all inputs, in half a minute. False: a few inputs of each kind, in two seconds.
     """
-    for check in (_series, _coins, _noise, _cells, labels, splits):
-        for what, computed_law, pmf in check(whole):
-            try:
-                message = unlike(computed_law(), pmf)
-            except ValueError as problem:
-                message = str(problem)
-            except Exception as problem:
-                message = f"its source cannot be followed: {type(problem).__name__}, {problem}"
-            if message:
-                yield f"{what}: {message}"
+    yield from messages((_series, _coins, _noise, _cells, labels, splits), whole)
 
 
 # ---------------------------------------------------------------- coins

@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -102,6 +102,20 @@ def unlike(computed: Law, pmf: Law) -> str:
         if have != want:
             return f"{_short(result)} has the probability {have}, not {want}"
     return ""
+
+
+def messages(checks: Iterable[Callable[[bool], Iterable[Case]]], whole: bool) -> Iterator[str]:
+    """Yield a message for each case of these checks that fails."""
+    for check in checks:
+        for what, computed_law, pmf in check(whole):
+            try:
+                message = unlike(computed_law(), pmf)
+            except ValueError as problem:
+                message = str(problem)
+            except Exception as problem:
+                message = f"its source cannot be followed: {type(problem).__name__}, {problem}"
+            if message:
+                yield f"{what}: {message}"
 
 
 def _short(result: Any) -> str:

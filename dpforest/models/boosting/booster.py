@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dpforest.checks import count, threads
+from dpforest.checks import count, is_number, threads
 from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
@@ -244,12 +243,8 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         )
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def _check_delta(name: str, value: Any) -> None:
-    if not _is_number(value) or not (value == 0 or DELTA_MIN <= value <= DELTA_MAX):
+    if not is_number(value) or not (value == 0 or DELTA_MIN <= value <= DELTA_MAX):
         raise ValueError(
             f"{name}={value!r} is not 0 (pure privacy) or a number from {DELTA_MIN:g} to {DELTA_MAX:g}; use 0 "
             "or say 1e-6"
@@ -257,5 +252,5 @@ def _check_delta(name: str, value: Any) -> None:
 
 
 def _check_step(name: str, value: Any) -> None:
-    if value != AUTO and (not _is_number(value) or not 1e-6 <= value <= 1e6):
+    if value != AUTO and not is_number(value, 1e-6, 1e6):
         raise ValueError(f"{name}={value!r} is not a number from 1e-6 to 1e6, or 'auto'")

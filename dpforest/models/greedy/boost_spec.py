@@ -4,12 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from dpforest.checks import check_choice, check_count, check_share
+from dpforest.checks import check_choice, check_count, check_share, is_number
 from dpforest.limits import MAX_BOUND, MAX_DEPTH, MAX_LEAF
 from dpforest.losses import m_alpha
 from dpforest.models.preparation import Preparation
@@ -76,11 +75,11 @@ class BoostSpec:
         check_choice("beta", self.beta, BETAS)
         check_share("tree_share", self.tree_share)
         check_share("calibration_share", self.calibration_share)
-        if not _is_number(self.max_leaf, 1e-3, MAX_LEAF):
+        if not is_number(self.max_leaf, 1e-3, MAX_LEAF):
             raise ValueError(f"max_leaf={self.max_leaf!r} is not a number from 0.001 to {MAX_LEAF:,.0f}")
-        if not _is_number(self.alpha_link, 1e-6, 1):
+        if not is_number(self.alpha_link, 1e-6, 1):
             raise ValueError(f"alpha_link={self.alpha_link!r} is not a number from 0.000001 to 1")
-        if not _is_number(self.step_factor, 1e-3, 1.999):
+        if not is_number(self.step_factor, 1e-3, 1.999):
             raise ValueError(f"step_factor={self.step_factor!r} is not a number from 0.001 to 1.999")
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
@@ -141,46 +140,24 @@ class BoostSpec:
         of = "" if self.n_scores == 1 else f", for each of {self.n_scores} classes"
         calibration = self.calibration_share if self.queries_calibration else Fraction(0)
         share, sensitivity = self.tree_share * (1 - calibration), self.split_sensitivity
-        paid = {
-            "splits": ledger.charge(
-                f"splits, level by level of each tree{of}",
-                "exponential",
-                sensitivity,
-                each * share / self.depth,
-                n_levels,
-                "sequential",
-            )
-        }
+
+        def pay(what: str, mechanism: str, most: int | Fraction, cost: Fraction, times: int) -> QueryBudget | None:
+            return ledger.charge(f"{what}{of}", mechanism, most, cost, times, "sequential")
+
+        split = each * share / self.depth
+        paid = {"splits": pay("splits, level by level of each tree", "exponential", sensitivity, split, n_levels)}
         if calibration:
-            paid["calibration"] = ledger.charge(
-                f"error of the tree so far, for α{of}",
-                "discrete-laplace",
-                1,
-                each * self.tree_share * calibration / self.depth,
-                n_levels,
-                "sequential",
-            )
+            query = each * self.tree_share * calibration / self.depth
+            paid["calibration"] = pay("error of the tree so far, for α", "discrete-laplace", 1, query, n_levels)
         leaves, beta = each * (1 - self.tree_share), Fraction(0)
         if self.beta == "laplace":
             beta = leaves * QUERY_SHARE
-            paid["beta"] = ledger.charge(
-                f"coefficient β of each tree{of}", "discrete-laplace", 1, beta, n_trees, "sequential"
-            )
-        if self.beta == "folded":  # β couples all leaves of a tree, so they are not disjoint
-            n_leaves = 2**self.depth
-            paid["leaves"] = ledger.charge(
-                f"values of the leaves of each tree{of}",
-                "discrete-laplace",
-                1,
-                leaves / n_leaves,
-                n_trees * n_leaves,
-                "sequential",
-            )
-        else:
-            what = "class weights" if self.leaf == "counts" else "values"
-            paid["leaves"] = ledger.charge(
-                f"{what} of the leaves of each tree{of}", "discrete-laplace", 1, leaves - beta, n_trees, "sequential"
-            )
+            paid["beta"] = pay("coefficient β of each tree", "discrete-laplace", 1, beta, n_trees)
+        # With "folded", β couples all leaves of a tree, so they are not disjoint.
+        n_parts = 2**self.depth if self.beta == "folded" else 1
+        what = "class weights" if self.leaf == "counts" else "values"
+        leaf = (leaves - beta) / n_parts
+        paid["leaves"] = pay(f"{what} of the leaves of each tree", "discrete-laplace", 1, leaf, n_trees * n_parts)
         return {name: query_budget for name, query_budget in paid.items() if query_budget is not None}
 
     def check_drawable(self, epsilon: Fraction) -> None:
@@ -199,10 +176,6 @@ class BoostSpec:
                 )
 
 
-def _is_number(value: Any, low: float, high: float) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) <= high
-
-
 def resolve_alpha(alpha: Any) -> float | str | tuple[float, ...]:
     """`alpha` as a spec keeps it.
 
@@ -216,7 +189,7 @@ def resolve_alpha(alpha: Any) -> float | str | tuple[float, ...]:
         return alpha
     values = list(alpha) if isinstance(alpha, Sequence) else [alpha]
     for value in values:
-        if not _is_number(value, 0, 1):
+        if not is_number(value, 0, 1):
             raise ValueError(
                 f"alpha={alpha!r} is not known; give a number from 0 to 1, a list of them (one a level), or one of "
                 f"{', '.join(map(repr, CALIBRATIONS))}"

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 
 import numpy as np
 
+from dpforest.checks import is_number
 from dpforest.models.trace import TreeTrace
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import QueryBudget
@@ -122,8 +122,7 @@ def structure_share(partition_rate: float) -> Fraction:
     ValueError
         If the rate is not a number, or too far from 1.
     """
-    is_number = isinstance(partition_rate, Real) and not isinstance(partition_rate, bool)
-    if not is_number or not 1 / MOST_PARTS <= float(partition_rate) <= MOST_PARTS:
+    if not is_number(partition_rate, 1 / MOST_PARTS, MOST_PARTS):
         raise ValueError(f"partition_rate={partition_rate!r} is not a number from 1/{MOST_PARTS} to {MOST_PARTS}")
     rate = as_typed(partition_rate)
     return (rate / (1 + rate)).limit_denominator(MOST_PARTS)

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.checks import check_flag, choice, count
-from dpforest.limits import MAX_BOUND
+from dpforest.checks import check_count, check_flag, choice, count
+from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.base import AUTO
 from dpforest.models.greedy.count_trees import Shares, SplitSelector, share_out, structure_share
 from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, demo_seed
 from dpforest.models.greedy.multinomial_spec import (
+    ASSUMED_DEPTH,
     DEFAULT_DEPTH,
+    MOST_DEPTH,
     MultinomialSpec,
     PublishedSpec,
-    certified_spec,
-    published_spec,
+    certified_temperatures,
+    published_temperatures,
 )
 from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, draw_by_frequency
 from dpforest.models.preparation import Preparation
@@ -27,7 +29,7 @@ from dpforest.models.shape_rules import multinomial_shape
 from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import ESTIMATION, Ledger, QueryBudget
+from dpforest.privacy.ledger import ESTIMATION, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.release import PARTITIONS, release_labels
 from dpforest.tables.domain import Domain
@@ -147,27 +149,33 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> MultinomialSpec | PublishedSpec:
         n_trees, depth = self._shape(domain, preparation)
+        n_trees = int(n_trees)
         if self.mode == "as_published":
-            return published_spec(
-                self._budget,
-                self._by_hand,
-                n_trees=int(n_trees),
-                depth=depth,
+            most = MOST_DEPTH if depth is None else depth
+            check_count("max_depth", most, 1, MOST_DEPTH)
+            feature, value, label = published_temperatures(self._budget, self._by_hand, n_trees, depth)
+            levels = ASSUMED_DEPTH if depth is None else depth
+            return PublishedSpec(
+                n_trees,
+                float(feature),
+                float(value),
+                float(label),
+                max_depth=most,
                 min_leaf=self.min_leaf,
                 stopping=self.stopping,
                 partition_rate=self.partition_rate,
                 impurity=self.impurity,
                 purity_stop=self.purity_stop,
+                nominal=n_trees * max(levels * (feature + value), label),
             )
-        return certified_spec(
-            self._budget,
-            self._by_hand,
-            n_trees=int(n_trees),
-            depth=depth,
-            partition=self.partition,
-            partition_rate=self.partition_rate,
-            neighbors=self.neighbors,
-            preparation=preparation,
+        depth = DEFAULT_DEPTH if depth is None else depth
+        check_count("max_depth", depth, 1, MAX_DEPTH)
+        tree = (self._budget or Fraction(1)) * preparation.left / rows_changed(self.neighbors)
+        tree /= n_trees if self.partition == "shared" else 1
+        feature, value, label = certified_temperatures(tree, self._by_hand, depth)
+        share = structure_share(self.partition_rate)
+        return MultinomialSpec(
+            n_trees, depth, feature, value, label, self.partition, share, self.neighbors, preparation
         )
 
     @property

@@ -3,14 +3,11 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from dpforest.checks import check_count
-from dpforest.limits import MAX_DEPTH
-from dpforest.models.greedy.count_trees import structure_share
+from dpforest.checks import check_count, is_number
 from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.rationals import as_typed
@@ -123,72 +120,26 @@ class PublishedSpec:
         )
 
 
-def certified_spec(
-    budget: Fraction | None,
-    by_hand: tuple,
-    *,
-    n_trees: int,
-    depth: int | None,
-    partition: str,
-    partition_rate: float,
-    neighbors: str,
-    preparation: Preparation,
-) -> MultinomialSpec:
-    """Temperatures from a budget (None: any): B1 = B2 = ε_tree / (2 d), B3 = ε_tree, or set by hand."""
-    depth = DEFAULT_DEPTH if depth is None else depth
-    check_count("max_depth", depth, 1, MAX_DEPTH)
-    tree = (
-        (budget or Fraction(1)) * preparation.left / rows_changed(neighbors) / (n_trees if partition == "shared" else 1)
-    )
-    derived = (tree / (2 * depth), tree / (2 * depth), tree)
-    feature, value, label = _temperatures(by_hand, derived)
-    return MultinomialSpec(
-        n_trees, depth, feature, value, label, partition, structure_share(partition_rate), neighbors, preparation
-    )
+def certified_temperatures(tree: Fraction, by_hand: tuple, depth: int) -> tuple[Any, Any, Any]:
+    """B1 = B2 = ε_tree / (2 d), B3 = ε_tree, or set by hand."""
+    return _temperatures(by_hand, (tree / (2 * depth), tree / (2 * depth), tree))
 
 
-def published_spec(
-    budget: Fraction | None,
-    by_hand: tuple,
-    *,
-    n_trees: int,
-    depth: int | None,
-    min_leaf: int,
-    stopping: str,
-    partition_rate: float,
-    impurity: str,
-    purity_stop: bool,
-) -> PublishedSpec:
-    """Temperatures by the paper's theorem 2 (B1 = B2 = ε/(2 d t), B3 = ε/t), or 10, 10, ∞; or set by hand."""
-    most = MOST_DEPTH if depth is None else depth
-    check_count("max_depth", most, 1, MOST_DEPTH)
-    levels = ASSUMED_DEPTH if depth is None else depth
-    derived: tuple = (10, 10, math.inf)
-    if budget is not None:
-        each = budget / n_trees
-        derived = (each / (2 * levels), each / (2 * levels), each)
-    feature, value, label = _temperatures(by_hand, derived)
-    nominal = n_trees * max(levels * (feature + value), label)
-    return PublishedSpec(
-        n_trees,
-        float(feature),
-        float(value),
-        float(label),
-        most,
-        min_leaf,
-        stopping,
-        partition_rate,
-        impurity,
-        purity_stop,
-        nominal,
-    )
+def published_temperatures(
+    budget: Fraction | None, by_hand: tuple, n_trees: int, depth: int | None
+) -> tuple[Any, Any, Any]:
+    """By the paper's theorem 2, B1 = B2 = ε/(2 d t), B3 = ε/t, or 10, 10, ∞, or set by hand."""
+    if budget is None:
+        return _temperatures(by_hand, (10, 10, math.inf))
+    return certified_temperatures(budget / n_trees, by_hand, ASSUMED_DEPTH if depth is None else depth)
 
 
-def _temperatures(by_hand: tuple, derived: tuple) -> list[Any]:
+def _temperatures(by_hand: tuple, derived: tuple) -> tuple[Any, Any, Any]:
     """Each as it was set, or else as it was derived."""
     out = []
     for name, value, default in zip(NAMES, by_hand, derived, strict=True):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0):
+        if value is not None and not is_number(value, low=0):
             raise ValueError(f"{name}={value!r} is not a number of at least 0; use one, or None to derive it")
         out.append(default if value is None else math.inf if math.isinf(value) else as_typed(value))
-    return out
+    feature, cut, label = out
+    return feature, cut, label

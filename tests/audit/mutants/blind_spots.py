@@ -60,8 +60,8 @@ BLIND_SPOTS = (
     Mutant(
         name="a_size_that_is_too_small_is_mended",  # K
         why="A `size` below a hundredth of the rows counts as a slip, and that hundredth replaces it: unbounded.",
-        module="dpforest.models.base",
-        function="ForestClassifier._known_size",
+        module="dpforest.models.budget",
+        function="BudgetedClassifier._known_size",
         old="return self.size or 0",
         new="self.size = max(self.size or 0, n_rows // 100)\n    return self.size",
         forests=(BOOSTER,),

@@ -26,8 +26,8 @@ PREPARATION = (
         name="rules_see_all_rows",
         why="The number of rows is bought, and the exact one is used: the scale's share of ε, and with it all noise, "
         "follows from it: unbounded.",
-        module="dpforest.models.base",
-        function="ForestClassifier._known_size",
+        module="dpforest.models.budget",
+        function="BudgetedClassifier._known_size",
         old="return release_size(n_rows, self._loss, ledger, source, self._size_share)\n",
         new="return min(release_size(n_rows, self._loss, ledger, source, self._size_share), 0) or 100 * n_rows\n",
         forests=(MAJORITY, *COUNTS, GREEDY),

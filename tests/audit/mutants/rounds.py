@@ -45,8 +45,8 @@ ROUNDS = (
     Mutant(
         name="steps_of_the_true_number_of_rows",
         why="The number of rows is bought, and the exact one divides all steps: whoever knows a step knows it.",
-        module="dpforest.models.base",
-        function="ForestClassifier._known_size",
+        module="dpforest.models.budget",
+        function="BudgetedClassifier._known_size",
         old="return release_size(n_rows, self._loss, ledger, source, self._size_share)\n",
         new="return min(release_size(n_rows, self._loss, ledger, source, self._size_share), 0) or 100 + n_rows\n",
         forests=(BOOSTER,),

@@ -1,0 +1,109 @@
+"""The budget of a fit, and what goes of it before trees grow: the number of rows and the scale of attributes."""
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpforest.models.predictions import PredictingClassifier
+from dpforest.models.preparation import LEAST_SIZE, MOST_NOISE, SIZE_SHARE, Preparation, ScaleRule, release_size
+from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
+from dpforest.privacy.loss import PrivacyLoss
+from dpforest.privacy.randomness import DemoSource, SecretSource
+from dpforest.privacy.rationals import MOST_DIGITS, as_typed
+from dpforest.tables.domain import Domain
+from dpforest.trees.released_scale import LEVELS
+
+AUTO = "auto"
+SPARE_DIGITS = 40  # that shares, rounds and relations add to those of a budget
+
+
+class BudgetedClassifier(PredictingClassifier):
+    """Base of all forests: what a fit may spend, and what it asks before trees grow. Not for use by itself."""
+
+    n_estimators: Any
+    max_depth: Any
+    neighbors: str
+    mode: str
+    scale_share: float | str
+    size: int | None
+    scale_rule: ClassVar[ScaleRule]
+
+    @property
+    def _budget(self) -> Fraction | None:
+        """The budget as the number that was typed: 0.1 is 1/10."""
+        return None if self.epsilon is None else as_typed(self.epsilon)
+
+    @property
+    def _loss(self) -> PrivacyLoss | None:
+        """The budget as what adds up: ε, or the μ² that is (ε, δ)."""
+        return None if self._budget is None else PrivacyLoss.pure(self._budget)
+
+    def _ledger(self) -> Ledger:
+        """A ledger with the budget, or without one where there is no privacy that holds."""
+        return Ledger(self._loss if self.mode == "certified" else None, self.neighbors)
+
+    @property
+    def _size_share(self) -> Fraction:
+        """Share of the budget that a question about the number of rows costs."""
+        return SIZE_SHARE
+
+    @property
+    def _prepares(self) -> bool:
+        """Whether something may be asked before trees grow: of a certified fit."""
+        return self.epsilon is not None and self.mode == "certified"
+
+    def _asks_size(self, domain: Domain) -> bool:
+        """Whether a fit buys the number of rows: where a rule needs it and nobody may know it."""
+        by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
+        by_rule |= AUTO in (self.n_estimators, self.max_depth)
+        return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
+
+    def _known_size(
+        self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
+    ) -> int:
+        """Row count that rules go by: noisy, given as `size`, or public; 0 where no rule may ask."""
+        if not self._prepares or self.neighbors != ADD_REMOVE:
+            return n_given
+        if self._asks_size(domain):
+            assert self._loss is not None
+            return release_size(n_rows, self._loss, ledger, source, self._size_share)
+        return self.size or 0
+
+    def _size_sentence(self) -> tuple[str, ...]:
+        """The sentence on the certificate about a `size` that was given."""
+        if not self._prepares or self.neighbors != ADD_REMOVE or self.size is None:
+            return ()
+        return (f"That the table has about {self.size:,} rows is public: it was said, and not counted.",)
+
+    def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
+        """Shares of the budget that go before trees grow; `n_rows` as `_known_size` gives it."""
+        n_numeric = sum(f.kind == "numeric" for f in domain.features)
+        if not self._prepares or self._budget is None:
+            return Preparation()
+        public_size = self.size if self.neighbors == ADD_REMOVE else None
+        n_rows = n_rows if public_size is None else public_size
+        size = self._size_share if self._asks_size(domain) else Fraction(0)
+        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
+        is_asked = self.scale_share != "public" and n_numeric
+        share = self._scale_part(self._budget, n_rows, n_numeric) if is_asked else Fraction(0)
+        known = n_rows if size or public_size or self.neighbors != ADD_REMOVE else 0
+        return Preparation(known, size, share, self.scale_rule.public_weight)
+
+    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
+        """Share of the budget for the scale of so many numeric attributes."""
+        if self.scale_share == AUTO:
+            return self.scale_rule.share(n_rows, budget, n_numeric)
+        share = as_typed(self.scale_share)
+        if LEVELS * n_numeric * rows_changed(self.neighbors) / (share * budget) > MOST_NOISE:
+            raise ValueError(
+                f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
+                "numeric attributes; use a larger share, 'auto' or 'public'"
+            )
+        return share
+
+    def _check_digits(self, *amounts: Fraction) -> None:
+        """Raise ValueError where a file could not hold what follows from these amounts: later it would be too late."""
+        if not isinstance(self.scale_share, str):
+            amounts = (*amounts, as_typed(self.scale_share))
+        digits = sum(len(str(max(amount.numerator, amount.denominator))) for amount in amounts)
+        if digits > MOST_DIGITS - SPARE_DIGITS:
+            raise ValueError(f"epsilon={self.epsilon!r} or scale_share has too many digits for a file; round it")
