@@ -37,7 +37,7 @@ def show(step: Step) -> None:
 
 
 def draw(step: Step, counted: list[int]) -> None:
-    """The bars of these counts, one for each answer."""
+    """Draw a bar for the count of each answer."""
     st.markdown("  \n".join(bars(counted, [answer.right for answer in step.answers])))
 
 

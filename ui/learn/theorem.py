@@ -77,7 +77,7 @@ class Theorem:
 
 
 def dots_of(values: Mapping[Any, float], name: str, text: Callable[[Any, float], str], symbol: int = 0) -> Dots:
-    """A dot for each measured value, with its words."""
+    """Return a dot for each measured value, with its description."""
     return Dots(list(values), list(values.values()), name, [text(x, y) for x, y in values.items()], symbol)
 
 
@@ -89,14 +89,14 @@ def error_chart(
     yours: tuple[float, float, str],
     guessing: float,
 ) -> go.Figure:
-    """Bounds on an error, what was measured, and the error of guessing.
+    """Return a chart of bounds on an error, of measured errors, and of the error of guessing.
 
     Parameters
     ----------
     error : str
         Title of the vertical axis.
     yours : (float, float, str)
-        Where the controls stand, and its words.
+        Point at the values of the controls, and its description.
     """
     y, level = Axis(error, 0, 1, percent=True), (guessing, f"guessing: {share(guessing)}")
     return theory_chart(Chart(x, y, curves, "above", dots=[measured], yours=yours, level=level))

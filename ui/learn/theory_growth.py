@@ -220,7 +220,7 @@ def splits() -> Shown:
 
 
 def _bounds(x: Sequence[float] | np.ndarray, curves: dict[str, list[float]], rule: str) -> list[FormulaCurve]:
-    """The curve of the chosen rule, then the other one."""
+    """Return the curve of the chosen rule first, and that of the other rule second."""
     rules = sorted(curves, key=lambda name: name != rule)
     return [FormulaCurve(x, curves[name], f"bound, {name}", dash) for dash, name in enumerate(rules)]
 
