@@ -33,6 +33,7 @@ class Key(str):
     stays : bool
         Whether "Clear my data" keeps the value, because it says nothing about a table.
     """
+
     def __new__(
         cls,
         name: str,
