@@ -3,7 +3,6 @@
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
-from dpforest.tables.features import plural
 from ui import state
 from ui.compare import chart_and_table, comparison_controls
 from ui.compare.below import Below
@@ -17,11 +16,10 @@ from ui.jobs.sweep_job import sweep_job
 from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
-from ui.shared.downloads import as_csv
+from ui.shared.downloads import offer_csv
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.link import copy_link
-from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.wording import plain
+from ui.shared.page import open_page, sorry, table_header, titled
 
 open_page("Compare forests")
 
@@ -32,12 +30,8 @@ view = comparison_controls.choose(epsilon)
 if table is None:
     st.stop()
 
-title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')} · predicts {plain(table.label, 30)}"
-with top, st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
-    st.markdown(title, width="content")
-    with st.container(horizontal=True, width="content", gap="small"):
-        badge("Simulated", f", {view.neighbors}")
-        badge("Curator only")
+with top:
+    table_header(table, view.neighbors)
 if not view.kinds:
     sorry("No forest is chosen. Choose at least one in the sidebar (behind » on a phone).")
     st.stop()
@@ -52,7 +46,7 @@ except (DomainError, ValueError) as problem:
     st.stop()
 
 with top:
-    said = st.empty()
+    headline = st.empty()
 if view.published:
     chart_and_table.about_claims()
 if any(line.line.settings.delta for line in lines):
@@ -68,14 +62,8 @@ latest: dict[str, SweepResult] = {}
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
-    st.download_button(
-        "All simulated releases as CSV",
-        lambda: as_csv(latest["done"].pieces),
-        "CURATOR_ONLY_compare.csv",
-        "text/csv",
-        on_click="ignore",
-        type="tertiary",
-    )
+    name = "CURATOR_ONLY_compare.csv"
+    offer_csv("All simulated releases as CSV", lambda: latest["done"].pieces, name, type="tertiary")
 
 names = ["Table", "Depth", "Trees", "ε × depth", "α"]
 tabs = dict(zip(names, st.tabs(names, key=state.COMPARE_TAB, bind=LINKED), strict=True))
@@ -89,11 +77,11 @@ def draw(n: int) -> None:
     done = latest["done"] = gathered(lines)
     scale = chart_and_table.scale_of(view.measure, levels, done)
     if why := chart_and_table.cannot_be_measured(view, done):
-        said.markdown(why)
+        headline.markdown(why)
     else:
         chart_and_table.lines_chart(view, lines, done, scale, picture)
         claims = {line.line.name for line in lines if not line.line.settings.certified}
-        said.markdown(insight(view, done, scale, headroom_of(done, levels, MEASURES[view.measure]), claims))
+        headline.markdown(insight(view, done, scale, headroom_of(done, levels, MEASURES[view.measure]), claims))
     behind.caption(f"Each point is the mean of {done.rests_on}.", width="content")
     below.table(lines, done, levels)
 

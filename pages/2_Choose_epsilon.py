@@ -4,7 +4,6 @@ import streamlit as st
 
 from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
-from dpforest.tables.features import plural
 from ui import state
 from ui.choose import answer, membership, more_data, risk_parts, to_explore, wish_controls
 from ui.compare.chart_and_table import about_delta, about_leaks
@@ -17,8 +16,7 @@ from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
-from ui.shared.page import badge, open_page, sorry, titled
-from ui.shared.wording import plain
+from ui.shared.page import open_page, sorry, table_header, titled
 
 open_page("Choose ε")
 
@@ -27,12 +25,7 @@ wish = wish_controls.choose()
 if table is None:
     st.stop()
 
-title = f"**{plain(table.short_title, 50)}** · {plural(len(table.frame), 'row')} · predicts {plain(table.label, 30)}"
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
-    st.markdown(title, width="content")
-    with st.container(horizontal=True, width="content", gap="small"):
-        badge("Simulated", f", {wish.neighbors}")
-        badge("Curator only")
+table_header(table, wish.neighbors)
 st.caption(
     "Say how much accuracy you need, read off the smallest ε that gives it, and decide whether what it means is fine."
 )
@@ -40,11 +33,11 @@ if wish.delta:
     about_delta(table, "Forests with δ in their name")
 about_leaks(table)
 
-settings = {own.name: own for own in wish_controls.forests(table, wish)}
-for own in settings.values():
-    warm_up(own)
+settings = {forest.name: forest for forest in wish_controls.forests(table, wish)}
+for forest in settings.values():
+    warm_up(forest)
 try:
-    lines = [sweep_job(table, Line(own)) for own in settings.values()]
+    lines = [sweep_job(table, Line(forest)) for forest in settings.values()]
     done = first_releases(table, lines, wish_controls.FEW, st.container())
     level = baselines.level(table)
 except (DomainError, ValueError) as problem:
@@ -58,7 +51,7 @@ with st.container(key="asked"):
     need, at, which = st.columns([3, 6, 3], gap="medium")  # ε is near for those who work without a mouse
 with need:
     needed = wish_controls.needed_accuracy(guessing, best)
-said, picture = st.empty(), st.empty()
+headline, picture = st.empty(), st.empty()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     behind = st.empty()
     progress = st.container(width=420)
@@ -78,11 +71,11 @@ def draw(now: SweepResult) -> None:
     answers = answer.answered(done, needed, wish)
     at_stake = headroom_of(done, [level], "accuracy")
     if nothing := answer.no_need(needed, guessing, at_stake):
-        said.info(nothing, icon=":material/info:")
+        headline.info(nothing, icon=":material/info:")
         picture.empty()
         behind.caption(f"{done.rests_on[0].upper()}{done.rests_on[1:]} of every forest.", width="content")
         return
-    said.markdown(answer.headline(answers, needed, wish, n))
+    headline.markdown(answer.headline(answers, needed, wish, n))
     answer.answers_chart(answers, name, epsilon, wish, picture, f"answers_{drawn}")
     behind.caption(answer.how_read(answers, done, wish), width="content")
 

@@ -83,7 +83,7 @@ class Key(str):
 
 
 class KeyPattern:
-    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Other parameters are those of `Key`."""
+    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Other parameters: as for `Key`."""
 
     def __init__(self, pattern: str, kind: Any, default: Any = None, **settings: Any) -> None:
         self.pattern, self._declared = pattern, (kind, default, settings)

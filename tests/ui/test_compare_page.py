@@ -283,7 +283,7 @@ def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):
     page.select_slider(key="eps").set_value(0.1).run()  # the line stays as it is set at every ε
     row = page.dataframe[0].value.set_index("forest").loc["RF-E (depth 2, 3 trees)"]
     assert (row["depth"], row["trees"]) == (2, 3)
-    button(page, "All forests as they come").click().run()
+    button(page, "All forests with default settings").click().run()
     assert set(lines(page)) == set(by_rule) and settings_in_link(page) == {}
     assert page.select_slider(key="own_RF-E_depth").value == "by rule"
 

@@ -43,35 +43,35 @@ NAMED: Final = 2  # forests, in the answer
 def answered(done: SweepResult, needed: float, wish: Wish) -> list[Answer]:
     """The smallest ε of each forest; sure only once there are as many releases as were decided on beforehand."""
     decided = done.pieces[done.pieces["repeat"] < wish.releases]  # no more of them: looking on would be too sure
-    found = smallest_epsilons(decided, needed, wish.share, margin=wish.margin)
+    answers = smallest_epsilons(decided, needed, wish.share, margin=wish.margin)
     means = done.pieces.groupby(["forest", "epsilon"])["accuracy"].mean()
-    found = [a if a.epsilon is None else replace(a, accuracy=float(means[a.forest, a.epsilon])) for a in found]
-    found.sort(key=lambda a: (math.inf if a.epsilon is None else a.epsilon, a.forest.endswith(WITH_DELTA)))
-    return found if done.n >= wish.releases else [replace(answer, is_sure=False) for answer in found]
+    answers = [a if a.epsilon is None else replace(a, accuracy=float(means[a.forest, a.epsilon])) for a in answers]
+    answers.sort(key=lambda a: (math.inf if a.epsilon is None else a.epsilon, a.forest.endswith(WITH_DELTA)))
+    return answers if done.n >= wish.releases else [replace(answer, is_sure=False) for answer in answers]
 
 
 def no_need(needed: float, guessing: float, at_stake: dict[str, Headroom]) -> str:
     """Why no ε is an answer: guessing reaches it, or no forest is better than guessing. Empty where one is."""
     idle = all(at.has_none for at in at_stake.values())
-    said = ""
+    text = ""
     if idle:
-        said = (
+        text = (
             f"**No forest here is better than guessing.** Always naming the most frequent class gets "
             f"{percent(guessing)}, and no forest gets beyond that by more than luck on the held-out rows, at no ε and "
             "not without noise either. So a release would pay ε for predictions that guessing has for free. "
         )
         if any(at.learnable for at in at_stake.values()):
             best = max(at.best for at in at_stake.values() if at.best is not None)
-            said += (
+            text += (
                 f"There is something to learn: without privacy scikit-learn's trees get {percent(best)}. Explore shows "
                 "what other depths and narrower public bounds do. "
             )
     if needed <= guessing:
-        return said + (
+        return text + (
             f"**{percent(needed)} needs no forest and no ε**: always naming the most frequent class gets "
             f"{percent(guessing)} without any rows. {'' if idle else 'Ask for more.'}"
         )
-    return said
+    return text
 
 
 def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> str:
@@ -98,14 +98,14 @@ def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> st
 
 def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wish, place, key: str):
     """A dot for each forest. Streamlit wants another key for each time that it is drawn in a run of the page."""
-    said = "; ".join(
+    summary = "; ".join(
         f"{a.forest}: {'not reached' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
     )
     figure = smallest_epsilon(
         answers, EPSILONS[0], EPSILONS[-1], chosen=kind, epsilon=epsilon, certified=wish.certified
     )
     mark_others(figure, OTHERS)
-    return chart(figure, f"Smallest ε of each forest. {said}.", place, title="Smallest ε of each forest", key=key)
+    return chart(figure, f"Smallest ε of each forest. {summary}.", place, title="Smallest ε of each forest", key=key)
 
 
 def how_read(answers: Sequence[Answer], done: SweepResult, wish: Wish) -> str:
@@ -165,8 +165,8 @@ def report(
     name = settings.name
     cells = done.cells.loc[name].reset_index()
     ceiling = ceiling_of(done, [level], "accuracy")
-    own = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
-    accuracy = own["accuracy"]
+    private = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
+    accuracy = private["accuracy"]
     shown = settings.parameters()
     return render(
         BoardReport(
@@ -184,7 +184,7 @@ def report(
                 (a.forest if a.is_sure or a.epsilon is None else f"{a.forest} (not sure)", a.epsilon, a.accuracy)
                 for a in answers
             ),
-            curve=tuple(zip(own["epsilon"], accuracy["mean"], accuracy["low"], accuracy["high"], strict=True)),
+            curve=tuple(zip(private["epsilon"], accuracy["mean"], accuracy["low"], accuracy["high"], strict=True)),
             ceiling=None if ceiling is None else ceiling.value,
             ceiling_name="" if ceiling is None else ceiling.words,
             floor=level.floor["accuracy"],

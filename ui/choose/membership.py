@@ -34,7 +34,7 @@ from ui.shared import cache
 from ui.shared.controls import within
 from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.loss_sums import at_delta, would_promise
-from ui.shared.page import badge, drawn
+from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain
 
@@ -45,10 +45,7 @@ _DRAW_EVERY = 0.25  # seconds
 def show(table: Table, settings: ForestSettings, certificate: Certificate) -> None:
     """Choose a record, attack it, and compare with what is possible. A moved control ends an attack that is running."""
     table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("##### Attack one record, live", width="content", anchors=False)
-        badge("Simulated")
-        badge("Curator only")
+    titled("Attack one record, live", "Simulated", "Curator only")
     st.markdown(_game(settings, replaced))
     row = _choose(table, settings)
     _shown(table, row)
@@ -119,9 +116,9 @@ def _choose(table: Table, settings: ForestSettings) -> int:
             if greedy:
                 state.MEMBER_WANTED.value = rarest_row(*_encoded(table)) + 1
             else:
-                found = _most_exposed(table, settings)
-                state.MEMBER_WANTED.value = found.row + 1
-                state.MEMBER_ALIKE.value = (_key(table, settings), found.all_alike)
+                exposed = _most_exposed(table, settings)
+                state.MEMBER_WANTED.value = exposed.row + 1
+                state.MEMBER_ALIKE.value = (_key(table, settings), exposed.all_alike)
         st.rerun()
     if state.MEMBER_ALIKE.value == (_key(table, settings), True):
         st.caption("Here all records are equally exposed: the noise on a count does not depend on the count.")
@@ -131,8 +128,8 @@ def _choose(table: Table, settings: ForestSettings) -> int:
 def _shown(table: Table, row: int) -> None:
     """The record as a table of one row, its label first."""
     columns = [table.label, *(name for name in table.domain.names if name != table.label)]
-    own = table.frame.iloc[_rows(table).ids[[row]]][columns]
-    st.dataframe(own.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
+    record = table.frame.iloc[_rows(table).ids[[row]]][columns]
+    st.dataframe(record.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
 
 
 def _run(table: Table, settings: ForestSettings, certificate: Certificate, row: int) -> list[AttackEstimate]:
@@ -183,10 +180,10 @@ class _Drawing:
         settings, last = self._settings, looks[-1]
         limit = _limit(settings, self._certificate)
         claimed = None if settings.certified else most_success(settings.epsilon)
-        said = _verdict(settings, self._certificate, last, self._best)
+        text = _verdict(settings, self._certificate, last, self._best)
         if settings.certified:
-            said += "\n\n" + _why(self._record, self._best, limit)
-        self._words.markdown(said)
+            text += "\n\n" + _why(self._record, self._best, limit)
+        self._words.markdown(text)
         most = 1_000 if self._record is None else LOOKS[-1]
         drawn(
             success_chart(looks, limit=limit, best=self._best, claimed=claimed, most=most),
@@ -207,8 +204,8 @@ def _limit(settings: ForestSettings, certificate: Certificate) -> float:
     if not settings.delta:
         return most_success(_loss(settings, certificate))
     holds = certificate.certified
-    own = settings.epsilon, settings.delta, settings.neighbors
-    promise = guarantee_of(certificate) if holds else would_promise(*own)
+    terms = settings.epsilon, settings.delta, settings.neighbors
+    promise = guarantee_of(certificate) if holds else would_promise(*terms)
     return DistinguishingGame(promise, promise.questions[0]).success()
 
 
@@ -216,13 +213,13 @@ def _verdict(settings: ForestSettings, certificate: Certificate, last: AttackEst
     """What was counted, and what is possible."""
     shown = _limit(settings, certificate) if settings.certified else most_success(settings.epsilon)
     digits = 1 if shown > 0.53 else 2
-    said = (
+    text = (
         f"**Right in {percent(last.share, digits)} of {last.trials:,} guesses**; in the long run between "
         f"{percent(last.low, digits)} and {percent(last.high, digits)} (confidence {100 * CONFIDENCE:.0f} %, for all "
         "points of the curve together). A coin is right in 50 %"
     )
     if best is not None:
-        said += f"; the best possible attacker on its leaves, by formula, in {percent(best, digits)}"
+        text += f"; the best possible attacker on its leaves, by formula, in {percent(best, digits)}"
     limit = percent_up(_limit(settings, certificate))
     if settings.certified:
         spent = _loss(settings, certificate)
@@ -230,23 +227,23 @@ def _verdict(settings: ForestSettings, certificate: Certificate, last: AttackEst
         formula = f"eᵋ/(1 + eᵋ){less}" if not settings.delta else "from the exact trade-off of its noise"
         if not certificate.certified:
             return (
-                f"{said}. From the noisy leaves alone nobody is right in more than {limit} ({formula}); but "
+                f"{text}. From the noisy leaves alone nobody is right in more than {limit} ({formula}); but "
                 "the schema was read from the rows, and **what it gives away has no limit**. This attacker does not "
                 "look at it."
             )
         return (
-            f"{said}. **In the long run no attacker, on any record of any table, is right in more than {limit}** of "
+            f"{text}. **In the long run no attacker, on any record of any table, is right in more than {limit}** of "
             f"such guesses ({formula})."
         )
     claim = percent_up(most_success(settings.epsilon))
     true = "no finite limit is proved"
     if last.low > most_success(settings.epsilon):
         return (
-            f"{said}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}: :red[**exceeded**]. In truth "
+            f"{text}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}: :red[**exceeded**]. In truth "
             f"{true}."
         )
     return (
-        f"{said}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}; in truth {true}. That one record "
+        f"{text}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}; in truth {true}. That one record "
         "stays below does not keep the claim: others need not, and this attacker does not look at the noise's last "
         "digits."
     )
@@ -261,7 +258,7 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
         )
     if best > limit - 0.002:
         return (
-            "*Why as high as it gets:* the attacker was told the record's tree, and what one noisy count gives away is "
+            "*Why as high as it gets:* the attacker knows the record's tree, and what one noisy count gives away is "
             "all that ε allows. In a real attack he would not know so much."
         )
     asked = 1 - float(record.spec.preparation.left)

@@ -24,7 +24,7 @@ from dpforest.tables.features import plural
 from ui.jobs.job import Job, run
 from ui.shared import cache
 from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
-from ui.shared.page import badge, drawn
+from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by, split
 
 REPEATS = 8
@@ -65,18 +65,9 @@ def _make(key: tuple, _table: Table, _settings: ForestSettings) -> LearningJob:
     return LearningJob(_settings.estimator(_table.domain), _table.domain, split(_table), key[-1])
 
 
-def show(table: Table, settings: ForestSettings, target: float | None = None) -> None:
-    """Learning curves at the chosen ε and at smaller ones, and the rows that reach an accuracy.
-
-    Parameters
-    ----------
-    target : float or None
-        The accuracy that is wanted; None for the one that the present forest has.
-    """
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("##### What more data would buy", width="content", anchors=False)
-        badge("Simulated")
-        badge("Curator only")
+def show(table: Table, settings: ForestSettings, wanted: float) -> None:
+    """Learning curves at the chosen ε and at smaller ones, and the rows that reach the accuracy that is wanted."""
+    titled("What more data would buy", "Simulated", "Curator only")
     st.markdown(
         "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
         "at a smaller ε.** We simulate releases from random parts of this table and see how accuracy changes with the "
@@ -91,10 +82,10 @@ def show(table: Table, settings: ForestSettings, target: float | None = None) ->
     words, place, under = st.empty(), st.empty(), st.empty()
     n_drawn = learning.n_repeats if learning else 0
     if learning:
-        _draw(learning, shown, settings, target, words, place, under)
+        _draw(learning, shown, settings, wanted, words, place, under)
     for _ in run([job], REPEATS, st.empty(), "Repeat {n} of {total}; no need to wait", drawn=n_drawn):
         if learning := job.learning:
-            _draw(learning, shown, settings, target, words, place, under)
+            _draw(learning, shown, settings, wanted, words, place, under)
 
 
 def smaller(epsilon: float) -> list[float]:
@@ -122,31 +113,22 @@ def _job(table: Table, settings: ForestSettings, shown: list[float]) -> Learning
     return _make(key, table, settings)
 
 
-def _draw(
-    learning: Learning, shown: list[float], settings: ForestSettings, target: float | None, words, place, under
-) -> None:
+def _draw(learning: Learning, shown: list[float], settings: ForestSettings, wanted: float, words, place, under) -> None:
     now = float(learning.by_rows(settings.epsilon)[-1])
-    wanted = now if target is None else target
     needed = [rows_needed(learning, e, wanted) for e in shown]
-    if target is None:
-        needed[0] = Needed("observed", learning.n_rows, times=1.0)  # the present forest, whatever fewer rows may do
     asked = list(zip(shown, needed, strict=True))
     if wanted <= now + 1e-9 and len(shown) > 1:
         asked = asked[1:]  # at the chosen ε all rows are enough
-    what = (
-        f"the accuracy that you have at ε = {settings.epsilon:g} ({percent(wanted)})"
-        if target is None
-        else f"an average accuracy of {percent(wanted)}"
-    )
-    words.markdown("\n".join(f"- {sentence(e, own, what)}" for e, own in asked))
+    what = f"an average accuracy of {percent(wanted)}"
+    words.markdown("\n".join(f"- {sentence(e, rows, what)}" for e, rows in asked))
     drawn(
         learning_chart(learning, shown, wanted, needed, certified=settings.certified),
         f"Accuracy against rows at ε = {', '.join(f'{e:g}' for e in shown)}: measured up to {learning.n_rows:,} rows, "
-        f"extrapolated up to {MOST_TIMES:g} times as many. " + " ".join(sentence(e, own, what) for e, own in asked),
+        f"extrapolated up to {MOST_TIMES:g} times as many. " + " ".join(sentence(e, rows, what) for e, rows in asked),
         place,
         title="Accuracy against rows",
     )
-    under.caption(_how(learning, settings, target))
+    under.caption(_how(learning, settings))
 
 
 def sentence(epsilon: float, needed: Needed, what: str) -> str:
@@ -173,16 +155,16 @@ def sentence(epsilon: float, needed: Needed, what: str) -> str:
             between = f"{low:.1f} times or more" if low >= 1.1 else "but the curve is so flat that this is a guess"
         return f"{at} you would need about **{needed.times:.1f} times** the rows (extrapolated; {between}) for {what}."
     if needed.how == "beyond":
-        return f"{at} you would need **more than {MOST_TIMES:g} times** the rows for {what}; how many cannot be told."
+        return f"{at} you would need **more than {MOST_TIMES:g} times** the rows for {what}; how many is unknown."
     if needed.how == "above":
         return (
             f"{at} **no number of rows can be given** for {what}: on these rows the forest does not get there without "
             "noise either. Another forest, or more depth, may."
         )
-    return f"{at} **it cannot be told** from this table how many rows it would take for {what}."
+    return f"{at} **this table does not show** how many rows it would take for {what}."
 
 
-def _how(learning: Learning, settings: ForestSettings, target: float | None) -> str:
+def _how(learning: Learning, settings: ForestSettings) -> str:
     bound = ""
     if settings.option("n_bound") is not None:
         bound = " The public bound on the rows would have to be raised with them, which costs a little accuracy."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
@@ -34,9 +32,7 @@ def prior_control() -> float:
     return min(PRIORS, key=lambda p: abs(p - float(value)))
 
 
-def show(
-    guarantee: Guarantee, prior: float, *, rows: int = 1, attackers: Sequence[tuple[object, float, float]] = ()
-) -> None:
+def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
     """Draw the section.
 
     Parameters
@@ -46,12 +42,10 @@ def show(
         Of `prior_control`.
     rows : int
         Rows of one person.
-    attackers : sequence of (name, false alarm rate, miss rate)
-        Attacks on membership to mark beside the limit; the figure is the curator's then.
     """
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="content"):
-            titled("What this means for one person", None)
+            titled("What this means for one person")
         game = DistinguishingGame(guarantee, _question(guarantee), rows)
     st.markdown(words.meaning(guarantee))
     _figures(game, prior)
@@ -59,7 +53,7 @@ def show(
     with columns[0]:
         _guesses(game, prior)
     with columns[1]:
-        _errors(game, attackers if game.question == MEMBERSHIP else ())
+        _errors(game)
     with columns[2]:
         _beliefs(game, prior)
     if guarantee.kind != "none":
@@ -126,11 +120,11 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
 
 def _guesses(game: DistinguishingGame, prior: float) -> None:
     titled("100 guesses", "From a formula", help="Rounded up: a part of a right guess counts as one.")
-    found = game.hundred_guesses(prior)
+    guesses = game.hundred_guesses(prior)
     drawn(
         icon_grid(game, prior),
-        f"A hundred guesses: {found.without} are right anyway, at most {found.more} more with the release, "
-        f"{found.wrong} are wrong.",
+        f"A hundred guesses: {guesses.without} are right anyway, at most {guesses.more} more with the release, "
+        f"{guesses.wrong} are wrong.",
         title="100 guesses",
         public=True,
         key="risk_guesses",
@@ -138,19 +132,19 @@ def _guesses(game: DistinguishingGame, prior: float) -> None:
     st.markdown(words.frequency(game, prior))
 
 
-def _errors(game: DistinguishingGame, attackers: Sequence[tuple[object, float, float]]) -> None:
+def _errors(game: DistinguishingGame) -> None:
     titled(
         "Errors",
-        "Curator only" if attackers else "From a formula",
+        "From a formula",
         help="Whoever wants to miss less must raise more false alarms. No attack gets below the line, whatever it "
         "computes. (Wasserman and Zhou 2010; Dong, Roth and Su 2022.)",
     )
     drawn(
-        trade_off_curve(game, attackers),
+        trade_off_curve(game),
         f"Misses against false alarms. {words.errors(game)}".replace("**", ""),
         title="Errors of an attacker",
         key="risk_errors",
-        public=not attackers,
+        public=True,
     )
     st.markdown(words.errors(game))
 
@@ -162,13 +156,13 @@ def _beliefs(game: DistinguishingGame, prior: float) -> None:
         help="Bayes’ rule: odds after are odds before, times how many times as likely the release is if it is so.",
     )
     figure = posterior_curve(game, prior, failure=words.FAILURE)
-    said = words.belief(game, prior)
+    belief = words.belief(game, prior)
     if figure is not None:
         drawn(
             figure,
-            f"Belief after the release against belief before. {said}".replace("**", ""),
+            f"Belief after the release against belief before. {belief}".replace("**", ""),
             title="Beliefs before and after",
             public=True,
             key="risk_beliefs",
         )
-    st.markdown(said)
+    st.markdown(belief)

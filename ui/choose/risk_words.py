@@ -14,7 +14,7 @@ from dpforest.risk.rounding import factor_up, percent_down, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from ui.shared.wording import epsilon_text
 
-FAILURE = 0.001  # how often what is said about beliefs may fail, where there is a δ
+FAILURE = 0.001  # how often a statement about beliefs may fail, where there is a δ
 ALARMS = 0.05  # the false alarm rate of the example
 QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of somebody in it"}
 
@@ -31,13 +31,13 @@ def meaning(guarantee: Guarantee) -> str:
         if guarantee.neighbors == ADD_REMOVE
         else "with one thing in a row of the table as with another"
     )
-    said = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {what}"
+    text = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {what}"
     if guarantee.kind == "approximate":
         return (
-            f"**{said}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
+            f"**{text}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
             "row outright with probability δ keeps this promise too, so δ must be far below one in the number of rows."
         )
-    return f"**{said}.** This has no exceptions (δ = 0), and so there is none to what follows."
+    return f"**{text}.** This has no exceptions (δ = 0), and so there is none to what follows."
 
 
 def belief(game: DistinguishingGame, prior: float) -> str:
@@ -57,20 +57,20 @@ def belief(game: DistinguishingGame, prior: float) -> str:
             f"for bounds that hold in all but 1 of {1 / FAILURE:,.0f} releases."
         )
     most, least = percent_up(bounds[1]), percent_down(bounds[0])
-    said = (
+    text = (
         f"{start} can become **{'' if most.startswith('practically') else 'at most '}{most} sure**, and "
         f"{'may fall to' if least.startswith('practically') else 'stays at least'} {least} sure."
     )
     if game.guarantee.kind == "approximate":
-        said += (
+        text += (
             " Not after every release: because of δ, each of the two bounds may fail in up to 1 of "
             f"{1 / FAILURE:,.0f} releases."
         )
-    return said
+    return text
 
 
 def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | None:
-    """`DistinguishingGame.posterior`, or None where δ leaves nothing to be said."""
+    """`DistinguishingGame.posterior`, or None where δ is too large for a bound."""
     if game.guarantee.kind != "none" and game.grouped.delta >= FAILURE:
         return None
     low, high = game.posterior(prior, failure=FAILURE)
@@ -134,13 +134,13 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     if guarantee.kind == "none":
         return ""
     larger = ", at a larger δ" if guarantee.delta else ""
-    own = (
+    person = (
         f"**One row is one person.** Somebody with three rows has three times the ε{larger}."
         if rows == 1
         else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row{larger}."
     )
     return (
-        f"{own} The attacker may know every other row and own any computer. But what they believe about the others "
+        f"{person} The attacker may know every other row and own any computer. But what they believe about the others "
         "must not hang on this person: of twins, one tells about the other."
     )
 
@@ -166,8 +166,8 @@ def at_least(share: float) -> str:
     >>> at_least(0.26894), at_least(1e-9)
     ('at least 26.8 %', 'or down to practically 0 %')
     """
-    said = percent_down(share)
-    return f"or down to {said}" if said.startswith("practically") else f"at least {said}"
+    text = percent_down(share)
+    return f"or down to {text}" if text.startswith("practically") else f"at least {text}"
 
 
 def of_100(share: float) -> str:
@@ -176,8 +176,8 @@ def of_100(share: float) -> str:
     >>> of_100(0.73106), of_100(0.5), of_100(0.9999999)
     ('73.2', '50', 'practically all')
     """
-    said = percent_up(share)
-    return "practically all" if said.startswith("practically") else said.removesuffix(" %")
+    text = percent_up(share)
+    return "practically all" if text.startswith("practically") else text.removesuffix(" %")
 
 
 def small(probability: float) -> str:

@@ -14,10 +14,10 @@ def offer(settings: ForestSettings, answer: tuple[str, float]) -> None:
     """The way there, in the main column; and back to the answer, a name and an ε, where something else is looked at."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="content"):
-            said = f"{settings.kind} at ε = {settings.epsilon:g}" + (" and δ = 10⁻⁶" if settings.delta else "")
+            forest = f"{settings.kind} at ε = {settings.epsilon:g}" + (" and δ = 10⁻⁶" if settings.delta else "")
             hand_over(
                 settings,
-                f"**Take to Explore**: {said}",
+                f"**Take to Explore**: {forest}",
                 "Opens Explore with this forest, its depth and trees by rule, ready to be looked at and released.",
             )
         if answer != (settings.name, settings.epsilon):

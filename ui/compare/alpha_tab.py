@@ -9,12 +9,12 @@ import numpy as np
 
 from dpforest.evaluation.headroom import POINT
 from dpforest.evaluation.smallest_epsilon import held_out_margin
-from dpforest.plotting.compare import MeasureScale, Series
-from ui.compare.comparison_controls import COARSE, MEASURES, Comparison, own_settings_of
-from ui.compare.own_settings import applied
+from dpforest.plotting.compare import MeasureScale
+from ui.compare.changed_settings import applied
+from ui.compare.comparison_controls import COARSE, Comparison
 from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult
-from ui.jobs.sweep_job import Line, SweepJob
+from ui.jobs.sweep_job import Line
 from ui.shared.boost_controls import ALPHAS
 from ui.shared.tables import Table
 
@@ -24,41 +24,14 @@ KIND = "boosted"
 
 def strategies(view: Comparison, table: Table) -> list[Line]:
     """The boosted forest, certified: α constant, and each of the strategies that Explore offers but the drawn one."""
-    settings, _ = applied(settings_of(table, KIND, "certified", view.neighbors), own_settings_of(view, KIND))
-    found: dict[str, float | str] = {f"α = {value:g}": value for value in CONSTANT}
-    found |= {f"α {name}": how for name, how in ALPHAS["certified"].items() if how not in ("fixed", "hand")}
+    settings, _ = applied(settings_of(table, KIND, "certified", view.neighbors), view.changes_of(KIND))
+    alphas: dict[str, float | str] = {f"α = {value:g}": value for value in CONSTANT}
+    alphas |= {f"α {name}": how for name, how in ALPHAS["certified"].items() if how not in ("fixed", "hand")}
     grid = tuple(sorted({*COARSE, view.epsilon}))
     return [
         Line(replace(settings, options=(("alpha", how), *settings.options)), grid, title=name)
-        for name, how in found.items()
+        for name, how in alphas.items()
     ]
-
-
-def series(lines: Sequence[SweepJob], done: SweepResult, view: Comparison, scale: MeasureScale) -> list[Series]:
-    """One for each strategy, with its band."""
-    drawn = []
-    for place, line in enumerate(lines):
-        cells = done.cells.loc[line.line.name].reset_index()
-        cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
-        values = cells[MEASURES[view.measure]]
-        texts = [
-            f"<b>{line.line.name}</b><br>ε = {e:g}: {scale.text(m)}"
-            f"<br>8 in 10 releases: {scale.text(low)} to {scale.text(high)}"
-            for e, m, low, high in zip(cells["epsilon"], values["mean"], values["low"], values["high"], strict=True)
-        ]
-        drawn.append(
-            Series(
-                line.line.name,
-                place,
-                False,
-                cells["epsilon"].to_numpy(float),
-                values["mean"].to_numpy(float),
-                values["low"].to_numpy(float),
-                values["high"].to_numpy(float),
-                texts,
-            )
-        )
-    return drawn
 
 
 @dataclass(frozen=True)
@@ -77,7 +50,7 @@ def apart(done: SweepResult, measure: str) -> list[Apart]:
     Luck: a point, how far the rows held out may be off, or two standard errors of the difference between releases with
     the same seeds, whichever is most.
     """
-    pieces, found = done.pieces[np.isfinite(done.pieces["epsilon"])], []
+    pieces, compared = done.pieces[np.isfinite(done.pieces["epsilon"])], []
     n_test = float(pieces.groupby("fold")["n_test"].first().sum())
     for epsilon, here in pieces.groupby("epsilon"):
         wide = here.pivot_table(index=["repeat", "fold"], columns="forest", values=measure)
@@ -92,27 +65,27 @@ def apart(done: SweepResult, measure: str) -> list[Apart]:
             error = 2 * float(differences.std(ddof=1)) / np.sqrt(len(differences)) if len(differences) > 1 else np.inf
             if differences.mean() > max(POINT, margin, error):
                 behind[str(name)] = float(differences.mean())
-        found.append(Apart(float(str(epsilon)), best, float(means[best]), behind))
-    return found
+        compared.append(Apart(float(str(epsilon)), best, float(means[best]), behind))
+    return compared
 
 
-def sentence(found: Sequence[Apart], epsilon: float, scale: MeasureScale) -> str:
+def sentence(compared: Sequence[Apart], epsilon: float, scale: MeasureScale) -> str:
     """Which strategies differ at this ε, and up to which ε none does."""
-    if not found:
+    if not compared:
         return ""
-    here = min(found, key=lambda at: abs(np.log(at.epsilon / epsilon)))
-    said = f"At ε = {here.epsilon:g} **{here.best}** comes first: {scale.text(here.mean)}. "
+    here = min(compared, key=lambda at: abs(np.log(at.epsilon / epsilon)))
+    text = f"At ε = {here.epsilon:g} **{here.best}** comes first: {scale.text(here.mean)}. "
     if here.behind:
         others = ", ".join(f"{name} ({scale.gap(by)})" for name, by in here.behind.items())
-        said += f"Behind it by more than luck: {others}."
+        text += f"Behind it by more than luck: {others}."
     else:
-        said += "None of the others is behind it by more than luck."
-    first = next((i for i, at in enumerate(found) if at.behind), len(found))
-    if first == len(found):
-        said += " So it is at every ε here: they are all alike."
+        text += "None of the others is behind it by more than luck."
+    first = next((i for i, at in enumerate(compared) if at.behind), len(compared))
+    if first == len(compared):
+        text += " So it is at every ε here: they are all alike."
     elif first:
-        said += (
-            f" Up to ε = {found[first - 1].epsilon:g} none is behind the best by more than luck: there they are all "
+        text += (
+            f" Up to ε = {compared[first - 1].epsilon:g} none is behind the best by more than luck: there they are all "
         )
-        said += "alike."
-    return said
+        text += "alike."
+    return text

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpforest.evaluation.headroom import headroom
-from dpforest.plotting.compare import MeasureScale, SettingCurves, budget_map, comparison, multiples
+from dpforest.plotting.compare import SettingCurves, budget_map, comparison, multiples
 from ui.compare import alpha_tab, comparison_controls
-from ui.compare.chart_and_table import cannot_be_measured, scale_of, show_table
+from ui.compare.chart_and_table import cannot_be_measured, scale_of, series_of, show_table
 from ui.compare.chart_and_table import table as compared
-from ui.compare.comparison_controls import IN_PERCENT, MEASURES, Comparison
+from ui.compare.comparison_controls import MEASURES, Comparison
 from ui.jobs.baselines import Baselines, floor, level, rows
 from ui.jobs.job import n_of_all, run
 from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import SweepJob, sweep_job
 from ui.jobs.time_budget import TimeBudget
-from ui.shared.downloads import as_csv
+from ui.shared.downloads import offer_csv
 from ui.shared.page import chart, titled
 from ui.shared.tables import Table
 
@@ -69,14 +70,7 @@ class Below:
                 "Every forest with depth and trees by rule, as published the paper's, unless its name says otherwise.",
                 width="content",
             )
-            st.download_button(
-                "Table as CSV",
-                lambda: as_csv(self._shown),
-                "CURATOR_ONLY_compare_table.csv",
-                "text/csv",
-                on_click="ignore",
-                type="tertiary",
-            )
+            offer_csv("Table as CSV", lambda: self._shown, "CURATOR_ONLY_compare_table.csv", type="tertiary")
 
     @property
     def _without_delta(self) -> str:
@@ -107,13 +101,13 @@ class Below:
 
     def _draw_alpha(self, done: SweepResult) -> None:
         scale = scale_of(self._view.measure, [level(self._data)], done)
-        series = alpha_tab.series(self._lines, done, self._view, scale)
+        series = [series_of(self._view, line, done, scale, color) for color, line in enumerate(self._lines)]
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
-        said = alpha_tab.sentence(alpha_tab.apart(done, MEASURES[self._view.measure]), self._view.epsilon, scale)
+        text = alpha_tab.sentence(alpha_tab.apart(done, MEASURES[self._view.measure]), self._view.epsilon, scale)
         chart(
-            figure, said.replace("*", ""), self._place, title=f"{scale.name[0].upper()}{scale.name[1:]} against ε by α"
+            figure, text.replace("*", ""), self._place, title=f"{scale.name[0].upper()}{scale.name[1:]} against ε by α"
         )
-        self._note.markdown(f"{said} Each point is the mean of {done.rests_on}.")
+        self._note.markdown(f"{text} Each point is the mean of {done.rests_on}.")
 
     def _open_map(self, table: Table) -> None:
         titled(
@@ -149,8 +143,7 @@ class Below:
             panels.append(
                 SettingCurves(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float))
             )
-        scale = MeasureScale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
-        figure = multiples(panels, setting, scale, columns=min(4, len(panels)))
+        figure = multiples(panels, setting, self._view.scale, columns=min(4, len(panels)))
         chart(
             figure,
             f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.",
@@ -167,21 +160,21 @@ class Below:
         at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` has it simulated
         best = int(values[:, at].argmax())
         idle = self._learns_nothing(values, float(nonprivate.max()))
-        scale = MeasureScale(view.measure, view.measure in IN_PERCENT, None, None if idle else float(nonprivate.max()))
+        scale = view.scale if idle else replace(view.scale, ceiling=float(nonprivate.max()))
         there = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         there += f"{scale.text(values[best, at])}"
         if idle:
-            said = f"{there}. But **it predicts no better than guessing**: {idle}. So there is no price of privacy to "
-            said += "speak of."
+            text = f"{there}. But **it predicts no better than guessing**: {idle}. So there is no price of privacy to "
+            text += "speak of."
         else:
-            said = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
-            said += "; compared with that, "
+            text = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
+            text += "; compared with that, "
             price = scale.gap(nonprivate.max(), values[best, at])
             is_lower = values[best, at] <= nonprivate.max()
-            said += f"the price of privacy is **{price}**." if is_lower else "noise costs nothing here."
-        self._note.markdown(f"{said} Each cell is the mean of {done.rests_on}.")
+            text += f"the price of privacy is **{price}**." if is_lower else "noise costs nothing here."
+        self._note.markdown(f"{text} Each cell is the mean of {done.rests_on}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
-        chart(figure, said.replace("*", ""), self._place, title="Map of ε × depth")
+        chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
         """That no depth is better than guessing at any ε, nor without noise; empty where one is, or none can say."""
@@ -192,10 +185,8 @@ class Below:
         at = headroom(values.max(axis=0, keepdims=True), np.array([nonprivate]), guessed, rows(levels, measure))
         if not at.has_none:
             return ""
-        scale = MeasureScale(self._view.measure, self._view.measure in IN_PERCENT, None, None)
-        return (
-            f"at no depth and no ε, and not without noise either, is it above {scale.text(guessed)} by more than luck"
-        )
+        text = self._view.scale.text(guessed)
+        return f"at no depth and no ε, and not without noise either, is it above {text} by more than luck"
 
 
 _MORE = {"depth": "deeper trees", "trees": "more trees"}

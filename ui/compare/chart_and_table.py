@@ -36,8 +36,8 @@ def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> Measur
     name = MEASURES[measure]
     floor = baselines.floor(levels, name)
     scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)
-    said = {"accuracy": "always the most frequent class", "balanced_accuracy": "always one class", "auc": "a coin"}
-    floor_text = "" if floor is None else f"{said[name]} {scale.text(floor)}: the floor"
+    guesses = {"accuracy": "always the most frequent class", "balanced_accuracy": "always one class", "auc": "a coin"}
+    floor_text = "" if floor is None else f"{guesses[name]} {scale.text(floor)}: the floor"
     best = ceiling_of(done, levels, name)
     if best is None:
         return replace(scale, floor_text=floor_text)
@@ -51,20 +51,21 @@ def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> Measur
 
 def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place=st):
     """All forests against ε."""
-    series = [_series(view, line, done, scale) for line in lines]
+    series = [series_of(view, line, done, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
     at = list(series[0].epsilons).index(view.epsilon)  # every line has the ε of the slider
-    said = ", ".join(f"{one.name} {scale.text(one.mean[at])}" for one in series)
+    values = ", ".join(f"{one.name} {scale.text(one.mean[at])}" for one in series)
     return chart(
         figure,
-        f"{scale.name} at ε = {view.epsilon:g}: {said}.",
+        f"{scale.name} at ε = {view.epsilon:g}: {values}.",
         place,
         title=f"{scale.name[0].upper()}{scale.name[1:]} against ε",
     )
 
 
-def _series(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureScale) -> Series:
+def series_of(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureScale, color: int) -> Series:
+    """A forest against ε, with its band."""
     name, settings = line.line.name, line.line.settings
     cells = done.cells.loc[name].reset_index()
     cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
@@ -76,7 +77,7 @@ def _series(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureS
     ]
     return Series(
         name,
-        list(FORESTS).index(settings.kind),
+        color,
         not settings.certified,
         cells["epsilon"].to_numpy(float),
         values["mean"].to_numpy(float),
@@ -99,13 +100,13 @@ def _bound(loss: float, epsilon: float) -> float | Fraction:
 
 
 def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> pd.DataFrame:
-    """One row a forest, at the ε of the slider. No price where there is nothing to lose."""
+    """One row a forest, at the ε of the slider. No price where the forest predicts no better than guessing."""
     rows, at_stake = [], headroom_of(done, levels, "accuracy")
     for line in lines:
-        own = done.cells.loc[line.line.name].reset_index()
-        here, nonprivate = own[own["epsilon"] == view.epsilon].iloc[0], own[np.isinf(own["epsilon"])].iloc[0]
+        cells = done.cells.loc[line.line.name].reset_index()
+        here, nonprivate = cells[cells["epsilon"] == view.epsilon].iloc[0], cells[np.isinf(cells["epsilon"])].iloc[0]
         mean, without, at = here["accuracy", "mean"], nonprivate["accuracy", "mean"], at_stake[line.line.name]
-        grid = own[np.isfinite(own["epsilon"])].sort_values("epsilon")
+        grid = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
         cheap = cheap_from(grid["epsilon"].to_numpy(float), grid["accuracy", "mean"].to_numpy(float), at)
         rows.append(
             {
@@ -132,18 +133,18 @@ def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels
                 "trees": int(here["trees", ""]),
             }
         )
-    found = pd.DataFrame(rows).sort_values("accuracy", ascending=False, ignore_index=True)
+    table = pd.DataFrame(rows).sort_values("accuracy", ascending=False, ignore_index=True)
     numbers = ["price of privacy", "next to no price from ε"]
-    return found.astype(dict.fromkeys(numbers, float))
+    return table.astype(dict.fromkeys(numbers, float))
 
 
-def show_table(found: pd.DataFrame, n: int, place=st) -> None:
+def show_table(table: pd.DataFrame, n: int, place=st) -> None:
     """Sortable by a click on a column's head; drawn once for each number of pieces."""
     share = st.column_config.NumberColumn(format="percent")
     shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")
     three = st.column_config.NumberColumn(format="%.3f")
     figures.table(
-        found,
+        table,
         "All forests",
         place,
         hide_index=True,
@@ -163,7 +164,7 @@ def show_table(found: pd.DataFrame, n: int, place=st) -> None:
             "price of privacy": st.column_config.NumberColumn(
                 format="%.1f points",
                 help="How much better the same forest is without noise. Empty where it is no better than "
-                "guessing: then there is nothing to lose.",
+                "guessing: then noise takes nothing away.",
             ),
             "next to no price from ε": st.column_config.NumberColumn(
                 format="%g",
@@ -201,11 +202,11 @@ def about_claims() -> None:
 
 def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
     """What δ above 0 means for some of the forests, and that all of them may be compared at one δ."""
-    said = (
+    text = (
         f"{which} have a weaker promise: what comes out may be one in a million (δ = 10⁻⁶) more likely than ε allows. "
         "A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
     )
-    st.caption(unbroken(said))
+    st.caption(unbroken(text))
     if caution := caution_on_delta(DELTA, len(table.frame)):
         st.warning(caution, icon=":material/warning:")
 
@@ -219,6 +220,6 @@ def about_leaks(table: Table) -> None:
             badge("Not certified")
             st.caption(
                 f"As it stands, no forest on this table would be certified, whatever its line says: "
-                f"{plain(leaks[0], 200)}{more} The Data tab of Explore says how to mend it.",
+                f"{plain(leaks[0], 200)}{more} The Data tab of Explore says how to correct it.",
                 width="stretch",
             )

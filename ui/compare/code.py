@@ -24,7 +24,7 @@ def grid_as_code(lines: Sequence[Line], table: Table, releases: int, folds: int)
     """
     as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
     names = sorted({_class(line).__name__ for line in lines})
-    rows = _bundled(names, table.key) if as_it_comes else _own_file(names, table.label)
+    rows = _bundled(names, table.key) if as_it_comes else _uploaded(names, table.label)
     forests = [entry for line in lines for entry in _entry(line)]
     epsilons = ", ".join(f"{epsilon:g}" for epsilon in lines[0].epsilons)
     call = [
@@ -46,7 +46,7 @@ def _bundled(names: list[str], dataset: str) -> list[str]:
     ]
 
 
-def _own_file(names: list[str], label: str) -> list[str]:
+def _uploaded(names: list[str], label: str) -> list[str]:
     return [
         "import json",
         "from pathlib import Path",
@@ -69,5 +69,5 @@ def _class(line: Line) -> type[ForestClassifier]:
 def _entry(line: Line) -> list[str]:
     """A forest and its arguments; ε is the grid's."""
     arguments = {key: value for key, value in line.settings.parameters().items() if key != "epsilon"}
-    said = [f"        {key}={written(value)}," for key, value in arguments.items()]
-    return [f"    {line.name!r}: {_class(line).__name__}(", *said, "    ),"]
+    values = [f"        {key}={written(value)}," for key, value in arguments.items()]
+    return [f"    {line.name!r}: {_class(line).__name__}(", *values, "    ),"]

@@ -7,8 +7,9 @@ from typing import Final
 
 import streamlit as st
 
+from dpforest.plotting.compare import MeasureScale
 from ui import state
-from ui.compare import own_settings
+from ui.compare import changed_settings
 from ui.jobs.lines import delta_control, lines_of, settings_of
 from ui.jobs.sweep_job import Line
 from ui.shared import sidebar
@@ -42,12 +43,16 @@ class Comparison:
     measure: str
     bands: bool
     delta: bool = False
-    own: tuple[tuple[str, tuple[tuple[str, int | str], ...]], ...] = ()  # of single forests, where not as they come
+    changes: tuple[tuple[str, tuple[tuple[str, int | str], ...]], ...] = ()  # settings of forests, where not by rule
 
+    @property
+    def scale(self) -> MeasureScale:
+        """How the measure is written."""
+        return MeasureScale(self.measure, self.measure in IN_PERCENT, None, None)
 
-def own_settings_of(view: Comparison, kind: str) -> dict[str, int | str]:
-    """What somebody has set for one forest."""
-    return dict(dict(view.own).get(kind, ()))
+    def changes_of(self, kind: str) -> dict[str, int | str]:
+        """What somebody has set for one forest."""
+        return dict(dict(self.changes).get(kind, ()))
 
 
 def choose(epsilon: float) -> Comparison:
@@ -67,14 +72,13 @@ def choose(epsilon: float) -> Comparison:
             "Also as published",
             key=state.ALSO_PUBLISHED,
             bind=LINKED,
-            help="The mechanisms as papers printed them, dashed. Their ε is a claim; what is true is said at each "
-            "point.",
+            help="The mechanisms as papers printed them, dashed. Their ε is a claim; each point states what is true.",
         )
         delta = delta_control()
         neighbors = sidebar.choose_neighbors()
         measure = select("Measure", list(MEASURES), state.COMPARED, "What is drawn; the table has all of them.")
         chosen = tuple(kind for kind in FORESTS if kind in kinds)
-        own = own_settings.choose(chosen)
+        changes = changed_settings.choose(chosen)
         with st.expander("Fine settings"):
             known(state.RELEASES_EACH, RELEASES)
             releases = st.select_slider(
@@ -107,29 +111,29 @@ def choose(epsilon: float) -> Comparison:
         measure,
         bool(bands),
         delta,
-        tuple((kind, tuple(found.items())) for kind, found in own.items()),
+        tuple((kind, tuple(values.items())) for kind, values in changes.items()),
     )
 
 
 def lines(view: Comparison, table: Table) -> list[Line]:
     """A line for each forest, and where that is asked for one for each with δ above 0, and as published."""
-    found = lines_of(table, view.kinds, "certified", view.neighbors, delta=view.delta)
-    found += lines_of(table, view.kinds, "as_published", view.neighbors) if view.published else []
-    return [replace(_own_line(view, line), epsilons=grid_with(view.epsilon)) for line in found]
+    lines = lines_of(table, view.kinds, "certified", view.neighbors, delta=view.delta)
+    lines += lines_of(table, view.kinds, "as_published", view.neighbors) if view.published else []
+    return [replace(_changed_line(view, line), epsilons=grid_with(view.epsilon)) for line in lines]
 
 
-def _own_line(view: Comparison, line: Line, varied: str = "") -> Line:
+def _changed_line(view: Comparison, line: Line, varied: str = "") -> Line:
     """The same with what somebody has set for its forest, and a name that says so."""
     if not line.settings.certified:
         return line
-    settings, said = own_settings.applied(line.settings, own_settings_of(view, line.settings.kind), varied)
-    return replace(line, settings=settings, title=f"{line.name}{said}" if said else "")
+    settings, note = changed_settings.applied(line.settings, view.changes_of(line.settings.kind), varied)
+    return replace(line, settings=settings, title=f"{line.name}{note}" if note else "")
 
 
 def at_depths(view: Comparison, table: Table) -> list[Line]:
     """Certified forests at several depths."""
     return [
-        _own_line(view, Line(settings, COARSE, depths=tuple(d for d in DEPTHS if d <= _deepest(settings))), "depth")
+        _changed_line(view, Line(settings, COARSE, depths=tuple(d for d in DEPTHS if d <= _deepest(settings))), "depth")
         for settings in _certified(view, table)
     ]
 
@@ -137,7 +141,7 @@ def at_depths(view: Comparison, table: Table) -> list[Line]:
 def at_sizes(view: Comparison, table: Table) -> list[Line]:
     """Certified forests with several numbers of trees, those that have one tree left out."""
     return [
-        _own_line(
+        _changed_line(
             view,
             Line(settings, COARSE, trees=tuple(n for n in SIZES if n <= FORESTS[settings.kind].most_trees)),
             "trees",
@@ -156,7 +160,7 @@ def mapped(view: Comparison, table: Table) -> list[Line]:
     settings = settings_of(table, kind, "certified", view.neighbors)
     grid = EPSILONS[::2] if FORESTS[kind].is_fitted_anew else EPSILONS
     grids = [grid] if view.epsilon in grid else [grid, (view.epsilon,)]
-    return [_own_line(view, Line(settings, epsilons, depths=_map_depths(settings)), "depth") for epsilons in grids]
+    return [_changed_line(view, Line(settings, epsilons, depths=_map_depths(settings)), "depth") for epsilons in grids]
 
 
 def _map_depths(settings: ForestSettings) -> tuple[int, ...]:

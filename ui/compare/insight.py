@@ -1,4 +1,4 @@
-"""Which forest comes first, which ones cannot be told from it, and which only guess: in words."""
+"""Which forest comes first, which ones differ from it by luck only, and which only guess: in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def insight(
     at_stake: dict[str, Headroom],
     published: Collection[str] = (),
 ) -> str:
-    """Which certified forest is best at the present ε, which ones cannot be told from it, and which only guess."""
+    """Which certified forest is best at the present ε, which ones differ from it by luck only, and which only guess."""
     cells = done.cells[MEASURES[view.measure]].reset_index()
     here = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
     here = here.dropna(subset=["mean"])
@@ -42,19 +42,19 @@ def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
     """Where no forest is better than guessing, their order and the price of privacy mean nothing."""
     guessing = "guessing" if scale.floor is None else f"guessing ({scale.text(scale.floor)})"
     who, one = ("None of these forests", "one") if len(view.kinds) > 1 else ("This forest does not", "it")
-    said = (
+    text = (
         f"**{who} {'predicts' if one == 'one' else 'predict'} better than guessing here**: by {view.measure}, at no ε, "
         f"and not without noise either, is {one} above {guessing} by more than luck on the rows held out. So privacy "
         "takes nothing away, and a release would pay ε for predictions that guessing has for free."
     )
     if learnable:
-        said += (
+        text += (
             f" There is something to learn ({scale.ceiling_text}): try other depths (tabs below), other forests, or "
             "narrower public bounds, where narrower ones are known without looking."
         )
     elif scale.ceiling is not None:
-        said += f" Without any privacy it is not better either ({scale.ceiling_text})."
-    return said
+        text += f" Without any privacy it is not better either ({scale.ceiling_text})."
+    return text
 
 
 def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.DataFrame, at: Headroom) -> str:

@@ -53,7 +53,7 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
 
 def curve(item: str, cells: Sequence[Record]) -> None:
     """A line for each of a figure's, in a chart and point by point."""
-    titled(f"Measured: {item}", None)
+    titled(f"Measured: {item}")
     axis, lines = cells[0].axis, [c.line for c in cells]
     at = [float(c.at) for c in cells if c.at is not None]
     ours = [c.ours for c in cells]

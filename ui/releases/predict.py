@@ -25,7 +25,7 @@ from ui import state
 from ui.server import uploads
 from ui.shared import cache, figures, tables
 from ui.shared.attribute_effects import attributes
-from ui.shared.downloads import as_csv
+from ui.shared.downloads import offer_csv
 from ui.shared.loss_sums import at_delta
 from ui.shared.page import Badge, sorry, titled
 from ui.shared.release import certificate_text
@@ -207,13 +207,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
     # Written when asked for, as all downloads here: a file made at every run may be gone when the browser looks.
-    st.download_button(
-        "Download predictions",
-        lambda: as_csv(out),
-        "CURATOR_ONLY_predictions.csv",
-        "text/csv",
-        on_click="ignore",
-    )
+    offer_csv("Download predictions", lambda: out, "CURATOR_ONLY_predictions.csv")
 
 
 def unused(name: str, columns: Iterable[str]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 import pandas as pd
+import streamlit as st
 
 from dpforest.plotting.style import visible
 
@@ -48,6 +50,11 @@ def _no_formula(part: str) -> str:
     return part
 
 
+def offer_csv(label: str, table: Callable[[], pd.DataFrame], file_name: str, **settings) -> None:
+    """Draw a button that downloads a table, which is written when somebody presses."""
+    st.download_button(label, lambda: as_csv(table()), file_name, "text/csv", on_click="ignore", **settings)
+
+
 def as_latex(table: pd.DataFrame) -> str:
     r"""Return a table as LaTeX's `tabular` with the rules of booktabs. LaTeX sets every cell as text.
 
@@ -77,6 +84,9 @@ def _in_latex(cell: object) -> str:
     return visible(" ".join(text.split())).translate(_LATEX)
 
 
+_COMMANDS = (
+    r"\varepsilon \delta \alpha \beta \mu \infty \leq \geq \pm \times \to \gets - ^{-} ^{6} ^{5} ^{2} ^{\varepsilon}"
+)
 # Brackets and stars are escaped too: at the start of a row LaTeX takes them for an argument of the row end before it.
 _LATEX = str.maketrans(
     {
@@ -92,24 +102,7 @@ _LATEX = str.maketrans(
         "`": "{`}",
         '"': "{''}",
         **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-        "ε": r"$\varepsilon$",
-        "δ": r"$\delta$",
-        "α": r"$\alpha$",
-        "β": r"$\beta$",
-        "μ": r"$\mu$",
-        "∞": r"$\infty$",
-        "≤": r"$\leq$",
-        "≥": r"$\geq$",
-        "±": r"$\pm$",
-        "×": r"$\times$",
-        "→": r"$\to$",
-        "←": r"$\gets$",
-        "−": "$-$",
-        "⁻": "$^{-}$",
-        "⁶": "$^{6}$",
-        "⁵": "$^{5}$",
-        "²": "$^{2}$",
-        "ᵋ": r"$^{\varepsilon}$",
+        **{mark: f"${command}$" for mark, command in zip("εδαβμ∞≤≥±×→←−⁻⁶⁵²ᵋ", _COMMANDS.split(), strict=True)},
         "–": "--",
         "…": r"\dots{}",
         "\u00a0": "~",

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
+from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainWarning
 from ui import state
 from ui.server.streamlit_patches import styles
@@ -17,6 +18,7 @@ from ui.server.streamlit_patches.internals import UncheckedFigure
 from ui.server.uploads import lesson_only
 from ui.shared import figures, link, session_ledger
 from ui.shared.controls import LINKED
+from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 Badge = Literal[
@@ -104,12 +106,24 @@ def badge(kind: Badge, detail: str = "") -> None:
     st.badge(f"{kind}{detail}", color=color, help=meaning)
 
 
-def titled(title: str, kind: Badge | None, help: str | None = None) -> None:
-    """Draw the title of a figure next to its badge."""
+def titled(title: str, *kinds: Badge | None, help: str | None = None) -> None:
+    """Draw the title of a figure next to its badges."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"##### {title}", width="content", anchors=False, help=help)
-        if kind:
-            badge(kind)
+        for kind in kinds:
+            if kind:
+                badge(kind)
+
+
+def table_header(table: Table, neighbors: str) -> None:
+    """Draw the table that a page simulates forests on, and badges."""
+    rows = plural(len(table.frame), "row")
+    title = f"**{plain(table.short_title, 50)}** · {rows} · predicts {plain(table.label, 30)}"
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+        st.markdown(title, width="content")
+        with st.container(horizontal=True, width="content", gap="small"):
+            badge("Simulated", f", {neighbors}")
+            badge("Curator only")
 
 
 def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings):

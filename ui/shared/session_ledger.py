@@ -6,7 +6,7 @@ import hashlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -87,9 +87,14 @@ def at_hand() -> list[Release]:
 
 def groups() -> dict[int, list[Release]]:
     """Return the releases by group of people, in the order of the first release of each group."""
-    grouped: dict[int, list[Release]] = {}
-    for release in releases():
-        grouped.setdefault(release.people, []).append(release)
+    return _grouped(releases(), "people")
+
+
+def _grouped(some: list[Release], attribute: str) -> dict[Any, list[Release]]:
+    """Return releases by an attribute, in the order of the first release of each of its values."""
+    grouped: dict[Any, list[Release]] = {}
+    for release in some:
+        grouped.setdefault(getattr(release, attribute), []).append(release)
     return grouped
 
 
@@ -239,10 +244,7 @@ def numbered(group: list[Release]) -> str:
 
 def by_table(group: list[Release]) -> str:
     """Return the tables of a group, each with the numbers of its releases, as markdown."""
-    tables: dict[str, list[Release]] = {}
-    for r in group:
-        tables.setdefault(r.table_key, []).append(r)
-    return " and ".join(f"**{whom(some)}** ({numbered(some)})" for some in tables.values())
+    return " and ".join(f"**{whom(some)}** ({numbered(some)})" for some in _grouped(group, "table_key").values())
 
 
 def explained(group: list[Release]) -> str:
@@ -352,9 +354,7 @@ def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]
 
 def _take_out(group: list[Release]) -> None:
     """Offer to take a table out of a sum. A sum shrinks only if the user states that its rows are other people's."""
-    tables: dict[str, list[Release]] = {}
-    for r in group:
-        tables.setdefault(r.table_key, []).append(r)
+    tables = _grouped(group, "table_key")
     if len(tables) < 2:
         return
     titles = {k: _titles(some) for k, some in tables.items()}

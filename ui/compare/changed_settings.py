@@ -16,38 +16,38 @@ from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
 
-Own = dict[str, dict[str, int | str]]  # forest to settings: depth, trees, and labels of options by their key
+Changes = dict[str, dict[str, int | str]]  # forest to settings: depth, trees, and labels of options by their key
 BY_RULE: Final = "by rule"
 _PARAMETER: Final = "own"  # in the link
 _LONGEST: Final = 4_000  # of a link's text, far above what all forests together need
 
 
-def choose(kinds: tuple[str, ...]) -> Own:
+def choose(kinds: tuple[str, ...]) -> Changes:
     """Draw the expander in the sidebar. Gives the settings that somebody, or a link, has set for these forests."""
-    own = _kept()
+    changes = _kept()
     with st.expander("Settings of one forest", key="own_settings"):
         if kinds:
             known(state.SETTINGS_OF, kinds)
             if state.SETTINGS_OF not in st.session_state:
-                state.SETTINGS_OF.value = next((kind for kind in kinds if kind in own), kinds[0])
+                state.SETTINGS_OF.value = next((kind for kind in kinds if kind in changes), kinds[0])
             kind = st.selectbox("Forest to set", kinds, key=state.SETTINGS_OF, persist_state="session")
-            _controls(kind, own.get(kind, {}))
-            st.caption("For its certified lines. What is not by rule stands in the line's name.")
-        if own:
-            st.button("All forests as they come", key="own_reset", on_click=_reset)
+            _controls(kind, changes.get(kind, {}))
+            st.caption("For its certified lines. The name of a line states what is not by rule.")
+        if changes:
+            st.button("All forests with default settings", key="own_reset", on_click=_reset)
     if ignored := state.SETTINGS_IGNORED.value:
         st.caption(f"Ignored, as the link asks for what no forest has: {plain(', '.join(ignored), 200)}.")
-    _into_link(own)
-    return {kind: dict(found) for kind, found in own.items() if kind in kinds}
+    _into_link(changes)
+    return {kind: dict(values) for kind, values in changes.items() if kind in kinds}
 
 
-def applied(settings: ForestSettings, own: Mapping[str, int | str], varied: str = "") -> tuple[ForestSettings, str]:
-    """A certified forest with what is set for it, and what its line says of that.
+def applied(settings: ForestSettings, changes: Mapping[str, int | str], varied: str = "") -> tuple[ForestSettings, str]:
+    """A certified forest with what is set for it, and the end of its line's name, which states that.
 
     Parameters
     ----------
     varied : {"", "depth", "trees"}
-        An axis of the chart: not set here, and not said.
+        An axis of the chart: not set here, and not named.
 
     Examples
     --------
@@ -56,24 +56,24 @@ def applied(settings: ForestSettings, own: Mapping[str, int | str], varied: str 
     >>> applied(boosted, {"depth": 4, "trees": 21})[1], applied(boosted, {"depth": 4}, "depth")[1]
     (' (depth 4, 21 trees)', '')
     """
-    said = []
-    for key, value in own.items():
+    notes = []
+    for key, value in changes.items():
         if key == varied:
             continue
         if key == "depth":
             settings = replace(settings, depth=value)
-            said.append(f"depth {value}")
+            notes.append(f"depth {value}")
         elif key == "trees":
             settings = replace(settings, trees=value)
-            said.append(plural(int(value), "tree"))
+            notes.append(plural(int(value), "tree"))
         else:
             option = _options(settings.kind)[key]
             settings = settings.with_option(option.parameter, option.choices["certified"][str(value)])
-            said.append(f"{option.title}: {value}")
-    return settings, f" ({', '.join(said)})" if said else ""
+            notes.append(f"{option.title}: {value}")
+    return settings, f" ({', '.join(notes)})" if notes else ""
 
 
-def read(text: str) -> tuple[Own, list[str]]:
+def read(text: str) -> tuple[Changes, list[str]]:
     """What a link says, and which of it nobody can set: names that are not known, wrong types, out of range.
 
     >>> read('{"boosted": {"depth": 4, "trees": true, "share": "30%"}, "oak": {"depth": 4}}')
@@ -87,7 +87,7 @@ def read(text: str) -> tuple[Own, list[str]]:
         asked = None
     if not isinstance(asked, dict):
         return {}, [_PARAMETER]
-    found: Own = {}
+    changes: Changes = {}
     ignored = []
     for kind, settings in asked.items():
         if kind not in FORESTS or not isinstance(settings, dict):
@@ -96,12 +96,12 @@ def read(text: str) -> tuple[Own, list[str]]:
         good = {key: value for key, value in settings.items() if _can_be(kind, key, value)}
         ignored += [f"{kind} {key}" for key in settings if key not in good]
         if good := {key: good[key] for key in _order(kind) if key in good and not _is_default(kind, key, good[key])}:
-            found[kind] = good
-    return {kind: found[kind] for kind in FORESTS if kind in found}, ignored
+            changes[kind] = good
+    return {kind: changes[kind] for kind in FORESTS if kind in changes}, ignored
 
 
 def _options(kind: str) -> dict[str, Option]:
-    """Those that are set here: an allowed δ has a control of its own for all forests."""
+    """Those that are set here: an allowed δ has one control for all forests."""
     return {o.key: o for o in FORESTS[kind].options if o.choices["certified"] and not o.switch}
 
 
@@ -118,10 +118,10 @@ def _can_be(kind: str, key: str, value: Any) -> bool:
 
 
 def _can_be_kept(value: Any) -> bool:
-    """Whether a value has the form of `Own`, with settings that the forests have."""
+    """Whether a value has the form of `Changes`, with settings that the forests have."""
     return isinstance(value, dict) and all(
-        kind in FORESTS and isinstance(found, dict) and all(_can_be(kind, key, v) for key, v in found.items())
-        for kind, found in value.items()
+        kind in FORESTS and isinstance(values, dict) and all(_can_be(kind, key, v) for key, v in values.items())
+        for kind, values in value.items()
     )
 
 
@@ -129,46 +129,46 @@ def _is_default(kind: str, key: str, value: int | str) -> bool:
     return key not in ("depth", "trees") and value == _options(kind)[key].default("certified")
 
 
-def _kept() -> Own:
-    """What is set in this session; a link that says something else is read once."""
-    said = st.query_params.get(_PARAMETER)
-    if said is not None and said != state.SETTINGS_LINK.value:
-        state.SETTINGS.value, state.SETTINGS_IGNORED.value = read(said)
+def _kept() -> Changes:
+    """What is set in this session; another link is read once."""
+    linked = st.query_params.get(_PARAMETER)
+    if linked is not None and linked != state.SETTINGS_LINK.value:
+        state.SETTINGS.value, state.SETTINGS_IGNORED.value = read(linked)
     return _stored()
 
 
-def _stored() -> Own:
+def _stored() -> Changes:
     if not _can_be_kept(state.SETTINGS.value):
         state.SETTINGS.pop()
     return state.SETTINGS.value
 
 
-def _into_link(own: Own) -> None:
+def _into_link(changes: Changes) -> None:
     """Only what is set."""
-    if own:
-        said = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
-        state.SETTINGS_LINK.value = said
-        if st.query_params.get(_PARAMETER) != said:
-            st.query_params[_PARAMETER] = said
+    if changes:
+        text = json.dumps(changes, ensure_ascii=False, separators=(",", ":"))
+        state.SETTINGS_LINK.value = text
+        if st.query_params.get(_PARAMETER) != text:
+            st.query_params[_PARAMETER] = text
     else:
         state.SETTINGS_LINK.pop()
         st.query_params.pop(_PARAMETER, None)
 
 
-def _controls(kind: str, own: Mapping[str, int | str]) -> None:
+def _controls(kind: str, changes: Mapping[str, int | str]) -> None:
     forest = FORESTS[kind]
-    _number(kind, "depth", "Depth", tuple(range(1, forest.most_depth + 1)), own)
+    _number(kind, "depth", "Depth", tuple(range(1, forest.most_depth + 1)), changes)
     if forest.has_trees:
-        _number(kind, "trees", "Trees", tuple(n for n in TREES if n <= forest.most_trees), own)
+        _number(kind, "trees", "Trees", tuple(n for n in TREES if n <= forest.most_trees), changes)
     for key, option in _options(kind).items():
         labels = list(option.choices["certified"])
-        widget = _moved_to(kind, key, own.get(key, option.default("certified")))
+        widget = _moved_to(kind, key, changes.get(key, option.default("certified")))
         draw: Any = st.select_slider if option.slider else st.selectbox
         draw(option.title, labels, key=widget, help=option.sentence, on_change=_take, args=(kind, key))
 
 
-def _number(kind: str, key: str, title: str, numbers: tuple[int, ...], own: Mapping[str, int | str]) -> None:
-    value = own.get(key, BY_RULE)
+def _number(kind: str, key: str, title: str, numbers: tuple[int, ...], changes: Mapping[str, int | str]) -> None:
+    value = changes.get(key, BY_RULE)
     choices = [BY_RULE, *sorted({*numbers, *([value] if isinstance(value, int) else [])})]
     widget = _moved_to(kind, key, value)
     st.select_slider(title, choices, key=widget, on_change=_take, args=(kind, key))
@@ -183,15 +183,15 @@ def _moved_to(kind: str, key: str, value: int | str) -> str:
 
 
 def _take(kind: str, key: str) -> None:
-    """What somebody has set, kept if it differs from what the forest comes with."""
-    own = _stored()
+    """Keep what somebody has set, if it differs from the rule or the default."""
+    changes = _stored()
     value = state.SETTING(kind, key).value
     if value != BY_RULE and not _can_be(kind, key, value):
         return
-    mine = {**own.get(kind, {}), key: value}
+    mine = {**changes.get(kind, {}), key: value}
     if value == BY_RULE or _is_default(kind, key, value):
         del mine[key]
-    changed = {**own, kind: {name: mine[name] for name in _order(kind) if name in mine}}
+    changed = {**changes, kind: {name: mine[name] for name in _order(kind) if name in mine}}
     state.SETTINGS.value = {name: changed[name] for name in FORESTS if changed.get(name)}
     state.SETTINGS_IGNORED.pop()
 
