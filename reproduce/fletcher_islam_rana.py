@@ -1,6 +1,6 @@
 """Fletcher and Islam, figure 14: the forest of Rana, Gupta and Venkatesh (RGV), at ε = 1 for each of its trees.
 
-Figures 7 and 11 have the figures of their own forest. RGV claims less than differential privacy, so no certified figure
+Figures 7 and 11 have the figures of their forest. RGV claims less than differential privacy, so no certified figure
 is reported next to it. Each forest has 110 trees, the fewest that the paper names; it does not state how many it used
 for which set. Synthetic sets are drawn three times; real ones have five folds, each with separate noise.
 """
