@@ -1,12 +1,12 @@
-"""How accurate every forest is: `python bench/accuracy.py [--data DIR ...] [--name after]`.
+"""Accuracy of every forest: `python bench/accuracy.py [--data DIR ...] [--name after]`.
 
-Fits every estimator with its defaults, certified and as published, on every table, at every ε, on the same splits, and
-keeps one row a fit in bench/accuracy-NAME.csv.gz. `--report` writes docs/ACCURACY.md from what was kept: before and
-after, with standard errors. A full run takes about an hour on two cores. Never part of the tests. Boosters and other
-people's classifiers (`accuracy_peers.py`) are fitted where `--forests` names them.
+Fits every estimator with default settings, certified and as published, on every table, at every ε, on the same splits,
+and writes one row for each fit into bench/accuracy-NAME.csv.gz. `--report` writes docs/ACCURACY.md from these files:
+before and after, with standard errors. A full run takes about an hour on two cores. It is not part of the tests.
+Boosters and other people's classifiers (`accuracy_peers.py`) are fitted only if `--forests` names them.
 
-A folder of other tables has a catalog.json as data/ has. With `--wide` the upper bound of every numeric attribute is
-moved a hundred times as far away.
+A folder of other tables has a catalog.json like that of data/. `--wide` also fits with every numeric range a hundred
+times as wide.
 """
 
 import argparse
@@ -52,14 +52,14 @@ MODES = ("certified", "as_published")
 METRICS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "calibration")
 SEEDS = 5
 WIDER = 100
-PAUSE = 10  # seconds between two writings of a file
-MOST_PUBLISHED = 15_000  # rows that mechanisms as published are fitted on
+PAUSE = 10  # seconds between two writes of a file
+MOST_PUBLISHED = 15_000  # number of rows that mechanisms as published are fitted on, at most
 _KEY = ("table", "wide", "forest", "mode", "seed")
 Table = tuple[str, pd.DataFrame, np.ndarray, Domain]
 
 
 def tables_of(folder: Path) -> list[Table]:
-    """Name, attributes, labels and public domain of every table in a folder."""
+    """Return name, attributes, labels and public domain of every table in a folder."""
     tables = []
     for name, entry in catalog(folder).items():
         domain = Domain.from_catalog(entry)
@@ -72,7 +72,7 @@ def tables_of(folder: Path) -> list[Table]:
 
 
 def widened(domain: Domain) -> Domain:
-    """The domain of somebody who knows less: every range a hundred times as wide."""
+    """Return a domain with every numeric range a hundred times as wide, as for somebody who knows less."""
     features = tuple(
         replace(f, high=f.low + WIDER * (f.high - f.low)) if f.kind == "numeric" else f for f in domain.features
     )
@@ -80,7 +80,7 @@ def widened(domain: Domain) -> Domain:
 
 
 def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilons: tuple[float, ...]) -> list[dict]:
-    """A row of figures at every ε."""
+    """Fit a forest at every ε, and return a row of measures for each."""
     name, X, y, domain = table
     domain = widened(domain) if wide else domain
     classes, counts = np.unique(y, return_counts=True)
@@ -135,7 +135,7 @@ def run(
     epsilons: tuple[float, ...] = EPSILONS,
     go_on: bool = False,
 ) -> pd.DataFrame:
-    """All fits, one seed of every table after the other; saved as they finish, so that a stopped run can continue."""
+    """Make all fits, seed by seed over all tables, and save them on the way, so that a stopped run can continue."""
     path = ROOT / "bench" / f"accuracy-{name}.csv.gz"
     kept = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
     done = set(kept[[*_KEY, "epsilon"]].itertuples(index=False, name=None))
@@ -160,14 +160,14 @@ def run(
 
 
 def keep(rows: list[dict], path: Path) -> None:
-    """At once, so that a stop leaves the old file or the new one; the same rows give the same bytes."""
+    """Write the rows in one step, so that a stop leaves the old or the new file. Equal rows give equal bytes."""
     new = path.with_suffix(".new")
     pd.DataFrame(rows).to_csv(new, index=False, float_format="%.5g", compression={"method": "gzip", "mtime": 0})
     new.replace(path)
 
 
 def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Mean over tables of the mean over seeds, and the standard error that the seeds leave."""
+    """Return the mean over tables of the mean over seeds, and its standard error over seeds."""
     each = frame.groupby(["wide", "mode", "forest", "epsilon", "table"])[metric].agg(["mean", "var", "count"])
     each["error"] = each["var"] / each["count"]
     by = each.groupby(["wide", "mode", "forest", "epsilon"])
@@ -175,7 +175,7 @@ def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
-    """Where AUC falls as ε grows: certified, binary tables of at least 1,000 rows, by more than .02 and three SE."""
+    """Return where AUC falls as ε grows: certified, binary tables of at least 1,000 rows, by over .02 and three SE."""
     binary = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
     each = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
     out = []

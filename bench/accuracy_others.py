@@ -6,13 +6,13 @@ from accuracy import BOOSTERS, summary
 from accuracy_peers import NOT_PRIVATE, PEERS
 
 TITLES = {"accuracy": "Accuracy", "auc": "AUC", "log_loss": "Log-loss", "calibration": "Calibration error"}
-SHOWN = (0.1, 1.0, 10.0)  # in the table of single data sets
-_FITTED_ON = ("adult", "breast_wisconsin", "car", "cmc", "mushroom", "pendigits")  # the booster's rule, bundled ones
+SHOWN = (0.1, 1.0, 10.0)  # ε in the table of single data sets
+_FITTED_ON = ("adult", "breast_wisconsin", "car", "cmc", "mushroom", "pendigits")  # the booster's rule, bundled tables
 _RIVALS = [name for name in PEERS if name not in NOT_PRIVATE]
 _WEAK, _PURE = "booster, δ = 1e-6", "booster, δ = 0"
-_EVEN = 0.002  # means no further apart are level
+_EVEN = 0.002  # means within this distance count as level
 
-# AUC in the paper's table, its settings chosen by test AUC (arXiv 2309.12041).
+# AUC in the paper's table, whose settings were chosen by test AUC (arXiv 2309.12041).
 S_BDT = {0.01: 0.787, 0.02: 0.831, 0.03: 0.849, 0.1: 0.876, 0.5: 0.893}
 # Trees of depth 4, mean and standard error over five folds: tables VI and VII of the appendix in
 # github.com/tudelft-cda-lab/PrivaTree at c3d33ae. The table for ε = 0.1 is in the paper only, and not copied here.
@@ -35,13 +35,13 @@ MAJORITY = {"breast_wisconsin": 0.650, "congressional_voting": 0.534}
 
 
 def section(peers: pd.DataFrame, protocols: pd.DataFrame) -> list[str]:
-    """Lines of markdown, none where nothing was measured."""
+    """Return lines of markdown; none if nothing was measured."""
     lines = ["## Beside others", ""] if len(peers) or len(protocols) else []
     return [*lines, *(_peers(_whole(peers)) if len(peers) else []), *_s_bdt(protocols), *_privatree(protocols)]
 
 
 def _whole(peers: pd.DataFrame) -> pd.DataFrame:
-    """Without seeds that a stopped run has not fitted to every table, and where one is left, which has no error."""
+    """Drop seeds that a stopped run has not fitted to every table, and forests with one seed, which have no error."""
     tables = peers.groupby(["forest", "epsilon", "seed"])["table"].transform("nunique")
     complete = peers[tables == peers["table"].nunique()]
     return complete[complete.groupby(["forest", "epsilon"])["seed"].transform("nunique") > 1]
@@ -73,7 +73,7 @@ def _peers(peers: pd.DataFrame) -> list[str]:
 
 
 def _gains(peers: pd.DataFrame, forest: str, rival: str, epsilon: float, metric: str) -> pd.Series:
-    """By table how much better a forest is; 0 where that is not above .002 and two standard errors."""
+    """Return how much better a forest is on each table; 0 if that is not above .002 and two standard errors."""
     scores = peers[peers["epsilon"] == epsilon].groupby(["forest", "table"])[metric].agg(["mean", "sem"])
     mine, other = scores.loc[forest], scores.loc[rival]
     gain = (mine["mean"] - other["mean"]) * (-1 if metric in ("log_loss", "calibration") else 1)
@@ -120,7 +120,7 @@ def _single(peers: pd.DataFrame) -> list[str]:
 
 
 def _over_repetitions(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Mean over repetitions of the mean over folds, and its standard error."""
+    """Return the mean over repetitions of the mean over folds, and its standard error."""
     each = scores.groupby(["forest", "epsilon", "repetition"])[metric].mean().groupby(["forest", "epsilon"])
     return pd.DataFrame({"mean": each.mean(), "se": each.sem()})
 

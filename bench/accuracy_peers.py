@@ -1,9 +1,9 @@
-"""Other people's classifiers as `bench/accuracy.py` fits ours: made from ε, a domain and a seed.
+"""Other people's classifiers for `bench/accuracy.py`: like ours, they are made from ε, a domain and a seed.
 
-DP-EBM gets the public bounds and categories (in the order of their texts, which is what it takes "nominal" for),
-and cells are read by the public rule before it sees them: numbers are moved to their bounds, missing ones to the middle
-(it takes none), and a missing category is one more category. Which categories get a bin it still reads from the rows,
-and it takes the number of rows as public; it has no parameter for either.
+DP-EBM gets the public bounds, and the categories in the order of their texts (its meaning of "nominal"). The public
+rule reads the cells before it: numbers move to their bounds, missing numbers to the middle (it takes none), and a
+missing category becomes a category. It still reads from the rows which categories get a bin, and takes the number of
+rows as public; it has no parameter for either.
 """
 
 import atexit
@@ -26,7 +26,7 @@ _EBM = "DPExplainableBoosting"
 
 @functools.cache
 def _worker() -> subprocess.Popen:
-    """One process for all fits."""
+    """Return the process that makes all fits."""
     if not make_peer(_EBM):
         raise RuntimeError("bench/peers.sh interpret failed; its message is above")
     command = [python_of(_EBM), HERE / "ebm_worker.py"]
@@ -45,7 +45,7 @@ def _ask(do: str, **command: Any) -> Any:
 
 
 def _column(feature: Feature, cells: pd.Series) -> np.ndarray:
-    """Numbers (NaN where missing) or texts, as the public domain has them."""
+    """Return numbers (NaN if missing) or texts as the public domain reads them."""
     if feature.kind == "numeric":
         return np.clip(pd.to_numeric(cells).to_numpy(float, na_value=np.nan), feature.low, feature.high)
     known = set(feature.categories)
@@ -63,7 +63,7 @@ class _Peer(BaseEstimator):
         return np.array([index[text(label)] for label in y])
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """The class with the largest share."""
+        """Return the class with the largest share for each row."""
         return np.array(self.domain.classes)[self.predict_proba(X).argmax(axis=1)]
 
 
@@ -82,7 +82,7 @@ class ExplainableBoosting(_Peer):
         return [np.where(np.isnan(c), (f.low + f.high) / 2, c) if f.kind == "numeric" else c for f, c in columns]
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "ExplainableBoosting":
-        """Fit in the peer's process, which keeps the last model only."""
+        """Fit in the peer's process, which keeps only the last model."""
         features = self.domain.features
         domains = [(f.low, f.high) if f.kind == "numeric" else sorted([*f.categories, OTHER]) for f in features]
         _ask(
@@ -99,12 +99,12 @@ class ExplainableBoosting(_Peer):
         return self
 
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        """Shares of the classes."""
+        """Return the shares of the classes."""
         return _ask("shares", X=self._filled(X))
 
 
 class HistGradientBoosting(_Peer):
-    """scikit-learn's, with its defaults and without any privacy, whatever ε says."""
+    """scikit-learn's classifier with default settings. It has no privacy, whatever ε is."""
 
     def __init__(self, epsilon=np.inf, domain=None, random_state=0):
         self.epsilon = epsilon
@@ -121,13 +121,13 @@ class HistGradientBoosting(_Peer):
         )
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "HistGradientBoosting":
-        """Fit on the table as it is."""
+        """Fit without privacy."""
         self.model_ = HistGradientBoostingClassifier(random_state=self.random_state)
         self.model_.fit(self._frame(X), self._codes(y))
         return self
 
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        """Shares of the classes, 0 for those that no row has."""
+        """Return the shares of the classes; 0 for classes without a training row."""
         shares = np.zeros((len(X), len(self.domain.classes)))
         shares[:, self.model_.classes_] = self.model_.predict_proba(self._frame(X))
         return shares

@@ -1,7 +1,7 @@
-"""docs/ACCURACY.md from the figures that bench/accuracy.py keeps: `python bench/accuracy_report.py`.
+"""Write docs/ACCURACY.md from the files of bench/accuracy.py: `python bench/accuracy_report.py`.
 
-Reads bench/accuracy-before.csv.gz, -after.csv.gz and, if they are there, -published.csv.gz, -booster.csv.gz,
--peers.csv.gz and protocols.csv.gz.
+Reads bench/accuracy-before.csv.gz, -after.csv.gz and, if they exist, -published.csv.gz, -booster.csv.gz, -peers.csv.gz
+and protocols.csv.gz.
 """
 
 import sys
@@ -20,8 +20,8 @@ from dpforest.tables.datasets import catalog  # noqa: E402
 
 BEFORE = "cc7d574"  # the last commit that drew thresholds evenly between bounds
 NAMES = {"accuracy": "Accuracy", "balanced_accuracy": "Balanced accuracy", "auc": "AUC", "log_loss": "Log-loss"}
-SHOWN = (0.1, 1.0, 10.0)  # in the tables of single data sets
-_LOSS = 0.02  # from here on a single table is named as a loss
+SHOWN = (0.1, 1.0, 10.0)  # ε in the tables of single data sets
+_LOSS = 0.02  # a single table is named if it loses at least this
 
 
 def main() -> None:
@@ -91,7 +91,7 @@ def _gain(before: pd.DataFrame, after: pd.DataFrame, forest: str) -> list[str]:
 
 
 def _booster(booster: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> list[str]:
-    """The random-tree booster beside all others, documented bounds."""
+    """Return lines that compare the random-tree booster with all others, at documented bounds."""
     if booster.empty:
         return []
     lines = [
@@ -161,7 +161,7 @@ def _against_published(published: pd.DataFrame, after: pd.DataFrame, bundled: se
 
 
 def _losses(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
-    """Single tables on which the new defaults are worse by more than luck."""
+    """Return lines on single tables where the new defaults are worse by more than chance."""
     old, new = _by_table(before), _by_table(after)
     gain, se = new["mean"] - old["mean"], np.hypot(new["sem"], old["sem"])
     lost = gain[(gain < -_LOSS) & (gain < -2 * se)].sort_values()
@@ -184,7 +184,7 @@ def _losses(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
 
 
 def _ranking(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
-    """Where AUC falls as ε grows."""
+    """Return lines on tables where AUC falls as ε grows."""
     lines = [
         "## Does more ε ever rank worse?",
         "",

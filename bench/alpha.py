@@ -1,6 +1,6 @@
-"""What α does to the booster: `python bench/alpha.py`, the figures beside the α control of the app.
+"""Accuracy of the booster by α: `python bench/alpha.py` prints the figures next to the app's α control.
 
-Mean accuracy over bundled tables with two classes and five seeds, with default settings otherwise.
+Each is a mean over bundled tables with two classes and over five seeds, with default settings otherwise.
 """
 
 import sys
@@ -19,11 +19,11 @@ TABLES = ("adult", "ionosphere", "mushroom", "chess_kr_vs_kp", "breast_wisconsin
 ALPHAS = (0.0, 0.1, 0.3, 1.0, "schedule", "noisy", "carried")
 EPSILONS = (0.1, 1.0, 10.0)
 SEEDS = 5
-BOUND = 50_000  # rows, at most, as everybody may know: a higher α needs noise that grows with the root of it
+BOUND = 50_000  # public bound on the rows: a higher α needs noise that grows with its square root
 
 
 def main() -> None:
-    """Fit, and print a row for each α."""
+    """Fit the booster, and print a row for each α."""
     rows = []
     for name in TABLES:
         data = load_dataset(name)

@@ -1,8 +1,8 @@
-"""Time from letting go of a slider to the new chart, in headless Chromium; a suite of `run.py`, or by itself.
+"""Time from the release of a slider to the new chart, in headless Chromium; a suite of `run.py`, or by itself.
 
-Starts the app on port 8598, opens Adult with 100 trees, and presses an arrow key on a slider. The clock starts at the
-key's release and stops when the curve in the page is another one, both seen from inside the page. Depth and trees
-always move to settings that the server has not seen before. Never part of the tests.
+Starts the app on port 8598, opens Adult with 100 trees, and presses an arrow key on a slider. The clock starts when the
+key is released, and stops when the page shows another curve; the page measures both. Depth and trees always move to
+settings that are new to the server. It is not part of the tests.
 """
 
 import os
@@ -25,7 +25,7 @@ CHROMIUM = "/usr/bin/chromium"
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 EPSILON = "Privacy budget ε"
 
-# What the accuracy curve shows (the first chart of the page): its lines and where "you are here" stands.
+# The state of the accuracy curve, the first chart of the page: its lines and the position of "you are here".
 WATCH = """() => {
   const shown = () => {
     const chart = document.querySelector("[data-testid=stMain] .js-plotly-plot");
@@ -49,7 +49,7 @@ WATCH = """() => {
 
 @contextmanager
 def app() -> Iterator[None]:
-    """`streamlit run app.py`, until the block ends."""
+    """Run `streamlit run app.py` until the block ends."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
     process = subprocess.Popen(
@@ -71,21 +71,21 @@ def app() -> Iterator[None]:
 
 
 def open_page(page: Page, **settings: object) -> None:
-    """Go to these settings and wait until the chart is as sure as it gets."""
+    """Open the page with these settings, and wait until the chart is fully refined."""
     page.goto(f"{URL}/?{urlencode({'data': 'adult', 'trees': 100, 'forest': 'majority labels', **settings})}")
     page.wait_for_selector(".js-plotly-plot .scatterlayer path", state="attached", timeout=300_000)
     settle(page)
 
 
 def settle(page: Page) -> None:
-    """Until the script has ended, which includes all refinements."""
+    """Wait until the script has ended, including all refinements."""
     page.wait_for_timeout(400)
     page.wait_for_selector(IDLE, timeout=300_000)
     page.wait_for_timeout(300)
 
 
 def press(page: Page, slider: str, key: str, *, wait: bool = True) -> float:
-    """Seconds from the release of a key on a slider to another curve."""
+    """Press a key on a slider, and return the seconds from its release to another curve."""
     handle = page.get_by_role("slider", name=slider)
     handle.focus()
     page.evaluate(WATCH)
@@ -97,7 +97,7 @@ def press(page: Page, slider: str, key: str, *, wait: bool = True) -> float:
 
 
 def move_sliders(page: Page, results: Results, rounds: int) -> None:
-    """ε to and fro; depth and trees through settings that are new to the server, for both forests."""
+    """Move ε back and forth, and depth and trees through settings that are new to the server, for both forests."""
     open_page(page, eps="0.3")
     press(page, EPSILON, "ArrowRight")
     for i in range(2 * rounds):
@@ -105,7 +105,7 @@ def move_sliders(page: Page, results: Results, rounds: int) -> None:
     for forest in ("majority labels", "noisy counts"):
         for start, relation in ((3, "a row more or less"), (2, "a row exchanged")):
             open_page(page, forest=forest, depth=start, neighbors=relation)
-            for _ in range((rounds + 1) // 2):  # not beyond depth 8, where the cap on leaves leaves nothing to grow
+            for _ in range((rounds + 1) // 2):  # not beyond depth 8, where the cap on leaves stops growth
                 results.add(f"depth, {forest}", press(page, "Depth", "ArrowRight"))
         for depth in range(5, 5 + rounds):
             open_page(page, forest=forest, depth=depth, trees=75, neighbors="a row exchanged")
@@ -113,14 +113,14 @@ def move_sliders(page: Page, results: Results, rounds: int) -> None:
 
 
 def hurry(page: Page, results: Results, rounds: int) -> None:
-    """Depth moved again and again while the chart is still being refined."""
+    """Move depth again and again while the chart is still being refined."""
     open_page(page, depth=2, mode="as published")
     for _ in range(min(rounds, 6)):
         results.add("depth while refining, as published", press(page, "Depth", "ArrowRight", wait=False))
 
 
 def app_latency(results: Results, folder: Path, effort: Effort) -> None:
-    """The suite: Adult with 100 trees, the app warm."""
+    """Run the suite: Adult with 100 trees, with the app warm."""
     with app(), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 1000})

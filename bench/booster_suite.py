@@ -1,4 +1,4 @@
-"""The random-tree booster, fit and predict on two threads, beside gradient boosting with and without privacy."""
+"""The random-tree booster, fit and predict on two threads, next to gradient boosting with and without privacy."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,11 +10,11 @@ from suites import asks, write_table
 BOOSTERS = ("booster, δ = 0", "booster, δ = 1e-6")
 BY_HIST, BY_EXPLAINABLE = "HistGradientBoosting as it comes", "DPExplainableBoosting"
 MIDDLE = 45_000
-THREADS = {"OMP_NUM_THREADS": "2"}  # which scikit-learn's boosting goes by
+THREADS = {"OMP_NUM_THREADS": "2"}  # scikit-learn's boosting reads its number of threads here
 
 
 def booster(results: Results, folder: Path, effort: Effort) -> None:
-    """45,000 rows beside the peers, a million (fewer if quick) by itself; 14 features, exact noise, ε = 1."""
+    """Compare with the peers at 45,000 rows; fit a million (fewer if quick) alone. 14 features, exact noise, ε = 1."""
     for n, most, peers in ((MIDDLE, 1, True), (effort.large, 10, False)):
         contenders = [*BOOSTERS, *([BY_HIST] if peers else [])]
         if peers and make_peer(BY_EXPLAINABLE):

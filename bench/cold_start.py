@@ -1,9 +1,9 @@
-"""From the command to the first chart in a browser, with nothing compiled; a suite of `run.py`, or by itself.
+"""Time from the command to the first chart in a browser, with nothing compiled; a suite of `run.py`, or by itself.
 
-Each round copies the project, without what Python and numba have compiled of it, starts the app there, and opens it in
-a Chromium that is running already, as soon as the port answers. Then the same folder once more (a warm restart), and a
-second visitor. Told apart are when the port answers, when the page asks for its first run, and when the curve is drawn.
-Never part of the tests.
+Each round copies the project without the files that Python and numba have compiled, starts the app there, and opens it
+in a running Chromium as soon as the port answers. It then starts the same folder again (a warm restart), and opens it
+for a second visitor. It measures when the port answers, when the page requests its first run, and when the curve is
+drawn. It is not part of the tests.
 """
 
 import os
@@ -29,7 +29,7 @@ CURVE = "[data-testid=stMain] .js-plotly-plot .scatterlayer path"
 
 
 def copy_of_project(folder: Path) -> Path:
-    """What git has, or would have: no compiled code."""
+    """Copy all files that git tracks or would track, which excludes compiled code."""
     files = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     names = subprocess.run(files, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
@@ -41,7 +41,7 @@ def copy_of_project(folder: Path) -> Path:
 
 @contextmanager
 def app(folder: Path) -> Iterator[float]:
-    """`streamlit run app.py` in a folder; gives when it was commanded, once the port answers."""
+    """Run `streamlit run app.py` in a folder. Once the port answers, yield the time of the command."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
@@ -65,7 +65,7 @@ def app(folder: Path) -> Iterator[float]:
 
 
 def first_chart(browser: Browser, start: float) -> dict[str, float]:
-    """Seconds since `start`: the port answers, the page runs, its curve is there."""
+    """Return the seconds from `start` until the port answers, the page runs, and its curve is drawn."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     times = {"port": time.perf_counter() - start}
     page.goto(URL, wait_until="commit")
@@ -78,7 +78,7 @@ def first_chart(browser: Browser, start: float) -> dict[str, float]:
 
 
 def cold_start(results: Results, folder: Path, effort: Effort) -> None:
-    """The suite: cold, warm, and a second visitor."""
+    """Run the suite: a cold start, a warm start, and a second visitor."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         for _ in range(max(effort.slow_rounds, 3)):

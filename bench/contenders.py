@@ -1,6 +1,6 @@
-"""Who is measured: ours and the peers, all with the same trees, depth, bounds and classes.
+"""The contenders: our forests and the peers, all with the same trees, depth, bounds and classes.
 
-Imports happen in the functions, because no single environment has all of them.
+Functions import what they need, because no single environment has all packages.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ TREES = 100
 DEPTH = 10
 EPSILON = 1.0
 
-# Of boosted trees.
+# Number of boosted trees.
 ROUNDS = 20
 ROUND_DEPTH = 6
 BINS = 50
@@ -21,7 +21,7 @@ Bounds = tuple[np.ndarray, np.ndarray]
 
 
 def public_domain(bounds: Bounds) -> Any:
-    """Numeric features between public bounds, classes 0 and 1: what the peers get, for our forests."""
+    """Return the domain of our forests, as the peers get it: numeric features in public bounds, classes 0 and 1."""
     from dpforest import Domain, Feature
 
     known = {"source": "documented", "source_note": "synthetic"}
@@ -95,7 +95,7 @@ def _multinomial(random_state: int | None, **parameters: Any) -> Callable:
 def _hist_gradient_boosting(bounds: Bounds, n_jobs: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(  # takes OMP_NUM_THREADS threads, whatever n_jobs
+    return HistGradientBoostingClassifier(  # it reads its number of threads from OMP_NUM_THREADS, not from n_jobs
         max_iter=ROUNDS, max_depth=ROUND_DEPTH, max_leaf_nodes=None, max_bins=BINS, early_stopping=False
     )
 
@@ -145,11 +145,11 @@ def _extra_trees(bounds: Bounds, n_jobs: int) -> Any:
     return ExtraTreesClassifier(n_estimators=TREES, max_depth=DEPTH, max_features=1, bootstrap=False, n_jobs=n_jobs)
 
 
-# name -> (bounds, n_jobs) -> an estimator that has not seen data
+# name -> (bounds, n_jobs) -> an unfitted estimator
 CONTENDERS: dict[str, Callable] = {
-    "labels": _labels("independent", None),  # MajorityLabelForestClassifier, each row in one tree, as diffprivlib does
+    "labels": _labels("independent", None),  # MajorityLabelForestClassifier, each row in one tree, as in diffprivlib
     "labels demo": _labels("independent", 0),
-    "labels shared": _labels("shared", None),  # the same, every row in every tree, as ExtraTrees does
+    "labels shared": _labels("shared", None),  # the same with every row in every tree, as in ExtraTrees
     "counts": _counts,  # RandomDecisionForestClassifier, every row in every tree
     "diffprivlib": _diffprivlib,
     "ExtraTrees": _extra_trees,

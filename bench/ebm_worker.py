@@ -1,10 +1,10 @@
-"""DP-EBM in the environment that `peers.sh interpret` makes: takes pickled commands on stdin, answers on stdout.
+"""DP-EBM in the environment that `peers.sh interpret` makes: it reads pickled commands on stdin, answers on stdout.
 
     {"do": "fit", "X": columns, "y": codes, ...}    -> None
     {"do": "shares", "X": columns}                  -> float array of shape (n, n_classes)
 
-X is a list of columns, numbers or texts. interpret-core fits two classes only; with more, each class is fitted against
-all others, and the models together promise what one would (`one_of`).
+X is a list of columns of numbers or texts. interpret-core fits two classes only; with more, each class is fitted
+against all others, and the models together have the guarantee of one (`one_of`).
 """
 
 import math
@@ -19,11 +19,11 @@ from interpret.privacy import DPExplainableBoostingClassifier
 from interpret.utils._privacy import calc_gdp_noise_multi, delta_eps_mu
 from scipy.optimize import brentq
 
-BINS = 0.1  # of ε, interpret's default
+BINS = 0.1  # share of ε for the bins, interpret's default
 
 
 def one_of(n, epsilon, delta):
-    """ε and share of the bins of one of n models which together have the μ, for bins and for steps, of a single one.
+    """Return ε and its share for bins of each of n models that together have the μ of one, for bins and for steps.
 
     >>> one_of(1, 1.0, 1e-6)
     (1.0, 0.1)
@@ -41,14 +41,14 @@ def one_of(n, epsilon, delta):
 
 class Worker:
     def fit(self, X, y, n_classes, domains, epsilon, delta, learning_rate, random_state):
-        """`domains` are public: a pair of bounds for each column of numbers, a list of categories for texts."""
+        """Fit. `domains` are public: bounds of each numeric column, and a list of categories of each text column."""
         table = pd.DataFrame(dict(enumerate(X)))
         models = 1 if n_classes == 2 else n_classes
         epsilon, bins = one_of(models, epsilon, delta)
         self.models = []
         for k in range(models):
             wanted = (y == (k if models > 1 else 1)).astype(int)
-            if wanted.min() == wanted.max():  # a class that is not among the rows; interpret cannot fit it
+            if wanted.min() == wanted.max():  # no row has this class, and interpret cannot fit it
                 self.models.append(float(wanted[0]))
                 continue
             model = DPExplainableBoostingClassifier(
@@ -76,7 +76,7 @@ class Worker:
 def main():
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not come between answers
+    os.dup2(2, 1)  # output of a library must not come between answers
     worker = Worker()
     while True:
         try:

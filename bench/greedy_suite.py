@@ -1,4 +1,4 @@
-"""The forests that look at the data, beside peers that do: boosted trees, the multinomial forest, time per row."""
+"""Data-dependent forests next to data-dependent peers: boosted trees, the multinomial forest, and time per row."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +16,7 @@ BY_HIST, BY_EXPLAINABLE, BY_FOREST = "HistGradientBoosting", "DPExplainableBoost
 
 
 def write_magic(folder: Path) -> tuple[Path, Path]:
-    """The bundled table "magic", 19,020 rows and 10 features, in random order; made once a folder."""
+    """Write the bundled table "magic", 19,020 rows and 10 features, in random order, once for each folder."""
     from dpforest import load_dataset
 
     X_path, y_path = folder / "X-magic.npy", folder / "y-magic.npy"
@@ -29,7 +29,7 @@ def write_magic(folder: Path) -> tuple[Path, Path]:
 
 
 def write_rows(folder: Path, n: int) -> tuple[Path, Path]:
-    """Uniform rows, the class by a noisy linear rule; made once a folder."""
+    """Write uniform rows with a class from a noisy linear rule, once for each folder."""
     X_path, y_path = folder / f"X-rows{n}.npy", folder / f"y-rows{n}.npy"
     if not X_path.exists():
         generator = np.random.default_rng(0)
@@ -40,7 +40,7 @@ def write_rows(folder: Path, n: int) -> tuple[Path, Path]:
 
 
 def boosted_trees(results: Results, folder: Path, effort: Effort) -> None:
-    """Boosted trees, with noise from a seed and exact, beside gradient boosting with and without privacy."""
+    """Compare boosted trees, with seeded noise and exact noise, with gradient boosting with and without privacy."""
     contenders = [*BOOSTED, BY_HIST]
     if make_peer(BY_EXPLAINABLE):
         contenders.append(BY_EXPLAINABLE)
@@ -62,20 +62,20 @@ def boosted_trees(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def multinomial_forest(results: Results, folder: Path, effort: Effort) -> None:
-    """100 trees of the multinomial forest, noise from a seed, exact and as published, beside as many random trees."""
+    """Compare 100 trees of the multinomial forest (seeded noise, exact, as published) with as many random trees."""
     shallow = f"{BY_FOREST} of depth 4"
     _fits(results, write_magic(folder), [*MULTINOMIAL, *EXACT, BY_FOREST, shallow], effort)
     for us in (*MULTINOMIAL, *EXACT):
         least = 0.5 if us in MULTINOMIAL else None
         results.ratio("11 multinomial forest", f"fit, {us}, against {BY_FOREST}", _fit(BY_FOREST), _fit(us), least)
-    for us in MULTINOMIAL[:2]:  # our trees are not as deep as random forests grow them
+    for us in MULTINOMIAL[:2]:  # our trees are less deep than those of random forests
         results.ratio("11 multinomial forest", f"fit, {us}, against {shallow}", _fit(shallow), _fit(us), None)
     for us in EXACT:
         _exact_noise(results, "11 multinomial forest", us, f"{us} demo")
 
 
 def time_per_row(results: Results, folder: Path, effort: Effort) -> None:
-    """Does a fit of boosted trees take time in proportion to the rows?"""
+    """Measure whether the time of a fit of boosted trees grows in proportion to the rows."""
     who, sizes = "boosted demo", (10_000, 100_000, effort.large)
     names = {n: f"fit {who} n={n}" for n in sizes}
     with ExitStack() as stack:

@@ -1,16 +1,16 @@
 """Many people at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30] [--page Audit]
 [--hostile] [--log FILE]`.
 
-Starts the app as its own process and opens it in as many sessions, each over a separate websocket and with the
-messages of Streamlit's front end. Each moves one control every so many seconds: on Explore mostly ε, depth or trees,
-now and then forest or label. Told apart are
+Starts the app in a process and opens it in many sessions, each over a separate websocket and with the messages of
+Streamlit's front end. Each session moves one control at a fixed interval: on Explore mostly ε, depth or trees, and now
+and then forest or label. It measures two times:
 
-- *rerun*: from sending the move to the new figures and their chart, which is what a person waits for;
-- *finished*: from sending the move to the end of the script, with all that is refined while somebody looks on. The next
-  move ends a run, so this is known of some runs only, and the report gives their number.
+- *rerun*: from sending the move to the new figures and their chart, which is the time that a person waits;
+- *finished*: from sending the move to the end of the script, with all refinements. The next move ends a run, so this
+  time is known for some runs only; the report gives their number.
 
-A session whose figures have not come when its next move is due waits for them and moves late; such moves are counted.
-The people are simulated on the same machine; their share of its processors is stated as well. Never part of the tests.
+A session whose figures are missing when its next move is due waits for them and moves late; such moves are counted.
+The sessions run on the same machine; the report gives their share of its processors. It is not part of the tests.
 
 With `--hostile`, every session also sends a choice with each move that no select box of the page offers.
 """
@@ -37,10 +37,10 @@ from processes import ROOT
 from streamlit_client import Run, Tab
 
 TIMEOUT = 120  # seconds until a session counts as lost
-WARM_UP = 0.2  # of the time, before memory counts
-GOAL = 1.0  # seconds, of the median rerun
+WARM_UP = 0.2  # share of the time before memory counts
+GOAL = 1.0  # seconds, for the median rerun
 
-# Who looks at what: most at what opens first, some at other tables and at forests that are fitted anew at every ε.
+# Table and forest of each session: mostly the opening ones, some other tables, and some forests that each ε fits anew.
 PEOPLE = (
     *[("adult", "majority labels")] * 6,
     ("mushroom", "majority labels"),
@@ -60,13 +60,13 @@ PEOPLE = (
     ("adult", "JPW"),
     ("wdbc", "one greedy tree"),
 )
-SLIDERS = {"Privacy budget ε": 9, "Depth": 5, "Trees": 4}  # and how often each is moved
-DETOURS = ("Forest", "Label")  # one move in ten; a few moves later back again
+SLIDERS = {"Privacy budget ε": 9, "Depth": 5, "Trees": 4}  # with the relative frequency of their moves
+DETOURS = ("Forest", "Label")  # one move in ten; a few moves later they move back
 
 
 @dataclass
 class Totals:
-    """Reruns, errors and memory of all sessions together."""
+    """Reruns, errors and memory of all sessions."""
 
     reruns: dict[str, list[float]] = field(default_factory=dict)  # by control: seconds to the new figures
     finished: list[float] = field(default_factory=list)
@@ -87,13 +87,13 @@ class Totals:
 
 
 class Person:
-    """One session, from its first look to the end."""
+    """One session, from its first page to the end."""
 
     def __init__(self, number: int, url: str, page: str, hostile: bool) -> None:
         data, forest = PEOPLE[number % len(PEOPLE)]
         self._rng = random.Random(number)
         self._tab = Tab(url, page, hostile=hostile) if page else Tab(url, hostile=hostile, data=data, forest=forest)
-        self._away: str | None = None  # which control stands elsewhere for a while
+        self._away: str | None = None  # control that is moved away for a while
 
     async def play(self, every: float, until: float, totals: Totals) -> None:
         tab = self._tab
@@ -114,7 +114,7 @@ class Person:
         await tab.close()
 
     def _next(self) -> tuple[str, int]:
-        """A control and how far it moves."""
+        """Return the next control and its number of steps."""
         rng, there = self._rng, self._tab.widgets
         if self._away is not None and rng.random() < 0.3:
             control, self._away = self._away, None
@@ -128,7 +128,7 @@ class Person:
 
 
 async def watch(server: psutil.Process, until: float, totals: Totals, out: bool) -> None:
-    """The server's memory every ten seconds."""
+    """Record the server's memory every ten seconds."""
     start = time.monotonic()
     while time.monotonic() < until:
         totals.memory.append((time.monotonic() - start, server.memory_info().rss / 2**20))
@@ -141,7 +141,7 @@ async def watch(server: psutil.Process, until: float, totals: Totals, out: bool)
 
 @contextmanager
 def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFileWrapper]]:
-    """`streamlit run app.py` until the block ends: its address, its process and its log."""
+    """Run `streamlit run app.py` until the block ends. Yield its address, its process and its log."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
     url = f"http://127.0.0.1:{port}"
@@ -162,9 +162,9 @@ def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFil
 
 
 async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) -> Totals:
-    """All sessions, and the watch over memory."""
+    """Run all sessions and record memory."""
     totals = Totals()
-    warm = Tab(url)  # compiles what is not compiled yet
+    warm = Tab(url)  # compiles all kernels that are not compiled yet
     await warm.open()
     await warm.until("first_chart", 600)
     await warm.close()
@@ -178,7 +178,7 @@ async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) 
 
 
 def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
-    """Print what was found; whether the goals are met."""
+    """Print the measurements. Return whether they meet the goals."""
     moves = {control: s for control, s in totals.reruns.items() if control != "opening the page"}
     every = [s for seconds in moves.values() for s in seconds]
     for control, seconds in sorted(totals.reruns.items(), key=lambda item: -len(item[1])):
@@ -202,7 +202,7 @@ def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
 
 
 def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
-    """MB over the time after warm-up, and a minute, by least squares."""
+    """Return the growth in MB over the time after warm-up, and per minute, by least squares."""
     kept = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
     if len(kept) < 3:
         return np.nan, np.nan

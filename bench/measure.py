@@ -1,24 +1,24 @@
-"""What is kept of a run: every sample, and the figures that follow from them with their goals."""
+"""Results of a run: every sample, and the figures computed from them with their goals."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-# Comparisons that a goal may ask for.
+# Comparisons in goals.
 AT_LEAST, AT_MOST = ">=", "<="
-CPU = "processor time, "  # prefix of the samples that do not feel other programs
+CPU = "processor time, "  # prefix of samples that other programs do not affect
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How many rows and rounds. The goals are stated for `full`."""
+    """Number of rows and rounds. The goals are for `full`."""
 
     routing_rows: int
     small: int
     large: int
     rounds: int
-    slow_rounds: int  # of fits on the large table, where ExtraTrees takes half a minute
+    slow_rounds: int  # for fits on the large table, where ExtraTrees takes half a minute
 
 
 FULL = Effort(routing_rows=100_000, small=30_000, large=1_000_000, rounds=9, slow_rounds=5)
@@ -27,7 +27,7 @@ QUICK = Effort(routing_rows=100_000, small=30_000, large=200_000, rounds=3, slow
 
 @dataclass
 class Results:
-    """Samples by name, in the order in which they were taken, and figures."""
+    """Samples by name, in the order of measurement, and figures."""
 
     samples: dict[str, list[float]] = field(default_factory=dict)
     figures: list[dict[str, Any]] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Results:
     def figure(
         self, item: str, what: str, value: float, unit: str, goal: tuple[str, float] | None, detail: str
     ) -> None:
-        """A number with its goal; without one it is there for information."""
+        """Add a number with its goal. Without a goal it is for information."""
         met = None if goal is None else value >= goal[1] if goal[0] == AT_LEAST else value <= goal[1]
         goal_text = "" if goal is None else f"{goal[0]} {goal[1]:g} {unit}"
         self.figures.append(
@@ -53,7 +53,7 @@ class Results:
     def ratio(
         self, item: str, what: str, slow: str, fast: str, least: float | None, *, one_thread: bool = True
     ) -> None:
-        """Median of one over the median of the other, with the ratios of the single rounds as their range."""
+        """Add the ratio of two medians, with the ratios of single rounds as its range."""
         value = self.median(slow) / self.median(fast)
         rounds = sorted(a / b for a, b in zip(self.samples[slow], self.samples[fast], strict=True))
         detail = f"{seconds(self.median(slow))} against {seconds(self.median(fast))}"
@@ -68,7 +68,7 @@ class Results:
 
 
 def interleave(results: Results, runs: dict[str, Callable[[], float]], rounds: int) -> None:
-    """Take one sample of each run in turn, `rounds` times, so that a slow minute of the machine hits all alike."""
+    """Take one sample of each run in turn, `rounds` times, so that a slow minute of the machine affects all alike."""
     for _ in range(rounds):
         for name, run in runs.items():
             results.add(name, run())

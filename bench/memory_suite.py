@@ -1,4 +1,4 @@
-"""Larger than memory: forests fitted on a million to a hundred million rows, which exist one part at a time."""
+"""Data larger than memory: forests fitted on a million to a hundred million rows that exist in parts, one at a time."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ ONE_SIZE = (
 
 
 def chunked(results: Results, folder: Path, effort: Effort) -> None:
-    """100 trees of depth 10, rows shared out among them; a process for each size."""
+    """Fit 100 trees of depth 10, each row in one tree, with a separate process for each size."""
     sizes = SIZES if effort.large >= SIZES[0] else SIZES[:-1]
     extra = {}
     for n in sizes:
@@ -39,7 +39,7 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def fit(n: int) -> dict[str, float]:
-    """In a separate process: seconds, those of them spent on making rows, and growth above the warm process."""
+    """Return the seconds of a fit, the part of them that makes rows, and the growth above a warm process."""
     from dpforest import MajorityLabelForestClassifier
 
     domain = public_domain((np.zeros(FEATURES), np.ones(FEATURES)))
@@ -52,10 +52,10 @@ def fit(n: int) -> dict[str, float]:
 
 
 def parts(n: int, making: list[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows on the fly: row i is always the same, drawn by a generator that counts (Salmon et al. 2011, Philox)."""
+    """Yield rows in parts. Row i is always the same, as the generator is counter-based (Salmon et al. 2011, Philox)."""
     for start in range(0, n, PART):
         began = time.perf_counter()
-        draws = np.random.Philox(key=0).advance(start * FEATURES // 4)  # four numbers a count
+        draws = np.random.Philox(key=0).advance(start * FEATURES // 4)  # each count gives four numbers
         X = np.random.Generator(draws).random((min(PART, n - start), FEATURES))
         y = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] < 0.1)).astype(np.int32)
         making.append(time.perf_counter() - began)

@@ -1,9 +1,9 @@
-"""What one waits for on the pages, in headless Chromium; a suite of `run.py`, or by itself.
+"""Waiting times on the pages, in headless Chromium; a suite of `run.py`, or by itself.
 
-Choose ε and Compare on Adult, somebody coming from Explore on another table, from the address to a first answer and to
-the end (or the pause), with all that loading takes; a marker that moves on each page; and on a table of 50,000 rows and
-60 columns, made here and uploaded, the first curve of each forest. Kernels are compiled before. Never part of the
-tests.
+Measures Choose ε and Compare on Adult for a visitor who comes from Explore on another table: from the address to a
+first answer and to the end (or the pause), including loading; a marker that moves on each page; and the first curve of
+each forest on an uploaded table of 50,000 rows and 60 columns, made here. Kernels are already compiled. It is not part
+of the tests.
 """
 
 import sys
@@ -31,7 +31,7 @@ def shown(page: Page, selector: str, start: float) -> float:
 
 
 def opened(page: Page, results: Results, name: str, url: str, answer: str) -> None:
-    """From the address to the answer, and until nothing moves any more."""
+    """Open a page, and record the seconds to its first answer and until the page is at rest."""
     start = time.perf_counter()
     page.goto(url, wait_until="commit")
     results.add(f"{name}: first answer", shown(page, answer, start))
@@ -40,7 +40,7 @@ def opened(page: Page, results: Results, name: str, url: str, answer: str) -> No
 
 
 def explored(page: Page) -> None:
-    """Where everybody comes from: Explore has drawn its first chart, and somebody has looked at it."""
+    """Visit Explore until it has drawn its first chart, and stay a while, as visitors of other pages do."""
     page.goto(URL)
     page.wait_for_selector(CURVE, state="attached", timeout=300_000)
     page.wait_for_selector(IDLE, timeout=300_000)
@@ -48,7 +48,7 @@ def explored(page: Page) -> None:
 
 
 def choose(page: Page, results: Results) -> None:
-    """Choose ε by a server that has worked out nothing of Adult."""
+    """Measure Choose ε on a server that has computed nothing for Adult."""
     explored(page)
     opened(page, results, "Choose ε", CHOOSE, "text=needs the smallest ε")
     for key in ("ArrowRight", "ArrowLeft"):
@@ -56,7 +56,7 @@ def choose(page: Page, results: Results) -> None:
 
 
 def compare(page: Page, results: Results) -> None:
-    """Compare by a server that has worked out nothing of Adult."""
+    """Measure Compare on a server that has computed nothing for Adult."""
     explored(page)
     opened(page, results, "Compare", COMPARE, CURVE)
     for key in ("ArrowRight", "ArrowLeft"):
@@ -64,7 +64,7 @@ def compare(page: Page, results: Results) -> None:
 
 
 def large_table(folder: Path) -> Path:
-    """Numbers of which three decide about the class, with noise."""
+    """Write a table of numbers, of which two decide the class, with noise."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.random((ROWS, COLUMNS)).round(4), columns=[f"x{j}" for j in range(COLUMNS)])
     table["class"] = np.where(table["x0"] + table["x1"] > 1 + 0.2 * rng.standard_normal(ROWS), "yes", "no")
@@ -73,7 +73,7 @@ def large_table(folder: Path) -> Path:
 
 
 def large(page: Page, results: Results) -> None:
-    """The first curve of each kind of forest, once the file is read."""
+    """Measure the first curve of each kind of forest once the file is read."""
     page.goto(f"{URL}/?data=upload+a+CSV&forest=JPW")
     with TemporaryDirectory() as folder:
         page.locator("input[type=file]").set_input_files(large_table(Path(folder)))
@@ -93,7 +93,7 @@ def large(page: Page, results: Results) -> None:
 
 
 def page_waits(results: Results, folder: Path, effort: Effort) -> None:
-    """The suite: a separate server for each page."""
+    """Run the suite, with a separate server for each page."""
     for work in (choose, compare, large) * (1 if effort is QUICK else 3):
         with app(), sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

@@ -9,7 +9,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# Peers with separate environments.
+# Peers that need separate environments.
 PEER_PYTHON = {
     "diffprivlib": HERE / ".venv-diffprivlib" / "bin" / "python",
     "DPExplainableBoosting": HERE / ".venv-interpret" / "bin" / "python",
@@ -18,7 +18,7 @@ ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", 
 
 
 def make_peer(who: str) -> bool:
-    """Create a peer's environment where there is none; False if that failed."""
+    """Create a peer's environment if it does not exist. Return False if that fails."""
     if PEER_PYTHON[who].exists():
         return True
     venv = PEER_PYTHON[who].parent.parent
@@ -32,12 +32,12 @@ def python_of(who: str) -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours, with one thread for libraries that would take more, and dpforest on the path."""
+    """Return the environment of a process: one thread for libraries that would use more, and dpforest on the path."""
     return {**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT), **more}
 
 
 def ask(python: str, code: str, **env: str) -> Any:
-    """What a short program prints, read as JSON."""
+    """Run a short program, and return its output, read as JSON."""
     done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, env=environment(**env))
     return json.loads(done.stdout)
 

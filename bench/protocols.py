@@ -1,9 +1,9 @@
 """Tables and folds of two published comparisons: `python bench/protocols.py [--repetitions 10]`.
 
-S-BDT's: the complete rows of Adult, stratified 5-fold, δ = 5e-8, AUC and accuracy. PrivaTree's: the complete rows of
-breast-w and vote, stratified 5-fold, δ = 0, accuracy. Their folds are not published, so ours are others. Domains are
-the documented ones (PrivaTree reads its bounds from the rows that it learns from); n is not taken as public. One row a
-fit is kept in bench/protocols.csv.gz; `bench/accuracy_report.py` puts them beside the published figures.
+S-BDT: the complete rows of Adult, stratified 5-fold, δ = 5e-8, AUC and accuracy. PrivaTree: the complete rows of
+breast-w and vote, stratified 5-fold, δ = 0, accuracy. Their folds are not published, so ours differ. Domains are the
+documented ones (PrivaTree reads its bounds from its training rows); n is not taken as public. Each fit is a row of
+bench/protocols.csv.gz; `bench/accuracy_report.py` puts the results next to the published figures.
 """
 
 import argparse
@@ -27,7 +27,7 @@ _OURS = ("one greedy tree", "noisy counts", "majority labels")
 
 @dataclass(frozen=True)
 class Protocol:
-    """What somebody else measured: on which tables, with which forests of ours beside it, and at which ε."""
+    """A published comparison: its tables and ε, and our forests that are compared."""
 
     name: str
     tables: tuple[str, ...]
@@ -52,7 +52,7 @@ PROTOCOLS = (
 
 
 def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> list[dict]:
-    """A row of figures for every fold and ε; another repetition has other folds, trees and noise."""
+    """Return a row of measures for every fold and ε. Another repetition has other folds, trees and noise."""
     name, X, y, domain = table
     whole = X.notna().all(axis=1).to_numpy()
     X, y = X[whole], y[whole]

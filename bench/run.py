@@ -1,7 +1,7 @@
 """Measure dpforest and its peers in one run: `python bench/run.py [--quick]`.
 
-Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about half an hour on
-two cores and wants the machine for itself; a quick one takes eight minutes. Never part of the tests.
+Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about half an hour on two
+cores of an otherwise idle machine; a quick one takes eight minutes. It is not part of the tests.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def _merged(content: dict, out: Path) -> dict:
-    """Figures of the suites that ran now, and of the others as they were written down before."""
+    """Return the figures of the suites of this run, with earlier figures of the other suites."""
     if not (out / "results.json").exists():
         return content
     before = json.loads((out / "results.json").read_text())
@@ -110,7 +110,7 @@ def _cpu() -> str:
 
 
 def markdown(content: dict) -> str:
-    """The figures as a table, goals beside them."""
+    """Return the figures with their goals as a table."""
     lines, item = [_HEAD.format(command=_command(content["quick"]), about=_machine(content))], None
     for figure in content["figures"]:
         if figure["item"] != item:

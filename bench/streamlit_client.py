@@ -1,10 +1,10 @@
-"""One person's browser tab as the server sees it: Streamlit's messages over a websocket, without a browser.
+"""A browser tab of one user, as the server sees it: Streamlit's messages over a websocket, without a browser.
 
 Works like Streamlit's front end. Every rerun sends the query string and the states of the sliders, select boxes and
 radio buttons on the page. It also sends the hashes of the large messages that the client keeps: the server then sends
 references to these. A select box without a choice has no value, and a control that left the page has no state.
 
-A hostile tab also sends, with every rerun, a choice that the select box does not offer. A browser does this rarely,
+A hostile tab also sends, with every rerun, a choice that the select box does not offer. A browser rarely does this,
 when a choice and a new page cross.
 """
 
@@ -22,18 +22,18 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 WIDGETS = ("slider", "selectbox", "radio")
 STALE = "of another tree"  # no select box offers this choice
-KEPT_RUNS = 2  # for so many script runs the front end keeps a message that was not sent again
+KEPT_RUNS = 2  # number of script runs for which the front end keeps a message that is not sent again
 
 
 @dataclass
 class Run:
-    """One run of the script, as far as the tab has heard of it; times in seconds of `time.monotonic`."""
+    """One run of the script, as far as the tab knows; times in seconds of `time.monotonic`."""
 
     sent: float
     begun: float | None = None
     first_chart: float | None = None
     ended: float | None = None
-    values: list[str] = field(default_factory=list)  # of the figures on top, and how they were refined
+    values: list[str] = field(default_factory=list)  # figures at the top, with their refined values
     errors: list[str] = field(default_factory=list)
 
 
@@ -43,13 +43,13 @@ class Tab:
     Parameters
     ----------
     url : str
-        Of the app, as in `http://127.0.0.1:8501`.
+        Address of the app, such as `http://127.0.0.1:8501`.
     page : str
-        What follows in the address: empty for Explore, or the name of another page.
+        Path of the page: empty for Explore, or the name of another page.
     hostile : bool
-        Whether it sends choices that are not on offer.
+        Whether the tab sends choices that are not offered.
     settings : str
-        What the address says about the controls.
+        Values of controls in the address.
     """
 
     def __init__(self, url: str, page: str = "", *, hostile: bool = False, **settings: object) -> None:
@@ -59,7 +59,7 @@ class Tab:
         self.widgets: dict[str, object] = {}  # by label, as last drawn
         self._states: dict[str, WidgetState] = {}
         self._script = ""
-        # By hash of a large message: its kind, the control that it draws, and the run in which it last came.
+        # By hash of a large message: its kind, the control that it draws, and the run in which it last arrived.
         self._kept: dict[str, tuple[str, str, int]] = {}
         self._placed_now: set[str] = set()  # ids of the controls of this run
         self._runs = 0
@@ -84,7 +84,7 @@ class Tab:
         return self._reading.done()
 
     async def rerun(self) -> Run:
-        """Ask for a run with the controls as they are; what is known of it, which grows."""
+        """Request a run with the current controls. Return the run, which is filled in as messages arrive."""
         message = BackMsg()
         state = message.rerun_script
         state.query_string = urlencode(self.query)
@@ -104,7 +104,7 @@ class Tab:
         return WidgetState(id=state.id, string_value=STALE)
 
     async def move(self, label: str, steps: int) -> Run:
-        """Move a control by some places, turning round at its ends, and run the page."""
+        """Move a control by some steps, turning around at its ends, and run the page."""
         widget, kind = self.widgets[label]
         state = WidgetState(id=widget.id)
         if kind == "slider" and not widget.options:
@@ -127,7 +127,7 @@ class Tab:
         return await self.rerun()
 
     async def until(self, what: str, seconds: float) -> bool:
-        """Wait until `begun`, `first_chart` or `ended` of the present run is known; False if it takes too long."""
+        """Wait until `begun`, `first_chart` or `ended` of the run is known. Return False if it takes too long."""
         run = self.run
         try:
             async with asyncio.timeout(seconds), self._news:
@@ -191,19 +191,19 @@ class Tab:
             self.run.first_chart = now
 
     def _forget_controls(self) -> None:
-        """Forget the controls that a whole run did not draw: they are gone from the page."""
+        """Forget controls that a complete run did not draw, because they have left the page."""
         self._states = {name: state for name, state in self._states.items() if name in self._placed_now}
         self.widgets = {label: drawn for label, drawn in self.widgets.items() if drawn[0].id in self._placed_now}
 
     def _placed(self, widget, kind: str) -> None:
-        """A control as drawn; where the app or the address set it, or nobody has moved it, that is its state."""
+        """Take a control as drawn. Its value is its state if the app or address set it, or nobody has moved it."""
         self.widgets[widget.label] = widget, kind
         self._placed_now.add(widget.id)
         if widget.id in self._states and not widget.set_value:
             return
         state = WidgetState(id=widget.id)
         if kind != "slider":
-            if widget.HasField("raw_value" if widget.set_value else "default"):  # else nothing is chosen
+            if widget.HasField("raw_value" if widget.set_value else "default"):  # otherwise nothing is chosen
                 state.string_value = widget.raw_value if widget.set_value else widget.options[widget.default]
         elif widget.options:
             first = widget.raw_value[0] if widget.set_value else widget.options[int(widget.default[0])]
@@ -214,7 +214,7 @@ class Tab:
 
 
 def _inside(place: int, low: int, high: int) -> int:
-    """A step over one end goes back from there."""
+    """Return a place within the ends: a step beyond one end turns back there."""
     if place > high:
         place = 2 * high - place
     return min(max(2 * low - place if place < low else place, low), high)

@@ -1,15 +1,15 @@
-"""What each patch of Streamlit gains: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
+"""The gain of each patch of Streamlit: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
 
-Each pair starts the app twice, once without the patch and once with it, in turns as to which is first. So what else
-the machine does meets both. Four measures, each where it can show the patch:
+Each pair starts the app twice, once without the patch and once with it, in alternating order, so that other load of the
+machine affects both. There are four measures, each used for the patches that it can show:
 
 - *answers*: seconds for 100 small files over one connection;
 - *reruns*: `--sessions` sessions move ε on Explore, each as soon as it has its new figures, for `--seconds`. Median
   seconds from a move to its figures, and seconds of the server's processor for each move;
-- *garbage*: seconds of processor for a full collection of garbage, when all kernels are compiled;
+- *garbage*: processor seconds of a full garbage collection when all kernels are compiled;
 - *chart*: seconds from the address to the first chart in a new Chromium, when the server has drawn the page before.
 
-Never part of the tests.
+It is not part of the tests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from processes import ROOT, environment
 from streamlit_client import Tab
 
 PATCHES = "ui.server.streamlit_patches"
-# What turns a patch off before the server starts, and where it shows.
+# Code that turns a patch off before the server starts, and the measure that shows the patch.
 OFF = {
     "send_without_delay": ("process.send_without_delay = lambda: 0", "answers"),
     "read_options_without_lock": ("process.read_options_without_lock = lambda: None", "reruns"),
@@ -66,7 +66,7 @@ cli.main()
 
 @contextmanager
 def app(port: int, off: str) -> Iterator[tuple[str, psutil.Process]]:
-    """The app with one patch off, until the block ends: its address and its process."""
+    """Run the app with one patch off until the block ends. Yield its address and its process."""
     code = START.format(patches=PATCHES, port=port, off=off)
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL) as run:
         url = f"http://127.0.0.1:{port}"
@@ -84,7 +84,7 @@ def app(port: int, off: str) -> Iterator[tuple[str, psutil.Process]]:
 
 
 def answers(url: str, n: int = 100) -> dict[str, float]:
-    """Over one connection, as a browser does."""
+    """Return the seconds for n small files over one connection, as a browser requests them."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc)
     start = time.perf_counter()
     for _ in range(n):
@@ -94,7 +94,7 @@ def answers(url: str, n: int = 100) -> dict[str, float]:
 
 
 async def reruns(url: str, server: psutil.Process, sessions: int, seconds: float) -> dict[str, float]:
-    """After every session has drawn its page and every kernel is compiled."""
+    """Return the times of reruns after every session has drawn its page and every kernel is compiled."""
     tabs = [Tab(url, data="adult", forest="majority labels") for _ in range(sessions)]
     for tab in tabs:
         await tab.open()
@@ -130,7 +130,7 @@ def garbage(freeze: bool) -> dict[str, float]:
 
 
 def chart(url: str) -> dict[str, float]:
-    """The second of two visitors, each with an empty cache."""
+    """Return the seconds to the first chart for the second of two visitors, each with an empty cache."""
     with sync_playwright() as playwright:
         for _ in range(2):
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--disable-gpu"])

@@ -1,4 +1,4 @@
-"""The first eight measurements. Each takes the results, a folder with tables, and how much to do."""
+"""The first eight suites. Each takes the results, a folder for tables, and the effort."""
 
 import tempfile
 import time
@@ -17,7 +17,7 @@ OURS = ("labels", "labels demo", "labels shared", "counts")
 
 
 def write_table(folder: Path, n: int) -> tuple[Path, Path]:
-    """A synthetic table of n rows and 14 features, float64, integer labels; made once a folder."""
+    """Write a synthetic table of n rows and 14 features, float64, with integer labels, once for each folder."""
     from sklearn.datasets import make_classification
 
     X_path, y_path = folder / f"X{n}.npy", folder / f"y{n}.npy"
@@ -29,7 +29,7 @@ def write_table(folder: Path, n: int) -> tuple[Path, Path]:
 
 
 def routing(results: Results, folder: Path, effort: Effort) -> None:
-    """Node steps a second on one core, on codes: what is left of a fit or a prediction at many trees."""
+    """Measure node steps per second on one core, on codes, which dominate fits and predictions of many trees."""
     from dpforest.trees.random_trees import grow_random_trees
     from dpforest.trees.routing import count_rows, leaves_of_rows, scorer
 
@@ -56,7 +56,7 @@ def routing(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def against_peers(results: Results, folder: Path, effort: Effort) -> None:
-    """Fit with release, and prediction, beside both peers, on both tables."""
+    """Compare fit (with release) and prediction with both peers, on both tables."""
     for n in (effort.small, effort.large):
         rounds = effort.rounds if n == effort.small else effort.slow_rounds
         with ExitStack() as stack:
@@ -89,7 +89,7 @@ def _compare(results: Results, n: int, *, with_extra_trees: bool) -> None:
 
 
 def threads(results: Results, folder: Path, effort: Effort) -> None:
-    """Two threads against one, on the large table."""
+    """Compare two threads with one, on the large table."""
     n = effort.large
     with Worker(python_of("labels"), *write_table(folder, n)) as worker:
         for who in ("labels", "labels shared"):
@@ -107,7 +107,7 @@ def threads(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def memory(results: Results, folder: Path, effort: Effort) -> None:
-    """How far a fresh, warm process grows above the loaded table, at its peak."""
+    """Measure the peak memory of a fresh, warm process above the loaded table."""
     n = effort.large
     for who in ("labels", "labels shared", "counts", *PEERS):
         with Worker(python_of(who), *write_table(folder, n)) as worker:
@@ -121,7 +121,7 @@ def memory(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def exact_noise(results: Results, folder: Path, effort: Effort) -> None:
-    """The exact samplers alone: 100 trees of 4,096 leaves, two classes."""
+    """Measure the exact samplers alone: 100 trees of 4,096 leaves, two classes."""
     from dpforest.trees.random_trees import grow_random_trees
     from dpforest.trees.routing import count_rows
 
@@ -158,12 +158,12 @@ def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fracti
 
 
 def compile_time(results: Results, folder: Path, effort: Effort) -> None:
-    """Of the first forest, on the small table."""
+    """Measure the compile time of the first forest, on the small table."""
     starts(results, "8 compile time", "labels", write_table(folder, effort.small), effort)
 
 
 def starts(results: Results, item: str, who: str, tables: tuple[Path, Path], effort: Effort) -> None:
-    """Import, first fit and first prediction in a new process: compiled code not cached, then cached."""
+    """Measure import, first fit and first prediction in a new process, first without cached code and then with it."""
     program = f"""
 import json, sys, time
 sys.path.insert(0, {str(ROOT / "bench")!r})
@@ -193,7 +193,7 @@ print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted
 
 
 def asks(results: Results, name: str, worker: Worker, do: str, who: str, n_jobs: int = 1) -> Callable[[], float]:
-    """A run that gives wall time and notes processor time beside it."""
+    """Return a run that returns wall time, and records processor time next to it."""
 
     def run() -> float:
         answer = worker(do, who=who, n_jobs=n_jobs)

@@ -1,4 +1,4 @@
-"""A whole surface on Adult, beside the loop of separate fits that gives the same cells."""
+"""A whole surface on Adult, next to the loop of separate fits with the same cells."""
 
 import time
 from pathlib import Path
@@ -12,7 +12,7 @@ REPEATS, SAMPLE = 20, 24
 
 
 def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
-    """12 ε x 10 depths x 4 numbers of trees x 20 repeats, two processes; a sample of its cells fitted one by one."""
+    """Compute 12 ε x 10 depths x 4 numbers of trees x 20 repeats in two processes; fit a sample of the cells singly."""
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
     from sklearn.model_selection import train_test_split
 
@@ -20,7 +20,7 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
     from dpforest.simulation.sweep import surface
 
     data, as_it_comes = load_dataset("adult"), MajorityLabelForestClassifier()
-    shared = MajorityLabelForestClassifier(scale_share="public")  # the same trees at every ε
+    shared = MajorityLabelForestClassifier(scale_share="public")  # has the same trees at every ε
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
     rng = np.random.default_rng(0)
 
@@ -39,7 +39,7 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
         return took
 
     def one_by_one() -> float:
-        """Seconds of `SAMPLE` cells, as one would write the loop: fit, predict, score."""
+        """Return the seconds of `SAMPLE` cells in a plain loop: fit, predict, score."""
         start = time.perf_counter()
         for _ in range(SAMPLE):
             epsilon, depth, trees = (rng.choice(list(values)) for values in GRID.values())
@@ -59,7 +59,7 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
             roc_auc_score(y_test, share)
         return time.perf_counter() - start
 
-    surface([as_it_comes], data, epsilons=[1.0], repeats=2, n_jobs=2)  # compile, and start the processes
+    surface([as_it_comes], data, epsilons=[1.0], repeats=2, n_jobs=2)  # compiles, and starts the processes
     one_by_one()
     work = {
         "surface": lambda: at_once(shared),

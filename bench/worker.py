@@ -1,6 +1,6 @@
-"""One contender in a separate process: takes commands on stdin, one JSON object a line, and answers on stdout.
+"""One contender in a separate process: it reads commands from stdin, one JSON object a line, and answers on stdout.
 
-Runs in our environment and in the peers', so it needs nothing but numpy, scikit-learn and what it measures.
+It runs in our environment and in the peers', so it needs only numpy, scikit-learn and the measured package.
 
 {"do": "load", "X": "X.npy", "y": "y.npy"}          -> {"loaded": true}
 {"do": "fit", "who": "labels", "n_jobs": 1}          -> {"seconds": 0.07, "cpu_seconds": 0.07}
@@ -28,7 +28,7 @@ class Worker:
         return {"loaded": True}
 
     def warm(self, who, n_jobs=1):
-        """Compile, or whatever a first call does, on a few rows."""
+        """Compile, and do whatever else a first call does, on a few rows."""
         model = CONTENDERS[who](self.bounds, n_jobs).fit(self.X[:2000], self.y[:2000])
         model.predict(self.X[:2000])
         return {"warm": True}
@@ -47,7 +47,7 @@ class Worker:
 
 
 def measured(work, memory):
-    """Wall time, time on processors and, on request, growth of the process above what it held before (Linux)."""
+    """Return wall time, processor time and, if asked, the peak growth of the process during the work (Linux)."""
     before = forget_peak() if memory else 0.0
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
@@ -57,7 +57,7 @@ def measured(work, memory):
 
 
 def forget_peak():
-    """Give free memory back, start a new peak from here, and return where that is in MB."""
+    """Return free memory to the system, reset the peak, and return the current size in MB."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as file:

@@ -1,11 +1,11 @@
 """Run the reproductions: `python -m reproduce [--quick] [--only PART ...] [--data DIR] [--fresh]`.
 
-Each cell is kept as soon as it is done, so that a stop loses the one at work: the same command goes on from there, if
-neither code nor tables have changed, and `--fresh` begins anew. When a part is through, results.json and
-docs/REPRODUCED.md are written; when all are, what was kept is removed. `--quick` takes a few cells of each part, keeps
-and writes nothing. `--data` names a folder with a catalog.json, as `data/` has, for the papers' tables that do not
-come with this project; what was found on a table that is not at hand stays in results.json as it was. The part
-`multinomial` reads the file that `python -m reproduce.multinomial` wrote.
+Each cell is stored when it is done, so a stopped run loses only the cell that it was measuring. The same command then
+continues the run if neither code nor tables have changed; `--fresh` starts again. When a part is done, results.json and
+docs/REPRODUCED.md are written; when all parts are done, the stored cells are removed. `--quick` measures a few cells of
+each part and writes nothing. `--data` names a folder with a catalog.json, like `data/`, for the papers' tables that do
+not come with this project; results.json keeps earlier records of a table that is missing. The part `multinomial` reads
+the file that `python -m reproduce.multinomial` wrote.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reproduce.report import REPORT, in_order, report
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what the command line asks for."""
+    """Run the parts that the command line names."""
     given = _parser().parse_args(arguments)
     if given.data is not None and not catalog_path(given.data).is_file():
         _parser().error(f"{given.data} has no catalog.json; --data names a folder like data/.")
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None, fresh: bool = False) -> None:
-    """Measure parts by name, and write their records unless `quick`."""
+    """Measure the named parts, and write their records unless `quick`."""
     parts = {name: list(PARTS[name].cells(quick=quick, folder=folder)) for name in dict.fromkeys(names)}
     version = "" if quick else version_of(folder)
     kept = {} if quick else {n: Kept(UNFINISHED / f"{n}.jsonl", version, fresh=fresh) for n in parts}
@@ -51,7 +51,7 @@ def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None
 
 
 def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
-    """The rows of a cell, and what to say of where they are from."""
+    """Return the rows of a cell, and a note if they were stored before or the table is missing."""
     if cell.work is None:
         return [], ": not at hand"
     rows = None if kept is None else kept.get(cell)
@@ -64,7 +64,7 @@ def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
 
 
 def _finish(part: Part, rows: list[Row], missing: list[str], *, quick: bool) -> None:
-    """Print the records, and put them into the file and the report."""
+    """Print the records, and write them into results.json and the report."""
     if missing and part.is_of_all:
         print(f"This part is of all its tables together, and {', '.join(missing)} are missing: it stays as it was.")
         return
@@ -79,7 +79,7 @@ def _finish(part: Part, rows: list[Row], missing: list[str], *, quick: bool) -> 
 
 
 def merged(before: list[Record], new_records: list[Record], *, keep: bool) -> list[Record]:
-    """New records in place of older ones of the same items; older cells that have no new record stay only if `keep`."""
+    """Replace the records of the new records' items. With `keep`, replace only the cells that have a new record."""
     if not keep:
         items = {(record.paper, record.item) for record in new_records}
         return [*(record for record in before if (record.paper, record.item) not in items), *new_records]

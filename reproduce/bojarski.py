@@ -1,7 +1,7 @@
 """Bojarski et al., table 1: test error of random decision trees, with and without privacy, and of CART.
 
 M. Bojarski, A. Choromanska, K. Choromanski, Y. LeCun, *Differentially- and non-differentially-private random decision
-trees* (arXiv 1410.6973). Ten runs of nine tenths for training; η = 1000 / rows trained on; k trees of height h as
+trees* (arXiv 1410.6973). Ten runs train on nine tenths of the rows; η = 1000 / training rows; k trees of height h as
 printed.
 """
 
@@ -24,7 +24,7 @@ from reproduce.protocol import MATCHES, Record, accuracies, at_hand, certified_a
 
 PAPER: Final = "Bojarski et al. 2014"
 ITEM: Final = "table 1, accuracy (100 − test error)"
-# rpart; then majority vote and threshold averaging without and with privacy: error, k, h.
+# Error of rpart; then (error, k, h) of majority vote and threshold averaging, without privacy and with it.
 PUBLISHED: Final = {
     "congressional_voting": ("CVR", 9.30, (9.05, 19, 6), (5.95, 13, 9), (8.10, 15, 9), (6.90, 15, 9)),
     "mushroom": ("Mushroom", 3.33, (0.83, 21, 15), (0.26, 13, 14), (4.69, 3, 13), (4.16, 3, 15)),
@@ -50,7 +50,7 @@ WHY: Final = {
 
 
 def forest(domain: Any, k: int, h: int, voting: str, epsilon: float | None, mode: str):
-    """What makes a fit from a seed, with one branch a question as for columns of numbers."""
+    """Return a function that makes a forest from a seed. A test has one branch, as for numeric columns."""
     rule = "clamp" if mode == "certified" else "paper"
     return lambda seed: RandomDecisionForestClassifier(
         epsilon=epsilon,
@@ -67,7 +67,7 @@ def forest(domain: Any, k: int, h: int, voting: str, epsilon: float | None, mode
 
 
 def cart(domain: Any):
-    """CART, pruned by cross-validation as rpart's users do."""
+    """Return CART, pruned by cross-validation as is usual with rpart."""
     texts = [feature.name for feature in domain.features if feature.kind == "categorical"]
     encode = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), texts), remainder="passthrough", sparse_threshold=0
@@ -77,7 +77,7 @@ def cart(domain: Any):
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table and method."""
+    """Yield a cell for each table and method."""
     for table in QUICK if quick else PUBLISHED:
         name, by_cart, *printed = PUBLISHED[table]
         if not at_hand(table, folder):

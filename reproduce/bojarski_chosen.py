@@ -1,9 +1,9 @@
-"""Bojarski et al. as they chose settings: on a tenth of the training rows. Table 1 again, figure 2a; and figure 2b.
+"""Bojarski et al. with settings chosen on a tenth of the training rows: table 1 again, and figures 2a and 2b.
 
-Table 1 prints the height h of 1 to 15 and the number k of 1, 3 to 21 trees that erred least on those rows. In
-`reproduce.bojarski` they are as printed; here each of five folds chooses its own, and then fits all of its training
-rows. Figure 2a has k chosen so for each η, of up to 101 trees; 2b is the error over k for some η. The heights of
-figure 2 are lost in both texts of the paper.
+Table 1 prints the height h, from 1 to 15, and the number of trees k, from 1, 3, … to 21, with the least error on those
+rows. `reproduce.bojarski` takes the printed ones; here each of five folds chooses h and k, and then fits on all of its
+training rows. In figure 2a, k is chosen in this way for each η, from up to 101 trees; figure 2b shows the error over k
+for some η. Neither text of the paper has the heights of figure 2.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RULES: Final = {"majority": "majority vote", "mean of shares": "mean of shares"}
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table and rule of voting, and for each table and half of the figure."""
+    """Yield a cell for each table and voting rule of table 1, and for each table and half of the figure."""
     for name in QUICK if quick else PUBLISHED:
         for rule in RULES:
             work = partial(_table_1, name, rule, quick, folder)

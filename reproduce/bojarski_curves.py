@@ -1,7 +1,7 @@
-"""Bojarski et al., figures 1 and 2: accuracy over depth, number of trees and η, for three rules of voting.
+"""Bojarski et al., figures 1 and 2: accuracy over depth, number of trees and η, for three voting rules.
 
-The paper draws them without figures. As published a leaf with a negative noisy count is discarded; certified it is set
-to 0. Five folds; privacy as in table 1, η = 1000 over the rows to train on, unless η is what moves.
+The paper prints no figures of these curves. As published, a leaf with a negative noisy count is discarded; certified,
+the count is set to 0. Five folds; η = 1000 / training rows as in table 1, unless η is the axis.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEPTHS, AT_TREES = (1, 2, 3, 5, 7, 9, 11, 13, 15), 21
 TREES, AT_DEPTH = (1, 3, 5, 9, 15, 21, 51, 101), 10
 ETAS, FEW = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), 5
 FOLDS, REPEATS = 5, 3  # the folds of a repeat share its trees and its noise
-# Of each figure: its name, its axis, the column that moves, and what it takes for ε, depth and trees.
+# Of each figure: its name, its axis, the column on the axis, and the values of ε, depth and trees.
 FIGURES: Final[tuple[tuple[str, str, str, dict[str, Any]], ...]] = (
     (f"figure 1, over depth ({AT_TREES} trees)", "depth", "depth", {"depths": DEPTHS, "trees": (AT_TREES,)}),
     (f"figure 1, over trees (depth {AT_DEPTH})", "trees", "trees", {"depths": (AT_DEPTH,), "trees": TREES}),
@@ -45,7 +45,7 @@ FIGURES: Final[tuple[tuple[str, str, str, dict[str, Any]], ...]] = (
 
 
 def forests(mode: str) -> dict[str, Any]:
-    """One for each rule of voting."""
+    """Return a forest for each voting rule."""
     rule = "paper" if mode == "as_published" else "clamp"
     return {
         line: RandomDecisionForestClassifier(voting=voting, negative_rule=rule, mode=mode, scale_share="public")
@@ -54,7 +54,7 @@ def forests(mode: str) -> dict[str, Any]:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table and figure."""
+    """Yield a cell for each table and figure."""
     for name in QUICK if quick else TABLES:
         for which in range(1 if quick else len(FIGURES)):
             work = partial(_curves, name, which, 1 if quick else REPEATS, folder)

@@ -1,8 +1,8 @@
-"""Parts in cells, each kept as soon as it is done: a run that was stopped goes on where it was.
+"""Parts of the reproductions in cells, each stored when it is done, so that a stopped run can continue.
 
-Kept cells are lines of JSON in reproduce/unfinished/, a file for each part. Its first line says of which code and
-tables they are; if either is another by now, nothing of the file is taken. A run that comes to its end removes the
-files of its parts, so the next run measures anew.
+Each part stores its cells as lines of JSON in a file of reproduce/unfinished/. The first line identifies code and
+tables; if either has changed, the file is ignored. A complete run removes the files of its parts, so the next run
+measures everything again.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Work = Callable[[], Iterable[Record] | pd.DataFrame]
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured at once, and lost if a run is stopped meanwhile.
+    """The unit of work: measured at once, and lost if the run stops meanwhile.
 
     Attributes
     ----------
     name : str
-        Of which there is one in a part.
+        Unique in its part.
     work : callable or None
-        Gives records, or a table that its part makes records of; None where the data are not at hand.
+        Returns records, or a table that the part turns into records; None if the data are missing.
     """
 
     name: str
@@ -42,20 +42,20 @@ class Cell:
 
 
 def as_records(rows: Iterable[Row]) -> list[Record]:
-    """Of a part whose cells give records."""
+    """Return the records of a part whose rows are records."""
     return [Record(**row) for row in rows]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A module of the reproductions.
+    """One module of the reproductions.
 
     Attributes
     ----------
     cells : callable
-        Called with `quick` and `folder`; in the order in which they are measured.
+        Takes `quick` and `folder`, and yields the cells in the order in which they are measured.
     records : callable
-        Makes records of the rows of all cells.
+        Makes records from the rows of all cells.
     """
 
     cells: Callable[..., Iterable[Cell]]
@@ -63,12 +63,12 @@ class Part:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether its records are of all cells together, so that none is right while one is missing."""
+        """Whether each record depends on all cells, so that none is right if a cell is missing."""
         return self.records is not as_records
 
 
 def measured(cell: Cell) -> list[Row]:
-    """The rows of a cell, as they are after having been kept.
+    """Return the rows of a cell in the form that they have after they are stored and read.
 
     >>> measured(Cell("two", lambda: pd.DataFrame({"a": [1, 2]})))
     [{'a': 1}, {'a': 2}]
@@ -80,15 +80,15 @@ def measured(cell: Cell) -> list[Row]:
 
 
 class Kept:
-    """Cells of one part that are done.
+    """Finished cells of one part, in a file.
 
     Parameters
     ----------
     path : Path
     version : str
-        As of `version_of`.
+        Result of `version_of`.
     fresh : bool
-        Forget what is there.
+        Whether to ignore the file's cells.
     """
 
     def __init__(self, path: Path, version: str, *, fresh: bool = False) -> None:
@@ -101,11 +101,11 @@ class Kept:
         path.write_text("".join(line + "\n" for line in whole), encoding="utf-8")  # without half a line at the end
 
     def get(self, cell: Cell) -> list[Row] | None:
-        """The rows of a cell that is done."""
+        """Return the rows of a finished cell, or None."""
         return self._rows.get(cell.name)
 
     def add(self, cell: Cell, rows: list[Row]) -> None:
-        """Keep a cell, on disk when this returns."""
+        """Store a cell; it is on disk when this returns."""
         self._rows[cell.name] = rows
         with self.path.open("a", encoding="utf-8") as file:
             file.write(_line(cell.name, rows) + "\n")
@@ -116,7 +116,7 @@ class Kept:
 
 
 def version_of(folder: Path | None) -> str:
-    """Another one if any line of code or any table is another: catalogs have the tables' checksums."""
+    """Return a digest that changes with any line of code and any table: catalogs hold the tables' checksums."""
     catalogs = [catalog_path(), *([] if folder is None else [catalog_path(folder)])]
     code = sorted(file for part in ("dpforest", "reproduce") for file in (HOME / part).rglob("*.py"))
     digest = hashlib.sha256()
@@ -126,7 +126,7 @@ def version_of(folder: Path | None) -> str:
 
 
 def check_names(cells: Sequence[Cell]) -> None:
-    """Two cells of one name would be taken for each other."""
+    """Raise if two cells have the same name, because one would be taken for the other."""
     names = [cell.name for cell in cells]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

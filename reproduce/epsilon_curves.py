@@ -1,7 +1,7 @@
-"""Accuracy over ε of Nock and Henecka's forests, down to where nothing can be learned: a figure that the paper lacks.
+"""Accuracy of Nock and Henecka's forests over ε, down to where nothing can be learned. The paper has no such figure.
 
-It has ε from 0.01 on. As published the weights of boosted trees are exact functions of the rows, so they go on
-learning; certified they do not.
+ε starts at 0.01. As published, the weights of boosted trees are exact functions of the rows, so these trees still
+learn; certified ones do not.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Cells = dict[str, pd.DataFrame]
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table."""
+    """Yield a cell for each table."""
     for name in TABLES[:1] if quick else TABLES:
         work = partial(down_to_nothing, name, 1 if quick else REPEATS, folder)
         yield Cell(f"down to 10⁻⁴, {name}", work if at_hand(name, folder) else None)
 
 
 def down_to_nothing(name: str, repeats: int, folder: Path | None) -> Iterator[Record]:
-    """Boosted trees and the two random forests, twenty trees of depth four."""
+    """Yield the points of boosted trees and of two random forests, with twenty trees of depth four."""
     data = load(name, folder)
     table = nock_henecka.two_classes(data)
     by_mode: Cells = {}

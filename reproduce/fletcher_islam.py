@@ -1,9 +1,9 @@
 """Fletcher and Islam, figure 11: accuracy at ε = 1 of their forest and of its two baselines.
 
 S. Fletcher, M. Z. Islam, *Differentially private random decision forests using smooth sensitivity* (arXiv 1606.03572).
-Ten repetitions of ten folds in the paper; two of five here. 100 trees for theirs, ten for JPW, one of depth 5 for FS.
-The paper does not name what FS scores a split by: as published it is the information gain here, of as many rows as
-there are (which replace-one says are public, and nothing else); certified it is this project's default.
+The paper repeats ten folds ten times; here are two repeats of five folds. 100 trees for theirs, ten for JPW, one of
+depth 5 for FS. The paper does not name the split score of FS. Here it is, as published, the information gain for the
+exact number of rows (which is public under replace-one only); certified, this project's default.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reproduce.protocol import MATCHES, Record, accuracies, at_hand, certified_a
 
 PAPER: Final = "Fletcher and Islam 2017"
 ITEM: Final = "figure 11, accuracy at ε = 1"
-# Ours, JPW, FS of the paper, on the tables that are bundled.
+# Accuracies of the paper's forest, JPW and FS, on the bundled tables.
 PUBLISHED: Final = {
     "pendigits": ("PenWritten", 83.9, 80.0, 34.9),
     "magic": ("GammaTele", 75.0, 68.0, 65.8),
@@ -59,7 +59,7 @@ WHY: Final = {
 
 
 def forests(table: str, domain: Any, mode: str) -> dict[str, Any]:
-    """What makes a fit of each, from a seed."""
+    """Return for each forest a function that makes it from a seed."""
     theirs = {"n_estimators": 100, "max_depth": DEPTHS[table], "domain": domain, "mode": mode}
     return {
         "theirs": lambda seed: MajorityLabelForestClassifier(
@@ -73,7 +73,7 @@ def forests(table: str, domain: Any, mode: str) -> dict[str, Any]:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table and forest."""
+    """Yield a cell for each table and forest."""
     for table in QUICK if quick else PUBLISHED:
         name, *printed = PUBLISHED[table]
         if not at_hand(table, folder):

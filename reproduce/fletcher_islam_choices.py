@@ -1,7 +1,7 @@
 """Fletcher and Islam's choices on their synthetic sets, figures 4, 5a and 6: sensitivity, disjoint rows, depth.
 
-Each beside a forest that differs in nothing else, 100 trees at ε = 1. The sets are drawn anew in each repetition, as in
-`fletcher_islam_synthetic`.
+Each choice is compared with a forest that differs in nothing else, with 100 trees at ε = 1. Each repetition draws the
+sets anew, as in `fletcher_islam_synthetic`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reproduce.fletcher_islam import PAPER
 from reproduce.fletcher_islam_synthetic import DEPTHS, DRAWS
 from reproduce.protocol import MATCHES, Record, verdict
 
-# A to G as printed.
+# Printed figures of the sets A to G.
 PRINTED: Final = {
     ("figure 4, global sensitivity", "global"): (72.6, 66.8, 72.9, 65.0, 61.2, 59.0, 68.8),
     ("figure 5a, rows not disjoint", "shared"): (72.0, 79.3, 81.3, 74.2, 69.0, 69.3, 64.6),
@@ -37,7 +37,7 @@ _WHY: Final = (
 
 
 def forest(which: str, depth: int, n_features: int, mode: str) -> MajorityLabelForestClassifier:
-    """The paper's forest with one choice made differently."""
+    """Return the paper's forest with one choice changed."""
     settings: dict[str, Any] = {"max_depth": depth}
     if which == "global":
         settings["leaf_mechanism"] = "global-01"
@@ -51,7 +51,7 @@ def forest(which: str, depth: int, n_features: int, mode: str) -> MajorityLabelF
 
 
 def measured(name: str, which: str, mode: str, draws: int) -> np.ndarray:
-    """Accuracy in percent of every draw."""
+    """Return the accuracy in percent of every draw."""
     accuracy = []
     for draw in range(draws):
         data = make_synthetic(name, seed=draw)
@@ -62,7 +62,7 @@ def measured(name: str, which: str, mode: str, draws: int) -> np.ndarray:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each figure and set; nothing is read."""
+    """Yield a cell for each figure and set. No table is read."""
     for (item, which), row in PRINTED.items():
         for name, printed in zip(SYNTHETIC, row, strict=True):
             if not quick or name in QUICK:

@@ -1,7 +1,7 @@
-"""Fletcher and Islam, figures 9 and 10: accuracy over the number of rows, and over ε beside forests without privacy.
+"""Fletcher and Islam, figures 9 and 10: accuracy over the number of rows, and over ε next to forests without privacy.
 
-Drawn without figures. Figure 10 has Adult, three folds, each with separate noise and trees. Breiman's forest is
-scikit-learn's, with a hundred trees and its defaults, as the paper says nothing of its settings.
+The paper prints no figures of these curves. Figure 10 has Adult, in three folds, each with separate noise and trees.
+Breiman's forest is scikit-learn's, with a hundred trees and default settings, because the paper names no settings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MODES: Final = ("as_published", "certified")
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each number of rows, and for each half of figure 10."""
+    """Yield a cell for each number of rows, and for each half of figure 10."""
     for n_rows in ROWS[:1] if quick else ROWS:
         yield Cell(f"figure 9, {n_rows} rows", partial(over_rows, n_rows))
     if not quick:
@@ -42,7 +42,7 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 
 def over_rows(n_rows: int) -> Iterator[Record]:
-    """The synthetic set F, drawn anew."""
+    """Yield points on the synthetic set F, which each repetition draws anew."""
     by_mode = {
         mode: pd.concat(
             surface(
@@ -64,7 +64,7 @@ def over_rows(n_rows: int) -> Iterator[Record]:
 
 
 def over_budgets() -> Iterator[Record]:
-    """Their forest, and the same without privacy, in which every tree has all rows."""
+    """Yield points of their forest with privacy, and without it, where every tree reads all rows."""
     data, common = (
         load("adult", None),
         dict[str, Any](epsilons=ADULT, trees=(100,), repeats=FOLDS, folds=FOLDS, plan_for="split"),
@@ -78,7 +78,7 @@ def over_budgets() -> Iterator[Record]:
 
 
 def breimans() -> Iterator[Record]:
-    """Breiman's forest, at every ε the same."""
+    """Yield points of Breiman's forest, which is the same at every ε."""
     data = load("adult", None)
     ours = accuracies(lambda seed: BreimanForest(data.domain, seed=seed, min_leaf=1), data, 1, FOLDS)
     for epsilon in ADULT:
@@ -86,7 +86,7 @@ def breimans() -> Iterator[Record]:
 
 
 def forest(depth: int, mode: str) -> MajorityLabelForestClassifier:
-    """Theirs."""
+    """Return their forest."""
     return MajorityLabelForestClassifier(max_depth=depth, scale_share="public", mode=mode)
 
 

@@ -1,7 +1,7 @@
-"""Fletcher and Islam, what follows from formulas alone: table 2, the depths of table 4, and table 6 of their addendum.
+"""Fletcher and Islam, results of formulas alone: table 2, the depths of table 4, and table 6 of their addendum.
 
-S. Fletcher, *Differentially private random decision forests using smooth sensitivity: addendum* (2021), in which the
-leaf mechanism of 2017 is withdrawn. Nothing is drawn here, so a figure matches if it is the printed one, rounded.
+S. Fletcher, *Differentially private random decision forests using smooth sensitivity: addendum* (2021), which withdraws
+the leaf mechanism of 2017. Nothing is random here, so a figure matches if it is the printed one, rounded.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ TABLE_2: Final = {
     50: (60.653, 0.674, 0.0), 100: (36.788, 0.005, 0.0), 500: (0.674, 0.0, 0.0),
 }  # fmt: skip
 BUDGETS: Final = (0.01, 0.1, 1.0)
-# Numeric and categorical attributes, and the depth that was run.
+# Numbers of numeric and categorical attributes, and the printed depth.
 TABLE_4: Final = {
     "SynthA": (5, 0, 5), "SynthB": (10, 0, 8), "SynthC": (15, 0, 12), "SynthD": (15, 0, 12), "SynthE": (15, 0, 12),
     "SynthF": (10, 0, 8), "SynthG": (30, 0, 15), "WallSensor": (4, 0, 4), "PenWritten": (16, 0, 12),
     "GammaTele": (10, 0, 8), "Adult": (6, 8, 9), "Mushroom": (0, 22, 11), "Claves": (0, 16, 8), "Nursery": (0, 8, 4),
 }  # fmt: skip
-# Rows of two classes, and how likely the larger one is named at ε = 0.1: in 2017, and by the addendum.
+# Rows of two classes, and how likely the larger one is published at ε = 0.1, in percent: in 2017, and by the addendum.
 TABLE_6: Final = {
     (5, 10): (52.1, 62.2), (105, 110): (52.1, 62.2), (0, 1): (51.4, 52.5), (0, 10): (53.4, 73.1),
     (10, 50): (93.8, 98.2), (10, 60): (99.9, 99.3),
 }  # fmt: skip
-_TRUNCATED: Final = 0.0011  # both cut off the last digit where they should round
+_TRUNCATED: Final = 0.0011  # both tables cut off the last digit instead of rounding it
 _CUT_OFF: Final = 0.0999
 _WHY: Final = "the formula gives another figure"
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """All three tables at once; they take no time, so a quick run has them whole."""
+    """Yield one cell with all three tables. They take no time, so a quick run has them, too."""
     yield Cell("tables 2, 4 and 6", _records)
 
 
@@ -72,7 +72,7 @@ def _records() -> Iterator[Record]:
 
 
 def smooth_sensitivity(lead: int, epsilon: float) -> float:
-    """e^{-jε} for a lead of j rows (equation 10), from the exponent ε/(2 S*) that is published.
+    """Return e^{-jε} for a lead of j rows (equation 10), computed from the published exponent ε/(2 S*).
 
     >>> round(smooth_sensitivity(5, 0.1), 5)
     0.60653

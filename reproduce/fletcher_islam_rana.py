@@ -1,8 +1,8 @@
 """Fletcher and Islam, figure 14: the forest of Rana, Gupta and Venkatesh (RGV), at ε = 1 for each of its trees.
 
-Their own forest's figures are those of figures 7 and 11. RGV claims less than differential privacy, so no certified
-figure is reported with it. A hundred and ten trees each, the fewest that the paper names; it does not state how many it
-took for which set. Synthetic sets are drawn three times, real ones have five folds, each with separate noise.
+Figures 7 and 11 have the figures of their forest. RGV claims less than differential privacy, so no certified figure
+is reported next to it. Each forest has 110 trees, the fewest that the paper names; it does not state how many it used
+for which set. Synthetic sets are drawn three times; real ones have five folds, each with separate noise.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PRINTED: Final = {
 TITLES: Final = {"magic": "GammaTele", "mushroom": "Mushroom", "adult": "Adult"}
 QUICK: Final = ("SynthA", "mushroom")
 FOLDS: Final = 5
-DRAWS: Final = 3  # of each set
+DRAWS: Final = 3  # draws of each set
 TRAINED_ON: Final = 0.7
 _DRAWS: Final = "within two standard deviations, but sets drawn with other seeds differ by as much"
 _WHY: Final = (
@@ -48,7 +48,7 @@ _WHY: Final = (
 
 
 def measured(name: str, draws: int) -> np.ndarray:
-    """Percent right in each draw of a set, or in each fold of a table."""
+    """Return the accuracy in percent of each draw of a set, or of each fold of a table."""
     if name not in SYNTHETIC:
         data = load(name, None, incomplete="drop")
         return accuracies(lambda seed: RanaForest(data.domain, seed=seed), data, 1, FOLDS)
@@ -63,13 +63,13 @@ def measured(name: str, draws: int) -> np.ndarray:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each set; all are at hand."""
+    """Yield a cell for each set. All of them come with the project."""
     for name in QUICK if quick else PRINTED:
         yield Cell(name, partial(_record, name, 2 if quick else DRAWS))
 
 
 def compared(printed: float, ours: float, sd: float) -> tuple[str, str]:
-    """Verdict and reason; three draws differ so much that being within two standard deviations says little.
+    """Return verdict and reason. Three draws differ so much that two standard deviations alone do not count as a match.
 
     >>> compared(86.6, 75.6, 10.2)[0], compared(95.5, 99.6, 0.1)[0], compared(82.3, 80.9, 0.2)[0]
     ('not comparable', 'contradicts', 'matches')

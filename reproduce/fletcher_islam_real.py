@@ -1,7 +1,7 @@
-"""Fletcher and Islam on real tables: table 3 (empty leaves), and what figures 12 and 13 (AUC, F1) have of them.
+"""Fletcher and Islam on real tables: table 3 (empty leaves), and the real tables of figures 12 and 13 (AUC, F1).
 
-Ten folds, ε = 1: of fewer rows more leaves would be empty. Table 3 has no Adult and no Mushroom here: trees of their
-depth with a branch for each value would have more leaves than fit in memory, and ours end at a cap.
+Ten folds, ε = 1; with fewer rows, more leaves would be empty. Table 3 has no Adult and no Mushroom here: trees of their
+depth with a branch for each value would have more leaves than fit in memory, and ours stop at a cap.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from reproduce.cells import Cell
 from reproduce.fletcher_islam import DEPTHS, PAPER, WHY, forests
 from reproduce.protocol import MATCHES, Record, at_hand, load, mean_of, verdict
 
-# One tree and thirty.
+# Empty leaves in percent, with one tree and with thirty.
 TABLE_3: Final = {
     "wall_following_4": ("WallSensor", 48.6, 65.1), "pendigits": ("PenWritten", 92.4, 97.7),
     "magic": ("GammaTele", 86.2, 93.5), "clave": ("Claves", 0.0, 28.7), "nursery": ("Nursery", 0.2, 7.2),
 }  # fmt: skip
 TREES: Final = (1, 30)
-# Theirs and JPW; in percent.
+# Their forest and JPW, in percent.
 SCORES: Final = {
     "auc": {"magic": ("GammaTele", 84.8, 83.6), "mushroom": ("Mushroom", 99.2, 99.1), "adult": ("Adult", 86.1, 80.8)},
     "f1": {"magic": ("GammaTele", 27.6, 16.5), "mushroom": ("Mushroom", 96.9, 74.7), "adult": ("Adult", 54.3, 25.9)},
@@ -41,7 +41,7 @@ _SCORES: Final = {
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table of table 3, and of the figures."""
+    """Yield a cell for each table of table 3, and for each table of the figures."""
     for work, tables in ((_empty, TABLE_3), (_scores, SCORES["auc"])):
         for name in tables:
             if not quick or name in QUICK:
@@ -69,7 +69,7 @@ def _scores(name: str, repeats: int, folder: Path | None) -> Iterator[Record]:
 def _cells(
     name: str, data: Any, trees: tuple[int, ...], wanted: tuple[str, ...], repeats: int
 ) -> dict[str, pd.DataFrame]:
-    """Cells of the forests that are wanted, by mode; certified only where the bounds are public."""
+    """Return the measurements of the named forests by mode; certified only if the bounds are public."""
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
     common: dict[str, Any] = {"epsilons": [1.0], "repeats": repeats, "folds": FOLDS, "plan_for": "split"}
     by_mode = {}
@@ -110,6 +110,6 @@ def _record(
 
 
 def _values(cells: pd.DataFrame, forest: str, measure: str, trees: int | None) -> np.ndarray:
-    """In percent, of every fold."""
+    """Return a measure in percent for every fold."""
     selected = cells[(cells.forest == forest) & np.isfinite(cells.epsilon)]
     return 100 * selected[selected.trees == trees if trees else slice(None)][measure].to_numpy(float)

@@ -1,8 +1,9 @@
-"""Fletcher and Islam, figure 5b: how small the smooth sensitivity of a leaf is, with disjoint rows and without.
+"""Fletcher and Islam, figure 5b: the smooth sensitivity of a leaf, with disjoint rows and without.
 
-e^{-jε} for a lead of j rows, the mean over leaves that hold a row. Disjoint, a tree has a hundredth of the rows and all
-of ε = 1; else all rows and a hundredth of ε. Nothing is drawn but the sets, the trees and who is in which. Thresholds
-are drawn in the ranges of the rows, as by the authors' program: in a public range of −8 to 8 leaves are larger.
+It is e^{-jε} for a lead of j rows, averaged over leaves that hold a row. If disjoint, a tree has a hundredth of the
+rows and all of ε = 1; else all rows and a hundredth of ε. Only sets, trees and the rows of each tree are random.
+Thresholds are drawn in the ranges of the rows, as in the authors' program; in a public range of −8 to 8, leaves would
+be larger.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ from reproduce.fletcher_islam_synthetic import DEPTHS, DRAWS
 from reproduce.protocol import MATCHES, Record, verdict
 
 ITEM: Final = "figure 5b, smooth sensitivity of a leaf with rows"
-# A to G, in percent.
+# Printed figures of the sets A to G, in percent.
 PRINTED: Final = {
     "disjoint": (13.0, 22.0, 28.0, 29.0, 30.0, 22.0, 33.0), "not disjoint": (56.0, 73.0, 84.0, 87.0, 89.0, 80.0, 92.0),
 }  # fmt: skip
 TREES: Final = 100
 QUICK: Final = ("SynthA",)
-_TRAINED_ON: Final = 0.9  # ten folds
+_TRAINED_ON: Final = 0.9  # as in ten folds
 _WHY: Final = "not explained; sets drawn with other seeds differ, and the seed of the paper's is not known"
 
 
 def mean_sensitivity(leaves: np.ndarray, y: np.ndarray, trees: np.ndarray | None, epsilon: float) -> float:
-    """Mean e^{-jε} over leaves with rows, from the leaf of every row in every tree (n, n_trees) and class indices.
+    """Return the mean e^{-jε} over leaves with rows, from the leaf of each row in each tree (n, n_trees) and classes y.
 
-    With `trees` a row is only in the tree that is given for it.
+    If `trees` is given, each row is only in its tree of that array.
 
     >>> mean_sensitivity(np.array([[0], [0], [1]]), np.array([0, 0, 1]), None, 0.0)
     1.0
@@ -58,7 +59,7 @@ def mean_sensitivity(leaves: np.ndarray, y: np.ndarray, trees: np.ndarray | None
 
 
 def in_its_ranges(data: Any) -> Domain:
-    """The domain of a table of numbers, with the least and greatest value of each as its bounds.
+    """Return the domain of a numeric table, with the minimum and maximum of each column as its bounds.
 
     >>> domain = in_its_ranges(make_synthetic("SynthA", 100))
     >>> domain.features[0].high < 8, bool(domain.leaks())
@@ -70,7 +71,7 @@ def in_its_ranges(data: Any) -> Domain:
 
 
 def measured(name: str, draw: int) -> dict[str, float]:
-    """Of one draw of a set, in percent."""
+    """Return the mean sensitivities of one draw of a set, in percent."""
     data = make_synthetic(name, seed=draw)
     domain = in_its_ranges(data)
     rows = np.random.default_rng(draw).permutation(len(data.y))[: int(_TRAINED_ON * len(data.y))]
@@ -85,9 +86,9 @@ def measured(name: str, draw: int) -> dict[str, float]:
     )
     X, labels = data.X.iloc[rows], data.y.iloc[rows]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)  # as the authors' program leaks
+        warnings.simplefilter("ignore", PrivacyLeakWarning)  # the authors' program leaks in the same way
         leaves, y = forest.fit(X, labels).apply(X), data.domain.encode_labels(labels)
-    dealt = np.arange(len(rows)) % TREES  # the rows are in a random order
+    dealt = np.arange(len(rows)) % TREES  # the rows are in random order
     return {
         "disjoint": 100 * mean_sensitivity(leaves, y, dealt, 1.0),
         "not disjoint": 100 * mean_sensitivity(leaves, y, None, 1 / TREES),
@@ -95,7 +96,7 @@ def measured(name: str, draw: int) -> dict[str, float]:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each set; nothing is read."""
+    """Yield a cell for each set. No table is read."""
     for column, name in enumerate(SYNTHETIC):
         if not quick or name in QUICK:
             yield Cell(name, partial(_records, column, name, 2 if quick else DRAWS))

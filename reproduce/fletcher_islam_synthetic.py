@@ -1,7 +1,7 @@
 """Fletcher and Islam on their synthetic sets: trees, empty leaves, flipped labels, AUC, F1, baselines.
 
-The sets are those of scikit-learn's `make_classification` with the paper's settings. It does not say which seed: a
-repetition draws the set anew, so that our standard deviation holds what that alone moves. Seven tenths are trained on.
+The sets come from scikit-learn's `make_classification` with the paper's settings. The paper does not name a seed, so
+each repetition draws the set anew, and our standard deviation includes this variation. Seven tenths are for training.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from reproduce.protocol import CONTRADICTS, MATCHES, NOT_COMPARABLE, Record, ver
 DEPTHS: Final = dict(zip(SYNTHETIC, (5, 8, 12, 12, 12, 8, 15), strict=True))
 TREES: Final = (1, 10, 30, 100, 300)
 DRAWS: Final = 6
-# A to G, each at 1, 10, 30, 100 and 300 trees; at 100 and ε = 1 these are figures 4 and 11 as well.
+# Sets A to G, each with 1, 10, 30, 100 and 300 trees. Figures 4 and 11 have those of 100 trees at ε = 1 as well.
 FIGURE_7: Final = {
     0.2: (
         (60.2, 64.9, 66.7, 60.7, 58.0, 58.1, 61.5), (68.2, 75.1, 77.5, 68.6, 64.4, 67.2, 67.0),
@@ -68,7 +68,7 @@ _WHY: Final = {
 
 
 def forests(depth: int, mode: str) -> dict[str, Any]:
-    """What is compared, by the names of the papers' figures."""
+    """Return the compared forests by their names in the paper's figures."""
     common: dict[str, Any] = {"scale_share": "public", "mode": mode}
     return {
         "theirs": MajorityLabelForestClassifier(max_depth=depth, **common),
@@ -78,7 +78,7 @@ def forests(depth: int, mode: str) -> dict[str, Any]:
 
 
 def measured(table: str, mode: str, draws: int) -> pd.DataFrame:
-    """Cells over trees and ε of one set in one mode, drawn so many times; in percent."""
+    """Return the measures in percent of one set in one mode, over trees and ε, for each of its draws."""
     frames = []
     for draw in range(draws):
         data, named = make_synthetic(table, seed=draw), forests(DEPTHS[table], mode)
@@ -92,7 +92,7 @@ def measured(table: str, mode: str, draws: int) -> pd.DataFrame:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each set; nothing is read."""
+    """Yield a cell for each set. No table is read."""
     for column, table in enumerate(SYNTHETIC):
         if not quick or table in QUICK:
             yield Cell(table, partial(_records, column, table, 2 if quick else DRAWS))
@@ -105,7 +105,7 @@ def _records(column: int, table: str, draws: int) -> Iterator[Record]:
 
 
 def _cells(column: int) -> Iterator[tuple[str, str, str, float, int | None, float, str]]:
-    """Item, what it measures, forest, ε, trees, published figure and reason, of one set."""
+    """Yield item, measure, forest, ε, trees, published figure and reason for one set."""
     for epsilon, rows in FIGURE_7.items():
         for trees, row in zip(TREES, rows, strict=True):
             yield "figure 7, accuracy over trees", "accuracy", "theirs", epsilon, trees, row[column], "trees"
@@ -153,6 +153,6 @@ def _record(
 
 
 def _values(cells: pd.DataFrame, measure: str, forest: str, epsilon: float, trees: int | None) -> np.ndarray:
-    """One figure of every draw."""
+    """Return one measure for every draw."""
     selected = cells[(cells.forest == forest) & (cells.epsilon == epsilon)]
     return selected[selected.trees == trees if trees else slice(None)][measure].to_numpy(float)

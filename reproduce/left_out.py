@@ -1,4 +1,4 @@
-"""What of the four papers' tables and figures is not run, and why: the last section of docs/REPRODUCED.md."""
+"""Tables and figures of the four papers that are not run, with reasons: the last section of docs/REPRODUCED.md."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003): 10 repetitions of 10-fold
 cross-validation on plain shuffled folds, 100 trees, k = 5, B1 = B2 = 10, B3 infinite, Gini.
 
-Run it with ``python -m reproduce.multinomial``; it writes ``multinomial_results.json`` and ``.md`` beside this file.
+Run it with ``python -m reproduce.multinomial``; it writes ``multinomial_results.json`` and ``.md`` into this folder.
 """
 
 import json
@@ -24,7 +24,7 @@ from dpforest.trees.midpoint_trees import STOPPING
 from reproduce.cells import Cell
 from reproduce.protocol import NOT_COMPARABLE, Record, verdict
 
-# Of the five rows of table 1 that are printed whole, those whose data come with this project; the fifth is Wilt, 98.56.
+# Five rows of table 1 are printed whole. These four have data in this project; the fifth is Wilt, 98.56.
 PUBLISHED = {
     "wdbc": ("Wdbc", 95.78),
     "yeast": ("Yeast", 61.03),
@@ -40,13 +40,13 @@ SETTINGS = {
     "label_temperature": float("inf"),
 }
 REPETITIONS, FOLDS = 10, 10
-RULE = "code"  # how the authors' program ends branches; the others are run for comparison
+RULE = "code"  # how the authors' program ends branches; the other rules are run for comparison
 TOLERANCE = 1.5  # points
 HERE = Path(__file__).resolve().parent
 
 
 def accuracy(data, train: np.ndarray, test: np.ndarray, *, stopping: str, seed: int) -> float:
-    """Share of the test rows that a forest fitted on the training rows gets right."""
+    """Return the accuracy on the test rows of a forest that is fitted on the training rows, from 0 to 1."""
     forest = MultinomialForestClassifier(
         epsilon=None, mode="as_published", stopping=stopping, domain=data.domain, structure_seed=seed, **SETTINGS
     )
@@ -55,7 +55,7 @@ def accuracy(data, train: np.ndarray, test: np.ndarray, *, stopping: str, seed: 
 
 
 def cross_validate(name: str, stopping: str) -> np.ndarray:
-    """Accuracy in percent of each fold, (repetitions, folds)."""
+    """Return the accuracy in percent of each fold, array of shape (repetitions, folds)."""
     data = load_dataset(name)
     scores = np.empty((REPETITIONS, FOLDS))
     for repetition in range(REPETITIONS):
@@ -67,7 +67,7 @@ def cross_validate(name: str, stopping: str) -> np.ndarray:
 
 
 def run() -> dict:
-    """Every data set under every rule."""
+    """Measure every data set under every stopping rule."""
     begin = time.perf_counter()
     results = []
     for name, (title, published) in PUBLISHED.items():
@@ -115,7 +115,7 @@ def run() -> dict:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """The rows of table 1 from the file that a run of this module wrote; no privacy is in them."""
+    """Yield one cell with the rows of table 1, read from the file that a run of this module wrote. None has privacy."""
     yield Cell("table 1 as stored", partial(_records, quick))
 
 
@@ -139,7 +139,7 @@ def _records(quick: bool) -> Iterator[Record]:
 
 
 def report(results: dict) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     main = [row for row in results["results"] if row["stopping"] == RULE]
     within = [row for row in main if abs(row["difference"]) <= TOLERANCE]
     others = [
@@ -188,7 +188,7 @@ def report(results: dict) -> str:
 
 
 def _below_the_floor(rows: list[dict]) -> list[str]:
-    """Lines on published figures that are below those of always naming one class."""
+    """Return lines about published figures that are lower than those of always predicting the most frequent class."""
     return [
         line
         for row in rows

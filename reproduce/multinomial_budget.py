@@ -1,7 +1,7 @@
 """Multinomial random forest, table 3: accuracy over the budget of a tree, B1 = B2 = ε / 20.
 
-Its labels are those of most rows, without noise (B3 infinite): with noise on them at the printed budgets the figures
-are out of reach. So they say nothing of accuracy at a promised ε, and no certified figure is reported with them.
+Leaves publish the most frequent label without noise (B3 infinite), because label noise at the printed budgets makes the
+printed figures impossible. So the figures do not show accuracy at a promised ε, and no certified figure is reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WHY: Final = "not explained; the paper does not say how depth 10 and five rows 
 
 
 def forest(domain: Any, budget: float, seed: int) -> MultinomialForestClassifier:
-    """Depth 10, as the paper's accounting of levels has it."""
+    """Return the forest with depth 10, as in the paper's accounting of levels."""
     chosen = {**SETTINGS, "feature_temperature": budget / 20, "value_temperature": budget / 20}
     return MultinomialForestClassifier(
         epsilon=None, mode="as_published", stopping=RULE, max_depth=DEPTH, domain=domain, structure_seed=seed, **chosen
@@ -32,7 +32,7 @@ def forest(domain: Any, budget: float, seed: int) -> MultinomialForestClassifier
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table and budget."""
+    """Yield a cell for each table and budget."""
     for table, (name, printed) in list(PUBLISHED.items())[: 1 if quick else None]:
         for budget, published in list(zip(BUDGETS, printed, strict=True))[: 2 if quick else None]:
             setting = f"{name}, ε = {budget} a tree"

@@ -1,10 +1,10 @@
-"""Multinomial random forest, table 1: the forests that the paper compares its own with, none of them private.
+"""Multinomial random forest, table 1: the forests that the paper compares with its forest, none of them private.
 
-Only what is certain of the printed table: five of its rows are whole. In the others one of the last three columns is
-missing, and which one is unknown, so the first three alone are taken. Two rows cannot be run: Ads is not at hand,
-and of Connect-4 there is a table of two classes only where the paper has three. Ten repetitions of ten plain shuffled
-folds, as the paper has them, two of large tables; 100 trees, k = 5. `reproduce.comparators` has the forests, and
-docs/PAPERS.md what the paper leaves open of them.
+This module uses only the certain part of the printed table: five of its rows are whole. In the other rows, one of the
+last three columns is missing, and it is unknown which, so only the first three are used. Two rows cannot be run: Ads is
+missing here, and Connect-4 has two classes here instead of the paper's three. Ten repetitions of ten plain shuffled
+folds, as in the paper, and two of large tables; 100 trees, k = 5. `reproduce.comparators` has the forests, and
+docs/PAPERS.md lists what the paper leaves open about them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reproduce.protocol import MATCHES, NOT_COMPARABLE, Record, accuracies, at_h
 
 ITEM: Final = "table 1, all six forests without privacy"
 METHODS: Final = ("Denil14", "BRF", "CompRF-C", "MRF", "CompRF-I", "Breiman")
-# As printed, in the order of METHODS; a row of three is one that misses a cell.
+# As printed, in the order of METHODS; a row of three figures misses a cell.
 PUBLISHED: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
     "zoo": ("Zoo", (80.00, 85.00, 87.69)),
     "hayes_roth": ("Hayes", (50.93, 45.35, 45.82)),
@@ -50,8 +50,8 @@ PUBLISHED: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
     "nursery": ("Nursery", (93.42, 93.52, 91.01)),
 }
 FOLDS, REPETITIONS, FEW = 10, 10, 2
-LARGE: Final = 2_500  # rows; of larger tables there are few repetitions
-FAR_BELOW: Final = 5.0  # points below the most frequent class: no forest that learns errs so much
+LARGE: Final = 2_500  # rows; larger tables get few repetitions
+FAR_BELOW: Final = 5.0  # points below the share of the most frequent class: no forest that learns is so much worse
 _FLOOR: Final = "the printed figure lies far below what always naming one class gets"
 _WHY: Final = {
     "Denil14": "not explained; the paper prints neither λ nor how many points are preselected (docs/PAPERS.md)",
@@ -68,13 +68,13 @@ _OTHER_COLUMNS: Final = {
 
 
 def table(name: str, folder: Path | None) -> Any:
-    """A table as the paper seems to have it."""
+    """Return a table as the paper seems to use it."""
     data = load(name, folder)
     return still_alive(data) if name == "echocardiogram" else data
 
 
 def still_alive(data: Any, label: str = "still-alive") -> SimpleNamespace:
-    """Echo with the label that all but one of its 132 rows have; the printed one, life after a year, 74 have."""
+    """Return Echo with a label that all but one of its 132 rows have; 74 have the printed one, life after a year."""
     kept = data.X[data.X[label].notna()].reset_index(drop=True)
     features = tuple(feature for feature in data.domain.features if feature.name != label)
     domain = replace(data.domain, features=features, classes=("0", "1"), label=label)
@@ -82,7 +82,7 @@ def still_alive(data: Any, label: str = "still-alive") -> SimpleNamespace:
 
 
 def forest(method: str, domain: Any, seed: int) -> Any:
-    """One of METHODS, with the paper's settings."""
+    """Return one of METHODS, with the paper's settings."""
     if method == "MRF":
         return MultinomialForestClassifier(
             epsilon=None, mode="as_published", stopping=RULE, domain=domain, structure_seed=seed, **SETTINGS
@@ -91,16 +91,16 @@ def forest(method: str, domain: Any, seed: int) -> Any:
 
 
 def compared(name: str, method: str, printed: float, ours: np.ndarray, most_frequent: float) -> tuple[str, str]:
-    """Verdict and reason: within two points, or two standard deviations of what the repetitions get."""
+    """Return verdict and reason: a match is within two points, or two standard deviations over the repetitions."""
     if printed < most_frequent - FAR_BELOW:
         return NOT_COMPARABLE, _FLOOR
-    means = ours.reshape(-1, FOLDS).mean(axis=1)  # of the same rows each, dealt otherwise
+    means = ours.reshape(-1, FOLDS).mean(axis=1)  # each repetition has the same rows in other folds
     outcome = verdict(printed, float(ours.mean()), float(means.std(ddof=1)) if len(means) > 1 else 0.0)
     return outcome, "" if outcome == MATCHES else _OTHER_COLUMNS.get(name, _WHY[method])
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each certain figure."""
+    """Yield a cell for each certain figure."""
     for name, (title, row) in list(PUBLISHED.items())[: 1 if quick else None]:
         if not at_hand(name, folder):
             yield Cell(title, None)

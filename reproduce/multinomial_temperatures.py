@@ -1,6 +1,6 @@
-"""Bai et al., figure 4: accuracy over the temperatures B1 and B2, without privacy; drawn without figures.
+"""Bai et al., figure 4: accuracy over the temperatures B1 and B2, without privacy. The paper prints no figures of it.
 
-A hundred trees, k = 5, five folds. B1 is a feature's temperature, B2 that of a value.
+A hundred trees, k = 5, five folds. B1 is the temperature of the feature choice, B2 that of the value choice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDS: Final = 5
 
 
 def forest(domain: Any, b1: float, b2: float):
-    """What makes a fit from a seed."""
+    """Return a function that makes the forest from a seed."""
     settings = {**SETTINGS, "feature_temperature": b1, "value_temperature": b2}
     return lambda seed: MultinomialForestClassifier(
         epsilon=None, mode="as_published", stopping=RULE, domain=domain, structure_seed=seed, **settings
@@ -31,7 +31,7 @@ def forest(domain: Any, b1: float, b2: float):
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table and pair of temperatures."""
+    """Yield a cell for each table and pair of temperatures."""
     over = TEMPERATURES[:1] if quick else TEMPERATURES
     for name, title in list(TABLES.items())[: 1 if quick else None]:
         for b1, b2 in product(over, over):

@@ -1,6 +1,6 @@
-"""Bai et al., figure 7: how right single trees are, theirs and Breiman's, as quantiles over trees; no printed figures.
+"""Bai et al., figure 7: accuracy of single trees, theirs and Breiman's, as quantiles over trees; no printed figures.
 
-Forty trees in each of five folds, without privacy, k = 5. A better tree does not make a better forest.
+Forty trees in each of five folds, without privacy, k = 5. Better trees do not always make a better forest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def their_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
-    """Percent right of each tree, grown as a separate forest."""
+    """Return the accuracy in percent of each tree, grown as a separate forest."""
     settings, right = {**SETTINGS, "n_estimators": 1}, data.y.iloc[test].to_numpy()
     accuracy = []
     for tree in range(TREES):
@@ -50,7 +50,7 @@ def their_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np
 
 
 def breimans_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
-    """The same of the trees of one random forest."""
+    """Return the accuracy in percent of each tree of one random forest."""
     forest = BreimanForest(data.domain, seed=seed, n_trees=TREES).fit(data.X.iloc[train], data.y.iloc[train])
     columns, trees = forest.model[0], forest.model[-1]
     cells = columns.transform(data.domain.encode(data.X.iloc[test]))
@@ -60,7 +60,7 @@ def breimans_trees(data: Any, train: np.ndarray, test: np.ndarray, seed: int) ->
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table and forest."""
+    """Yield a cell for each table and forest."""
     for name, title in list(TABLES.items())[: 1 if quick else None]:
         for line in FORESTS:
             yield Cell(f"{title}, {line}", partial(_measured, name, title, line, 2 if quick else FOLDS, folder))

@@ -1,7 +1,7 @@
-"""Depth and number of trees chosen on rows held out of the training rows, and how right that is on the test rows.
+"""Depth and number of trees chosen on rows held out of the training rows, and the accuracy of the choice on test rows.
 
-Such a choice looks at private rows and is paid for by no ε: a certificate covers settings that are given. So nothing
-that is chosen here counts as certified.
+Such a choice looks at private rows, and no ε pays for it: a certificate covers only given settings. So no result of
+this module counts as certified.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def chosen(
     n_looked: int | None = None,
     of_each: Sequence[str] = ("epsilon",),
 ) -> pd.DataFrame:
-    """Accuracy on the test rows of each fold, in percent, with what was most accurate on the inner folds.
+    """Return the accuracy in percent on the test rows of each fold, with the settings that did best on the inner folds.
 
     Parameters
     ----------
@@ -40,15 +40,15 @@ def chosen(
         The grid; ε = ∞ is always in it.
     n_folds, n_inner : int
     n_looked : int, optional
-        Inner folds that are looked at; all by default.
+        Number of inner folds that are used; all by default.
     of_each : sequence of str
-        Columns for each value of which the rest is chosen: "epsilon", or "depth" as well.
+        Columns for each of whose values the other settings are chosen: "epsilon", or "depth" as well.
 
     Returns
     -------
     DataFrame
         A row for each fold and value: the columns `of_each`, "fold", "depth", "trees", "inner" and "accuracy".
-        Of several that are equally right the shallowest is taken, and of those the one with the fewest trees.
+        Of equally accurate settings it takes the smallest depth, and then the fewest trees.
     """
     domain, cells = forest.reading_domain(data.domain), cells_of(forest, depths, trees)
     codes, y = domain.encode(data.X), domain.encode_labels(data.y)

@@ -1,10 +1,10 @@
 """Nock and Henecka: which α wins at which ε (table 1), small or big trees (3), boosted or random (4).
 
 R. Nock, W. Henecka, *Boosted and differentially private ensembles of decision trees* (2020). The paper searches 1.3
-million ensembles on 19 tables in ten folds; here three depths, two numbers of trees and three folds, M = 10, ten parts
-a number. Folds of a repeat share its noise, so there are three repeats, and tests take another one in each fold. The
-paper does not say how several classes became two: the most frequent one against the rest here. Certified figures are of
-the tables with public bounds alone.
+million ensembles on 19 tables in ten folds; here the grid has three depths, two numbers of trees and three folds, M =
+10, and ten intervals for a number. The folds of a repeat share its noise, so there are three repeats, and tests use a
+different repeat in each fold. The paper does not say how several classes became two: here it is the most frequent class
+against the rest. Certified figures are only of tables with public bounds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAPER: Final = "Nock and Henecka 2020"
 TABLE_1: Final = "table 1, share of tables on which each α is best (certified: those with public bounds)"
 TABLE_4: Final = "table 4, share of significant differences that boosted trees win over random forests"
 TABLE_3: Final = "table 3, whether deep trees and many of them are best"
-# Whether depth, and the number of trees, are big.
+# Whether the best depth is big, and whether the best number of trees is.
 SIZES: Final = {
     "page_blocks": (False, False),
     "breast_wisconsin": (False, True),
@@ -47,7 +47,7 @@ SIZES: Final = {
     "wine_red": (True, True),
     "wine_white": (True, True),
 }
-# Of 19 tables; ties count for each.
+# Number of the 19 tables on which each rule is best; ties count for each rule.
 BEST: Final = {
     "calibrated": (14, 13, 9, 5, 8), "α = 0.1": (3, 2, 3, 4, 6), "α = 1": (5, 6, 9, 11, 6),
 }  # fmt: skip
@@ -73,8 +73,8 @@ TABLES: Final = (
 QUICK: Final = ("sonar", "breast_wisconsin")
 DEPTHS, TREES, FOLDS = (2, 4, 6), (2, 20), 3
 COLUMNS: Final = ["forest", "epsilon", "depth", "trees", "repeat", "fold", "accuracy"]
-MOST_ROWS: Final = 3_000  # of a table: the grid is long
-TIE: Final = 1e-6  # points: the paper's counts add up to 20 to 22 of 19 tables, so it has few ties
+MOST_ROWS: Final = 3_000  # rows of a table, because the grid is large
+TIE: Final = 1e-6  # points: the paper's counts add up to 20 to 22 for 19 tables, so it has few ties
 SIGNIFICANT: Final = 0.01
 _WHY: Final = {
     "few": "of other tables, and too few of them: a share of {n} tables is known within {sd:.0f} points",
@@ -83,7 +83,7 @@ _WHY: Final = {
 
 
 def two_classes(data: Any) -> SimpleNamespace:
-    """The most frequent class against the rest, and the first rows of a shuffled table."""
+    """Return the most frequent class against the rest, on the first rows of the shuffled table."""
     labels = data.y.astype(str)
     chosen = labels.sample(frac=1, random_state=0).index[:MOST_ROWS]
     top = labels.value_counts().index[0]
@@ -93,7 +93,7 @@ def two_classes(data: Any) -> SimpleNamespace:
 
 
 def forests(mode: str) -> dict[str, Any]:
-    """What is compared."""
+    """Return the compared forests."""
     common: dict[str, Any] = {"mode": mode, "scale_share": "public"}
     calibrated = "published" if mode == "as_published" else "noisy"
     boosted = {"calibrated": calibrated, "α = 0.1": 0.1, "α = 1": 1.0}
@@ -104,7 +104,7 @@ def forests(mode: str) -> dict[str, Any]:
 
 
 def measured(name: str, mode: str, quick: bool, folder: Path | None) -> pd.DataFrame:
-    """Accuracy in percent of every fold on one table, over ε, depth and trees."""
+    """Return the accuracy in percent of every fold on one table, over ε, depth and trees."""
     depths, trees = DEPTHS[:1] if quick else DEPTHS, TREES
     data, named = two_classes(load(name, folder)), forests(mode)
     boosted = {key: named.pop(key) for key in BEST}
@@ -121,7 +121,7 @@ def measured(name: str, mode: str, quick: bool, folder: Path | None) -> pd.DataF
 
 
 def winners(cells: pd.DataFrame, epsilon: float) -> dict[str, float]:
-    """Percent of tables on which each rule, with its best depth and trees, is best or ties."""
+    """Return the percentage of tables on which each rule, with its best depth and trees, is best or ties."""
     at = cells[(cells.epsilon == epsilon) & cells.forest.isin(list(BEST))]
     means = at.groupby(["table", "forest", "depth", "trees"]).accuracy.mean()
     best = means.groupby(["table", "forest"]).max().unstack()
@@ -130,7 +130,7 @@ def winners(cells: pd.DataFrame, epsilon: float) -> dict[str, float]:
 
 
 def beaten(cells: pd.DataFrame, rule: str, trees: int) -> tuple[float, int]:
-    """Percent of significant differences that boosted trees win over the two forests, and how many there are."""
+    """Return the percentage of significant differences to the two forests that boosted trees win, and their number."""
     won = 0
     lost = 0
     by = ["table", "epsilon", "depth"]
@@ -147,7 +147,7 @@ def beaten(cells: pd.DataFrame, rule: str, trees: int) -> tuple[float, int]:
 
 
 def as_printed(cells: pd.DataFrame) -> tuple[float, int]:
-    """Percent of tables whose best depth and trees are small or big where the paper's are, and how many there are."""
+    """Return the percentage of tables whose best depth and trees are big or small as in the paper, and their number."""
     means = cells[cells.forest.isin(list(BEST))].groupby(["table", "depth", "trees"]).accuracy.mean()
     best = {table: means_of_table.idxmax()[1:] for table, means_of_table in means.groupby("table") if table in SIZES}
     right = [(depth > DEPTHS[0], trees > TREES[0]) == SIZES[str(table)] for table, (depth, trees) in best.items()]
@@ -155,7 +155,7 @@ def as_printed(cells: pd.DataFrame) -> tuple[float, int]:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One for each table and mode; certified only where the bounds are public."""
+    """Yield a cell for each table and mode; certified only if the bounds are public."""
     for name in QUICK if quick else TABLES:
         if not at_hand(name, folder):
             yield Cell(name, None)
@@ -166,7 +166,7 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 
 def records(rows: list[Row]) -> Iterator[Record]:
-    """Of all sets together: table 1, then 3, then 4."""
+    """Yield the records of all tables together: table 1, then 3, then 4."""
     every = pd.DataFrame(rows)
     every = every[np.isfinite(every.epsilon)]
     published, certified = (every[every["mode"] == mode] for mode in ("as_published", "certified"))
@@ -208,7 +208,7 @@ def records(rows: list[Row]) -> Iterator[Record]:
 
 def _share(item: str, rule: str, epsilon: float, count: int, ours: float, keeps: float, n: int) -> Record:
     printed = 100 * count / 19
-    sd = float(np.sqrt(max(printed * (100 - printed), 1) * (1 / n + 1 / 19)))  # of two such shares
+    sd = float(np.sqrt(max(printed * (100 - printed), 1) * (1 / n + 1 / 19)))  # of the difference of two such shares
     how = verdict(printed, ours, sd)
     return Record(
         PAPER,

@@ -1,4 +1,4 @@
-"""Nock and Henecka, figure 2: how many runs on Banknote err at most so much, with privacy and without; drawn only.
+"""Nock and Henecka, figure 2: share of runs on Banknote up to each error, with privacy and without; no printed figures.
 
 A run is one depth, number of trees, fold and ε of the grid of `reproduce.nock_henecka`.
 """
@@ -24,13 +24,13 @@ ERRORS: Final = (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """One, as the bounds of Banknote are not public."""
+    """Yield one cell, as published only, because the bounds of Banknote are not public."""
     work = partial(measured, TABLE, "as_published", quick, folder)
     yield Cell(f"{TABLE}, as published", work if at_hand(TABLE, folder) else None)
 
 
 def records(rows: list[Row]) -> Iterator[Record]:
-    """A point for each rule, with privacy and without, and error."""
+    """Yield a point for each rule and error, with privacy and without."""
     cells = pd.DataFrame(rows)
     for private in (True, False):
         for rule in BEST:

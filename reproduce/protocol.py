@@ -1,4 +1,4 @@
-"""What all reproductions share: a record for each cell of a paper's table, folds, verdicts, the file."""
+"""Parts that all reproductions share: a record for each cell of a paper's table, folds, verdicts, and the file."""
 
 from __future__ import annotations
 
@@ -30,26 +30,25 @@ class Record:
     Attributes
     ----------
     paper, item, setting : str
-        Which paper, which of its tables, and which cell.
+        The paper, its table or figure, and the cell.
     published : float or None
-        As printed; None where the paper draws a curve, or has nothing.
+        Printed figure; None if the paper draws a curve or has no such figure.
     ours : float or None
-        The mean of the mechanism as published.
+        Mean of the mechanism as published.
     certified : float or None
-        The mean of a mechanism that keeps its ε, at the ε of the cell; None where the cell has no privacy, or the table
-        no public bounds.
+        Mean of a mechanism that keeps the cell's ε; None if the cell has no privacy, or the table no public bounds.
     sd : float
         Standard deviation of `ours` over repetitions and folds.
     verdict : {"matches", "contradicts", "not comparable"}
     reason : str
     line, axis : str
-        Of a point of a curve: which line it is on, and what the curve is drawn over.
+        Line that a point of a curve is on, and name of the curve's axis.
     at : float or None
-        Where on that axis.
+        Value of the point on that axis.
     unit : str
-        Of all its figures.
+        Unit of all figures of the record.
     what : str
-        What a curve is a share of, for its chart.
+        What the curve shows, for its chart.
     """
 
     paper: str
@@ -83,7 +82,7 @@ def point(
     reason: str = DRAWN,
     what: str = RIGHT,
 ) -> Record:
-    """A point of a curve that has no printed figures, from accuracies, or another share, in percent."""
+    """Return the record of a point of a curve without printed figures, from accuracies or other shares in percent."""
     sd = float(np.std(ours, ddof=1)) if len(ours) > 1 else 0.0
     return Record(
         paper,
@@ -103,7 +102,7 @@ def point(
 
 
 def verdict(published: float, ours: float, sd: float) -> str:
-    """Whether ours is near enough.
+    """Return whether our mean is near enough to the published one, as a verdict.
 
     >>> verdict(97.3, 96.1, 0.4), verdict(80.0, 60.0, 1.0), verdict(64.5, 69.0, 2.5)
     ('matches', 'contradicts', 'matches')
@@ -112,13 +111,13 @@ def verdict(published: float, ours: float, sd: float) -> str:
 
 
 def at_hand(name: str, folder: Path | None) -> bool:
-    """Whether a table is bundled, or in a folder of the same form."""
+    """Return whether a table is bundled, or in a folder like `data/`."""
     return name in list_datasets() or (folder is not None and name in _listed(folder))
 
 
 @lru_cache(maxsize=2)
 def load(name: str, folder: Path | None, *, incomplete: str = "category") -> Any:
-    """A bundled table, or one from a folder of the same form; None where it is not at hand."""
+    """Return a bundled table, or one from a folder like `data/`; None if it is missing."""
     if name in list_datasets():
         return load_dataset(name, incomplete=incomplete)
     if folder is None or not at_hand(name, folder):
@@ -134,7 +133,7 @@ def _listed(folder: Path) -> frozenset[str]:
 def folds(
     data: Any, repetitions: int, n_folds: int, *, stratified: bool = True
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Seed, training rows and test rows of each fold; mostly stratified, as rare classes would be lost otherwise."""
+    """Yield seed, training rows and test rows of each fold. Stratified by default, to keep rare classes."""
     labels = data.y.astype(str).to_numpy()
     smallest = int(np.unique(labels, return_counts=True)[1].min())
     for repetition in range(repetitions):
@@ -149,7 +148,7 @@ def folds(
 def nested_folds(
     data: Any, repetitions: int, n_folds: int, n_inner: int
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]]:
-    """As `folds`, and folds of the training rows alone, to choose settings by: rows to fit on, and to look at.
+    """Yield what `folds` does, with inner folds of the training rows to choose settings: rows to fit and to score on.
 
     >>> data = load_dataset("zoo")
     >>> seed, train, test, inner = next(nested_folds(data, 1, 10, 3))
@@ -162,19 +161,19 @@ def nested_folds(
 
 
 def certified_accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray | None:
-    """The same for a certified forest; None where bounds of a table were read from its rows: then none is certified."""
+    """Return accuracies of a certified forest; None if bounds were read from the rows: then no forest is certified."""
     return None if data.domain.leaks() else accuracies(make, data, repetitions, n_folds)
 
 
 def mean_of(values: np.ndarray | None) -> float | None:
-    """Rounded as records have it."""
+    """Return the mean as records store it, rounded to two decimals."""
     return None if values is None else round(float(values.mean()), 2)
 
 
 def accuracies(
     make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int, *, stratified: bool = True
 ) -> np.ndarray:
-    """Percent right in each fold, of what `make` gives for its seed."""
+    """Return the accuracy in percent in each fold of the forest that `make` returns for the fold's seed."""
     percentages = []
     for seed, train, test in folds(data, repetitions, n_folds, stratified=stratified):
         with warnings.catch_warnings():
@@ -185,7 +184,7 @@ def accuracies(
 
 
 def write(records: Iterable[Record], path: Path = PATH) -> None:
-    """The file that the page and the report are made of."""
+    """Write the file that the page and the report are made from."""
     text = json.dumps([asdict(record) for record in records], indent=1, ensure_ascii=False) + "\n"
     half = path.with_suffix(".half")  # a stop while writing leaves the old file whole
     half.write_text(text, encoding="utf-8")
@@ -193,7 +192,7 @@ def write(records: Iterable[Record], path: Path = PATH) -> None:
 
 
 def read(path: Path = PATH) -> list[Record]:
-    """What `write` has written."""
+    """Read the records that `write` wrote."""
     return [Record(**record) for record in json.loads(path.read_text(encoding="utf-8"))]
 
 

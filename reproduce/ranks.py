@@ -1,4 +1,4 @@
-"""Rank tests over tables: Friedman's for all methods at once, Wilcoxon's for the first against each other one."""
+"""Rank tests over tables: Friedman's for all methods at once, Wilcoxon's for the first method against each other."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from reproduce.protocol import Record
 
 @dataclass(frozen=True)
 class Ranks:
-    """Of methods over the same tables.
+    """Ranks of methods over the same tables.
 
     Attributes
     ----------
     methods : tuple of str
     mean_ranks : tuple of float
-        1 is the most accurate on every table.
+        A method that is most accurate on every table has 1.
     friedman : float
-        p-value of no difference between any of them.
+        p-value of the hypothesis that no two methods differ.
     wilcoxon : dict of str to float
-        p-value of no difference between the first method and each other, two-sided, exact for few tables.
+        p-value of no difference between the first method and each other one, two-sided, exact for few tables.
     n_tables : int
     """
 
@@ -35,7 +35,7 @@ class Ranks:
 
 
 def ranks(scores: dict[str, list[float]]) -> Ranks:
-    """Of accuracies by method, one a table, in the same order of tables.
+    """Return the ranks of accuracies by method. Each method has one accuracy for each table, in the same order.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def ranks(scores: dict[str, list[float]]) -> Ranks:
 
 
 def by_method(records: Iterable[Record], which: str) -> dict[str, list[float]]:
-    """Figures of cells called "table, method", by method; `which` is "published", "ours" or "certified"."""
+    """Return figures of cells named "table, method", by method; `which` is "published", "ours" or "certified"."""
     figures: dict[str, list[float]] = {}
     for record in records:
         figures.setdefault(record.setting.split(", ")[1], []).append(getattr(record, which))
@@ -70,7 +70,7 @@ def by_method(records: Iterable[Record], which: str) -> dict[str, list[float]]:
 
 
 def in_words(records: list[Record]) -> list[str]:
-    """Lines of Markdown on who is more accurate, as printed and as measured."""
+    """Return lines of Markdown on which method is more accurate, as printed and as measured."""
     lines = []
     for which, what in (("published", "As printed"), ("ours", "As published, here"), ("certified", "Certified, here")):
         if any(getattr(record, which) is None for record in records):

@@ -1,4 +1,4 @@
-"""The parts of the reproductions, by name, in the order in which they run."""
+"""The parts of the reproductions by name, in the order in which they run."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from reproduce.protocol import MATCHES, Record
 from reproduce.ranks import in_words
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "REPRODUCED.md"
-RANKED: Final = (fletcher_islam.ITEM,)  # several methods on the same tables
+RANKED: Final = (fletcher_islam.ITEM,)  # items with several methods on the same tables
 
 
 def report(records: Iterable[Record]) -> str:
-    """All records as Markdown, a table for each of a paper's."""
+    """Return all records as Markdown, with one table for each table or figure of a paper."""
     lines = [
         "# The papers, reproduced",
         "",
@@ -47,8 +47,8 @@ def report(records: Iterable[Record]) -> str:
 
 
 def in_order(records: Iterable[Record]) -> list[Record]:
-    """By paper; what the paper has first, tables before figures, figure 4 before figure 10."""
-    return sorted(records, key=_place)  # stable: cells of an item stay as they are
+    """Sort records by paper, then tables before figures before other items, then by number."""
+    return sorted(records, key=_place)  # the sort is stable, so cells of an item keep their order
 
 
 def _place(record: Record) -> tuple:

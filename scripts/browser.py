@@ -19,7 +19,7 @@ RESTING = "[data-testid=stApp][data-test-script-state=notRunning][data-test-conn
 
 @contextlib.contextmanager
 def serve(url: str | None = None) -> Iterator[str]:
-    """The app on a free port; gives its address. With `url`, an app that runs already."""
+    """Run the app on a free port and yield its address. With `url`, use an app that is already running."""
     if url:
         yield url
         return
@@ -50,7 +50,7 @@ def _wait(url: str, seconds: float = 60) -> None:
 
 @contextlib.contextmanager
 def open_browser() -> Iterator[Browser]:
-    """Headless Chromium: the system's, or playwright's own where there is none."""
+    """Run headless Chromium: the system's, or playwright's if there is none."""
     system = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=system) if system else playwright.chromium.launch()

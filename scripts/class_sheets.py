@@ -1,6 +1,6 @@
 """Write docs/TEACHING.md and docs/class/*.md from scripts/sheets/: `.venv/bin/python scripts/class_sheets.py`.
 
-Every figure in them is worked out here, or was by `scripts/lesson_numbers.py`.
+Every figure in them is computed here or was computed by `scripts/lesson_numbers.py`.
 """
 
 import json
@@ -39,27 +39,27 @@ Law = Callable[[np.ndarray], np.ndarray]
 
 
 def lie(counts: list[int], epsilon: float) -> str:
-    """How often permute-and-flip publishes a wrong label of this leaf."""
+    """Return how often permute-and-flip publishes a wrong label of this leaf."""
     return percent(float(flip_probability("permute-and-flip", np.array([counts]), epsilon)[0]), 2)
 
 
 def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
-    """What a belief that somebody is in the table can become, at most."""
+    """Return the most that a belief that somebody is in the table can become."""
     return percent_up(float(DistinguishingGame(Guarantee(epsilon), MEMBERSHIP, rows).posterior(prior)[1]))
 
 
 def rebuilt(trees: int, epsilon: float | None = None) -> str:
-    """Of thirty students, in the mean of the made-up classes."""
+    """Return how many of thirty students are rebuilt, as a mean over the made-up classes."""
     return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
 
 
 def limit(epsilon: float) -> str:
-    """Of thirty students, what no attacker exceeds on average."""
+    """Return the upper bound on the mean number of thirty students that any attacker rebuilds."""
     return f"{classroom.N_STUDENTS * DistinguishingGame(Guarantee(epsilon), VALUE).success():.1f}"
 
 
 def without_small_leaves(trees: int, least: int = 5) -> str:
-    """Of thirty students, where leaves with fewer students than that are left out and the others are exact."""
+    """Return how many of thirty students are rebuilt if leaves of under `least` are left out and others are exact."""
     members = classroom.members(trees)
     kept = members[members.sum(axis=1) >= least]
     right = []
@@ -72,7 +72,7 @@ def without_small_leaves(trees: int, least: int = 5) -> str:
 
 
 def loss(law: Law, most: int = 12) -> float:
-    """Worst log-ratio over all neighboring leaves of two classes; what only one of two can say makes it infinite."""
+    """Return the largest log-ratio over all neighboring leaves of two classes; infinite if one excludes an output."""
     before, after = neighboring_leaves(2, most)
     p, q = law(before), law(after)
     with np.errstate(invalid="ignore"):
@@ -80,7 +80,7 @@ def loss(law: Law, most: int = 12) -> float:
 
 
 def rules() -> dict[str, float]:
-    """The eight rules of the third exercise, and what they lose."""
+    """Return the losses of the eight rules of the third exercise."""
 
     def drawn(mechanism: str, rate: float = 1.0) -> Law:
         return lambda counts: log_pmf(mechanism, counts, rate)
@@ -119,13 +119,13 @@ def rules() -> dict[str, float]:
 
 
 def single_row() -> str:
-    """The smallest claimed ε of the app's at which one row in table A is enough to break the rule of 2017."""
+    """Return the smallest ε of the app at which one row in table A is enough to break the rule of 2017."""
     broken = (e for e in EPSILONS if first_pair("smooth-sensitivity", e, 2, "add-remove").change.before.sum() <= 1)
     return f"{next(broken):g}"
 
 
 def values() -> dict[str, Any]:
-    """What the sheets may say."""
+    """Return all values that the sheets may use."""
     measured = json.loads((HOME / "data" / "lesson.json").read_text(encoding="utf-8"))
     alone = classroom.members(10)
     return {
@@ -150,13 +150,13 @@ def values() -> dict[str, Any]:
 
 
 def clock() -> list[str]:
-    """Minutes into the lesson at which each step begins."""
+    """Return the minutes of the lesson at which each step begins."""
     begins = np.cumsum([0, *(step.minutes for step in STEPS)])
     return [f"0:{minute:02d}" for minute in begins[:-1]]
 
 
 def sheets() -> dict[Path, str]:
-    """Every sheet as it has to be."""
+    """Return the correct text of every sheet."""
     here = FileSystemLoader(Path(__file__).parent / "sheets")
     environment = Environment(loader=here, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
     texts = values()

@@ -1,4 +1,4 @@
-"""Write data/first_curve.json, what the app opens with: `.venv/bin/python scripts/first_curve.py`."""
+"""Write data/first_curve.json, which the app opens with: `.venv/bin/python scripts/first_curve.py`."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from ui.shared.forests import FORESTS, Settings, as_it_comes
 
 
 def opening() -> tuple[tables.Table, Settings]:
-    """What a newcomer sees: the first forest at ε = 1 on the first table."""
+    """Return what a new visitor sees: the first forest at ε = 1 on the first table."""
     data = tables.bundled(tables.DEFAULT)
     return tables.bundled_table(data, data.label), as_it_comes(next(iter(FORESTS)), "certified", 1.0, "add-remove")
 

@@ -1,6 +1,6 @@
 """Write data/lesson.json, the measured numbers of the lesson: `.venv/bin/python scripts/lesson_numbers.py` (a minute).
 
-Every setting is stated here, so that the numbers do not move with a default.
+Every setting is stated here, so that a new default does not change the numbers.
 """
 
 import json
@@ -29,7 +29,7 @@ DIGITS = 6
 
 
 def labels(**settings) -> MajorityLabelForestClassifier:
-    """The forest of steps 3 to 5."""
+    """Return the forest of steps 3 to 5."""
     pinned = {
         "n_estimators": 100,
         "max_depth": 4,
@@ -45,7 +45,7 @@ def labels(**settings) -> MajorityLabelForestClassifier:
 
 
 def greedy() -> FriedmanSchusterClassifier:
-    """The tree of step 8."""
+    """Return the tree of step 8."""
     return FriedmanSchusterClassifier(
         max_depth=5,
         criterion="max",
@@ -58,20 +58,20 @@ def greedy() -> FriedmanSchusterClassifier:
 
 
 def table(name: str) -> SimpleNamespace:
-    """A bundled table whose numbers are read on the linear scale."""
+    """Return a bundled table whose numbers are read on the linear scale."""
     data = load_dataset(name)
     return SimpleNamespace(X=data.X, y=data.y, domain=data.domain.on_scale("linear"))
 
 
 def mean(cells: pd.DataFrame, column: str, **where: float) -> float:
-    """Mean over repeats of one cell."""
+    """Return the mean over repeats of one cell."""
     for key, value in where.items():
         cells = cells[cells[key] == value]
     return round(float(cells[column].mean()), DIGITS)
 
 
 def votes(trees: list[int] = TREES) -> dict:
-    """Step 3: more trees, fewer rows each."""
+    """Measure step 3: more trees, each with fewer rows."""
     cells = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20, plan_for="split")
     at = {
         "accuracy": [mean(cells, "accuracy", epsilon=1.0, trees=t) for t in trees],
@@ -83,7 +83,7 @@ def votes(trees: list[int] = TREES) -> dict:
 
 
 def plan(partition: str, epsilons: list[float]) -> dict:
-    """Step 4: what the ledger says of one plan, and how accurate it is."""
+    """Measure step 4: the ledger of one plan, and its accuracy."""
     data = table("nursery")
     forest = labels(partition=partition, domain=data.domain, random_state=0).fit(data.X, data.y)
     (entry,) = forest.ledger_.entries
@@ -99,7 +99,7 @@ def plan(partition: str, epsilons: list[float]) -> dict:
 
 
 def depths(depth: list[int] = DEPTHS, epsilons: list[float] = EPSILONS, categorical: str = "multiway") -> dict:
-    """Step 5: deeper trees, emptier leaves."""
+    """Measure step 5: deeper trees, emptier leaves."""
     forest = labels(categorical=categorical)
     cells = surface([forest], table("nursery"), epsilons=epsilons, depths=depth, repeats=20, plan_for="split")
     return {
@@ -112,12 +112,12 @@ def depths(depth: list[int] = DEPTHS, epsilons: list[float] = EPSILONS, categori
 
 
 def guessing(name: str) -> float:
-    """Share of the most frequent class."""
+    """Return the share of the most frequent class."""
     return round(float(pd.Series(load_dataset(name).y).value_counts(normalize=True).max()), DIGITS)
 
 
 def tree_of(name: str, epsilons: list[float] = ALL_EPSILONS) -> dict:
-    """Step 8: predictions of one tree that are wrong."""
+    """Measure step 8: wrong predictions of one tree."""
     cells = surface([greedy()], table(name), epsilons=epsilons, repeats=40, plan_for="split")
     spread = [round(float(cells[cells.epsilon == e].accuracy.std()), DIGITS) for e in epsilons]
     return {
@@ -131,7 +131,7 @@ def tree_of(name: str, epsilons: list[float] = ALL_EPSILONS) -> dict:
 
 
 def rebuilt(trees: int, epsilon: float | None) -> dict:
-    """Steps 0 and 7: students rebuilt rightly, mean over made-up classes, and share of classes with all thirty."""
+    """Measure steps 0 and 7: mean number of students rebuilt rightly, and share of made-up classes with all thirty."""
     right = classroom.numbers_right(trees, epsilon)
     return {
         "right": round(float(right.mean()), DIGITS),
@@ -140,7 +140,7 @@ def rebuilt(trees: int, epsilon: float | None) -> dict:
 
 
 def other_seeds(trees: int, seeds: int = 60) -> float:
-    """Mean over public seeds of how many of one class are rebuilt rightly from exact counts."""
+    """Return the mean over public seeds of how many students of a class are rebuilt rightly from exact counts."""
     failed = [classroom.secrets(seed) for seed in range(seeds)]
     right = [
         ((classroom.rebuilt(classroom.members(trees, s), classroom.published(f, trees, None, 0, s)) > 0.5) == f).sum()
@@ -150,7 +150,7 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
 
 
 def in_explore() -> dict:
-    """What Explore's trees get, which make two branches a question, at the settings that the lesson links to."""
+    """Measure Explore's trees, which make two branches at each test, at the settings that the lesson links to."""
     two = labels(categorical="ordered")
     cells = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20, plan_for="split")
     deep = depths([2, 6], [0.1], "ordered")["accuracy"]["0.1"]

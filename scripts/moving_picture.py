@@ -9,7 +9,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 SIZE = {"width": 1280, "height": 720}
-WIDTH = 960  # of the picture
+WIDTH = 960  # width of the picture in pixels
 PATH = ROOT / "docs" / "explore.gif"
 EPSILONS = ("0.01", "0.1", "1", "10")
 LINKS = ("/Lesson?step=6", "/Lesson?step=6&shown=1", "/Audit", "/Choose_epsilon?data=breast_wisconsin")
@@ -17,7 +17,7 @@ MILLISECONDS = 1600
 
 
 def frames(page: Page, address: str) -> list[Image.Image]:
-    """The first screen at four ε, then a look into the other rooms."""
+    """Return the first screen at four ε, and then some other pages."""
     return [_frame(page, address + link) for link in (*(f"/?eps={eps}" for eps in EPSILONS), *LINKS)]
 
 
@@ -31,7 +31,7 @@ def _frame(page: Page, url: str) -> Image.Image:
 
 
 def write(images: list[Image.Image], path: Path) -> None:
-    """One palette for all, so that nothing flickers."""
+    """Write the frames with one palette for all, so that colors do not flicker."""
     all_of_them = Image.new("RGB", (images[0].width, images[0].height * len(images)))
     for i, image in enumerate(images):
         all_of_them.paste(image, (0, i * image.height))

@@ -1,4 +1,4 @@
-"""Take the README's picture, or one of everything to look at.
+"""Take the README's picture, or pictures of all pages.
 
 Usage: python scripts/screenshots.py                 docs/explore.png
        python scripts/screenshots.py --all DIRECTORY  every tab, wide and narrow, light and dark
@@ -49,7 +49,7 @@ PAGES = {
 
 
 def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = False, whole: bool = True) -> None:
-    """One page as it looks when it has come to rest."""
+    """Take a picture of one page when it is at rest."""
     page = browser.new_page(viewport=size, color_scheme="dark" if dark else "light")
     page.goto(url)
     page.wait_for_selector("[data-testid=stSidebar]", state="attached", timeout=120_000)
@@ -67,7 +67,7 @@ def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = 
 
 
 def everything(browser: Browser, address: str, directory: Path, only: list[str]) -> None:
-    """Every page in both sizes and both themes."""
+    """Take pictures of every page in both sizes and both themes."""
     for name, link in ((n, link) for n, link in PAGES.items() if not only or n in only):
         for size, width in ((WIDE, "wide"), (NARROW, "narrow")):
             for dark in (False, True):

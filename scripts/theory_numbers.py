@@ -1,7 +1,6 @@
 """Write data/theory.json, the measured numbers of the page Theory: `.venv/bin/python scripts/theory_numbers.py`.
 
-Of every table that comes with the project; what the page is asked about another one it measures itself. It takes some
-minutes.
+It measures every table that comes with the project; the page measures other tables itself. It takes some minutes.
 """
 
 import json
@@ -23,7 +22,7 @@ TEMPERATURES, ROWS = [0.0, 1.0, 10.0], [300, 1000, 3000, 10_000]
 
 
 def of_table(name: str) -> dict[str, Any]:
-    """All that can be measured on a bundled table."""
+    """Return all measurements of a bundled table."""
     data = tables.bundled(name)
     table = tables.bundled_table(data, data.label)
     measurements: dict[str, Any] = {"domain": tables.fingerprint(table.domain)}
@@ -34,7 +33,7 @@ def of_table(name: str) -> dict[str, Any]:
 
 
 def made_up(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of a made-up table in which nobody can be right about more than 90 %."""
+    """Return rows of a made-up table on which nobody can be right about more than 90 %."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, 6))
     true = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] > 0.7)).astype(int)
@@ -42,7 +41,7 @@ def made_up(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def consistency(temperature: float, n: int) -> float:
-    """Error of the multinomial forest on the made-up table, on 10,000 other rows; mean of three."""
+    """Return the error of the multinomial forest on the made-up table, on 10,000 other rows; the mean of three fits."""
     unit = [
         Feature(f"x{i}", "numeric", low=0, high=1, source="asserted", source_note="drawn", scale="linear")
         for i in range(6)

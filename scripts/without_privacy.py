@@ -1,4 +1,4 @@
-"""Write data/without_privacy.json, what scikit-learn reaches on the bundled tables.
+"""Write data/without_privacy.json, the results of scikit-learn on the bundled tables.
 
 `.venv/bin/python scripts/without_privacy.py` takes half a minute.
 """

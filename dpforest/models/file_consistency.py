@@ -8,7 +8,7 @@ from typing import Any
 
 from dpforest.limits import MAX_BOUND
 from dpforest.models.base import bound_sentence
-from dpforest.models.file_facts import FiledError
+from dpforest.models.file_facts import FileError
 from dpforest.models.noise_floor import check_noise
 from dpforest.models.replanned_fits import promises
 from dpforest.privacy.certificate import Certificate, large_delta_caution
@@ -43,15 +43,15 @@ def check(forest: ReleasedForest) -> None:
                 check_noise(forest, spec)
             return
         nearest = max(nearest, mismatch)
-    raise FiledError(nearest[1])
+    raise FileError(nearest[1])
 
 
 def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) -> None:
-    """Raise FiledError if the noise that weighs the votes differs from the ledger's noise."""
+    """Raise FileError if the noise that weighs the votes differs from the ledger's noise."""
     says, follows = leaves.log_odds, spec.log_odds(certificate.epsilon, leaves.noisy_counts)
     assert says is not None
     if says.noise_scale != follows.noise_scale:
-        raise FiledError(_differs("log_odds.noise_scale", says.noise_scale, follows.noise_scale))
+        raise FileError(_differs("log_odds.noise_scale", says.noise_scale, follows.noise_scale))
 
 
 def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:

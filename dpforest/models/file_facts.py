@@ -15,12 +15,12 @@ from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import ScoreLeaves
 
 
-class FiledError(ValueError):
+class FileError(ValueError):
     """A field of a file contradicts the others. The message is half a sentence."""
 
 
 @dataclass(frozen=True)
-class Filed:
+class FileFacts:
     """What a file says about its fit.
 
     Attributes
@@ -41,22 +41,22 @@ class Filed:
     entries: tuple[LedgerEntry, ...]
 
     @classmethod
-    def of(cls, forest: ReleasedForest) -> "Filed":
-        """Split the ledger. Raises FiledError if the number of rows, or the scale, does not fit its entry."""
+    def of(cls, forest: ReleasedForest) -> "FileFacts":
+        """Split the ledger. Raises FileError if the number of rows, or the scale, does not fit its entry."""
         ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
         asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
         scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
         if asked and ledger.neighbors != ADD_REMOVE:
-            raise FiledError("its ledger has an entry for the number of rows, which is public under replace-one")
+            raise FileError("its ledger has an entry for the number of rows, which is public under replace-one")
         if asked and n_rows < LEAST_SIZE:
-            raise FiledError(f"its ledger asks for the number of rows, so about.n_rows is at least {LEAST_SIZE}")
+            raise FileError(f"its ledger asks for the number of rows, so about.n_rows is at least {LEAST_SIZE}")
         if scaled != (forest.scale is not None):
-            raise FiledError("it has a scale but no ledger entry for it, or a ledger entry but no scale")
+            raise FileError("it has a scale but no ledger entry for it, or a ledger entry but no scale")
         booster = forest.about.get("estimator") == RandomTreeBoosterClassifier.__name__
         size = (BOOSTER_SIZE_SHARE[ledger.kind] if booster else SIZE_SHARE) if asked else Fraction(0)
         share = _whole(ledger, entries[asked]) if scaled else Fraction(0)
         if not 0 <= share < 1 - size:
-            raise FiledError(f"its ledger gives the scale a share of {float(share):.4g} of the budget")
+            raise FileError(f"its ledger gives the scale a share of {float(share):.4g} of the budget")
         boosted = isinstance(forest.leaves, ScoreLeaves) and forest.leaves.class_of_tree is not None
         n_scores = forest.domain.n_classes if boosted and forest.domain.n_classes > 2 else 1
         preparation = Preparation(n_rows, size, share)

@@ -53,6 +53,18 @@ def note(fig: go.Figure, x, y, text: str, **settings) -> None:
     fig.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": TYPE}, **settings)
 
 
+def private_line(fig: go.Figure, x, y, name: str) -> None:
+    """Draw the line of what a private forest or an attacker of it gets, with a mark at each point."""
+    line, marker = {"color": PRIVATE, "width": 3}, {"size": 12, "color": PRIVATE}
+    fig.add_scatter(x=x, y=list(y), mode="lines+markers", name=name, line=line, marker=marker)
+
+
+def ring(fig: go.Figure, x, y) -> None:
+    """Draw a ring around the selected point."""
+    marker = {"size": 24, "symbol": "circle-open", "color": PRIVATE, "line": {"width": 3}}
+    fig.add_scatter(x=[x], y=[y], mode="markers", showlegend=False, marker=marker)
+
+
 def unknown(fig: go.Figure, x, y) -> None:
     """Draw a question mark at the place of the answer."""
     fig.add_annotation(x=x, y=y, text="<b>?</b>", showarrow=False, font={"size": 44, "color": QUIET})

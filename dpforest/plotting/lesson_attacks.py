@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.lesson import lesson_figure, note, on_places, unknown
+from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, ring, unknown
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, percent
 
 
@@ -79,27 +79,14 @@ def rebuilt_by_epsilon(
         fig.add_scatter(
             x=places, y=list(limit), mode="lines", name="limit for anybody", line={"color": QUIET, "width": 4}
         )
-        fig.add_scatter(
-            x=places,
-            y=list(right),
-            mode="lines+markers",
-            name="this attacker",
-            line={"color": PRIVATE, "width": 3},
-            marker={"size": 12, "color": PRIVATE},
-        )
+        private_line(fig, places, right, "this attacker")
     else:
         fig.add_scatter(x=places[-1:], y=list(right[-1:]), mode="markers", marker={"size": 14, "color": PRIVATE})
         note(fig, places[-1], right[-1], "30", xanchor="right", xshift=-14)
         unknown(fig, names.index("1"), 22)
     if shown:
         i = names.index(at)
-        fig.add_scatter(
-            x=[i],
-            y=[right[i]],
-            mode="markers",
-            showlegend=False,
-            marker={"size": 24, "symbol": "circle-open", "color": PRIVATE, "line": {"width": 3}},
-        )
+        ring(fig, i, right[i])
         note(fig, i, right[i], f"<b>{right[i]:.1f}</b>", yanchor="bottom", yshift=14)
     on_places(fig, names, "ε of all ten trees")
     fig.update_yaxes(title_text="rebuilt of 30", range=[12, 33], tickvals=[15, 20, 25, 30])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.lesson import lesson_figure, note, on_places, unknown
+from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, ring, unknown
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, percent
 
 _OTHER = "#009E73"  # a color without a meaning elsewhere
@@ -24,20 +24,13 @@ def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float]
     fig = lesson_figure(showlegend=True)
     fig.add_bar(x=places, y=list(lies), name="rows with a lie", marker={"color": QUIET}, width=0.5)
     n = len(names) if at is not None else 1
-    fig.add_scatter(
-        x=places[:n],
-        y=list(accuracy[:n]),
-        mode="lines+markers",
-        name="vote is right",
-        line={"color": PRIVATE, "width": 3},
-        marker={"size": 12, "color": PRIVATE},
-    )
+    private_line(fig, places[:n], accuracy[:n], "vote is right")
     note(fig, 0, accuracy[0], percent(accuracy[0], 0), yanchor="bottom", yshift=12)
     if at is None:
         unknown(fig, list(trees).index(31), 0.72)
     else:
         i = list(trees).index(at)
-        _chosen(fig, i, accuracy[i])
+        ring(fig, i, accuracy[i])
         if i:
             note(fig, i, accuracy[i], f"<b>{percent(accuracy[i])}</b>", yanchor="bottom", yshift=14)
         note(fig, i, lies[i], percent(lies[i]), yanchor="bottom", yshift=2)
@@ -99,16 +92,9 @@ def depths(
     fig.add_hline(y=guessing, line={"color": QUIET, "width": 2, "dash": "dot"})
     note(fig, 0, guessing, "guessing", xref="paper", xanchor="left", yanchor="top")
     if shown:
-        fig.add_scatter(
-            x=places,
-            y=list(accuracy),
-            mode="lines+markers",
-            name="private",
-            line={"color": PRIVATE, "width": 3},
-            marker={"size": 12, "color": PRIVATE},
-        )
+        private_line(fig, places, accuracy, "private")
         best = max(range(len(accuracy)), key=accuracy.__getitem__)
-        _chosen(fig, best, accuracy[best])
+        ring(fig, best, accuracy[best])
         note(fig, best, accuracy[best], f"<b>{percent(accuracy[best])}</b>", yanchor="bottom", yshift=14)
         six = list(depth).index(6)
         note(fig, six, accuracy[six], f"<b>{percent(accuracy[six])}</b>", xanchor="left", xshift=10, yshift=12)
@@ -161,14 +147,3 @@ def wrong_of_thousand(
     on_places(fig, names, "ε (none: no noise)")
     fig.update_yaxes(title_text="wrong of 1,000", range=[0, 600], tickvals=[0, 200, 400, 600])
     return fig
-
-
-def _chosen(fig: go.Figure, x, y) -> None:
-    """Draw a ring around the selected point."""
-    fig.add_scatter(
-        x=[x],
-        y=[y],
-        mode="markers",
-        showlegend=False,
-        marker={"size": 24, "symbol": "circle-open", "color": PRIVATE, "line": {"width": 3}},
-    )

@@ -1,4 +1,4 @@
-"""Forests that the papers compare their own with: those of the multinomial paper, none private, and RGV."""
+"""Forests that the papers compare theirs with: those of the multinomial paper, none of them private, and RGV."""
 
 from functools import partial
 from typing import Final

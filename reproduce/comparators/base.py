@@ -1,6 +1,6 @@
-"""What all comparators share: a table read against its domain, trees that vote, and the class of most votes.
+"""The base of all comparators: it reads a table against its domain, and predicts the class with the most votes.
 
-They are here to be measured beside a paper's own forest. Nothing in them is private, and the app does not offer them.
+Comparators are measured next to a paper's forest. None of them is private, and the app does not offer them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from dpforest.tables.domain import Domain
 
 @dataclass
 class Comparator(ABC):
-    """A forest without privacy; the settings are those of the multinomial paper's table 1.
+    """A forest without privacy. The defaults are the settings of the multinomial paper's table 1.
 
     Parameters
     ----------
     domain : Domain
-        By which tables are read, as every forest of the project reads them.
+        Domain that tables are read against, as for every forest of the project.
     seed : int
-        All that is drawn follows from it.
+        Determines all random draws.
     n_trees : int
     min_leaf : int
-        The paper's k; what it counts differs from one forest to the next.
+        The paper's k. Each forest counts other rows for it.
     """
 
     domain: Domain
@@ -42,21 +42,21 @@ class Comparator(ABC):
         return self
 
     def votes(self, X: pd.DataFrame) -> np.ndarray:
-        """Votes, float (n_rows, n_classes)."""
+        """Return the votes, float array of shape (n_rows, n_classes)."""
         return self._votes(self.domain.encode(X))
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """The class of most votes, as written in the domain; of several the one that is listed first."""
+        """Return the class with the most votes, as written in the domain; of equal ones the first in the domain."""
         return self.domain.class_array[self.votes(X).argmax(axis=1)]
 
     @property
     def is_categorical(self) -> np.ndarray:
-        """Which columns hold categories."""
+        """Whether each column is categorical."""
         return np.array([feature.kind == "categorical" for feature in self.domain.features])
 
     @property
     def root_of_features(self) -> int:
-        """How many features are candidates at a node, √D without its decimals.
+        """Number of candidate features at a node, √D rounded down.
 
         >>> from dpforest import load_dataset
         >>> from reproduce.comparators import BreimanForest
@@ -71,4 +71,4 @@ class Comparator(ABC):
 
     @abstractmethod
     def _votes(self, codes: np.ndarray) -> np.ndarray:
-        """Votes from codes, float (n_rows, n_classes)."""
+        """Return the votes for rows of codes, float array of shape (n_rows, n_classes)."""

@@ -15,12 +15,11 @@ from reproduce.comparators.base import Comparator
 
 @dataclass
 class BreimanForest(Comparator):
-    """L. Breiman, *Random forests* (2001): a bootstrap for each tree, the best cut of √D features at each node.
+    """L. Breiman, *Random forests* (2001): a bootstrap for each tree, and the best cut of √D features at each node.
 
-    scikit-learn reads numbers as codes and categories as a column each; the root of the number of columns are
-    candidates. At least k different rows of the bootstrap are in each leaf, one drawn twice counting once. Trees are
-    averaged by the shares of classes in their leaves.
-
+    scikit-learn reads numbers as codes, and categories as one column each; the square root of the number of columns are
+    candidates. Each leaf holds at least k different rows of the bootstrap: a row that is drawn twice counts once. The
+    forest averages the class shares in the leaves of its trees.
     Examples
     --------
     >>> from dpforest import load_dataset

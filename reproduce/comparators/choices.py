@@ -1,4 +1,4 @@
-"""How Denil's forest and Bernoulli's choose the test of a node: kernels over the cuts of the multinomial engine.
+"""How Denil's and the Bernoulli forest choose the test of a node: kernels over the cuts of the multinomial engine.
 
 Denil et al. 2014: min(1 + Poisson(λ), D) features; the best cut within the range of a few structure points.
 Wang et al. 2018 (BRF): one feature with probability p1, else √D; a random cut with probability p2, else the best.
@@ -15,33 +15,33 @@ from dpforest.trees.midpoint_kernels import coin, hashed
 DENIL, BERNOULLI = 0, 1
 NOTHING = -1
 
-# What is drawn from the key of a node; the keys of its children are words 2 and 3.
+# Indices of the draws from a node's key; the keys of its children are words 2 and 3.
 HOW_MANY, WHICH_FEATURES, POINTS, ONE_FEATURE, RANDOM_CUT, WHICH_CUT = 10, 11, 12, 13, 14, 15
 
 
 class Rule(NamedTuple):
-    """Which forest, and its numbers."""
+    """The forest's kind, and its settings."""
 
     kind: int
     rate: float  # Denil: λ of the number of features
-    n_points: int  # Denil: structure points that are preselected
-    n_features: int  # Bernoulli: candidates where there is not one alone
+    n_points: int  # Denil: number of preselected structure points
+    n_features: int  # Bernoulli: number of candidates if it is not 1
     p_feature: float  # Bernoulli: p1
     p_cut: float  # Bernoulli: p2
 
 
 class Room(NamedTuple):
-    """What is written at each node anew."""
+    """Buffers that each node overwrites."""
 
-    order: np.ndarray  # the features, those that are drawn first
-    points: np.ndarray  # rows that are preselected
+    order: np.ndarray  # the features; those that were drawn come first
+    points: np.ndarray  # preselected rows
 
 
 @njit(nogil=True, cache=True)
 def choose(rule, span, column, key, rows, settings, parts, scratch, room):
-    """A feature and a cut of it for the node; (-1, -1) if what was drawn has no cut that leaves enough rows.
+    """Return a feature and its cut for the node; (-1, -1) if no drawn candidate has a cut that leaves enough rows.
 
-    `column` is one in which the node's structure rows lie side by side.
+    `column` is one in which the node's structure rows are adjacent.
     """
     if rule.kind == DENIL:
         n_features = 1 + poisson(rule.rate, coin(key, HOW_MANY))
@@ -58,7 +58,7 @@ def choose(rule, span, column, key, rows, settings, parts, scratch, room):
 
 @njit(nogil=True, cache=True)
 def poisson(rate, u):
-    """A number of the Poisson distribution from a number in [0, 1)."""
+    """Return a Poisson-distributed number, computed from a uniform number u in [0, 1)."""
     k, term = 0, np.exp(-rate)
     total = term
     while u >= total and term > 0.0:
@@ -70,7 +70,7 @@ def poisson(rate, u):
 
 @njit(nogil=True, cache=True)
 def draw_features(key, n_features, order):
-    """Put features without replacement at the front: every choice is equally likely."""
+    """Draw features without replacement, uniformly, and put them at the front of `order`."""
     m = len(order)
     for j in range(m):
         order[j] = j
@@ -81,7 +81,7 @@ def draw_features(key, n_features, order):
 
 @njit(nogil=True, cache=True)
 def draw_points(column, key, wanted, room):
-    """Some of the rows of a sorted column without replacement; how many, as there may be fewer than wanted."""
+    """Draw rows of a sorted column without replacement, and return their number, at most `wanted`."""
     n = len(column)
     taken = 0
     for i in range(n):
@@ -95,7 +95,7 @@ def draw_points(column, key, wanted, room):
 
 @njit(nogil=True, cache=True)
 def random_cut(n_features, u, span, rows, settings, parts, scratch, room):
-    """Any cut of the first candidate that has one, each equally likely."""
+    """Return a uniformly drawn cut of the first candidate that has one."""
     squares = sum_of_squares(scratch.total, settings.table)
     for i in range(n_features):
         j = room.order[i]
@@ -107,7 +107,7 @@ def random_cut(n_features, u, span, rows, settings, parts, scratch, room):
 
 @njit(nogil=True, cache=True)
 def best_cut(n_features, n_points, span, rows, settings, parts, scratch, room):
-    """The cut of the largest decrease, of those within the range of the points where there are points."""
+    """Return the cut with the largest decrease. If there are points, only cuts within their range count."""
     squares = sum_of_squares(scratch.total, settings.table)
     feature, cut, best = NOTHING, np.int64(NOTHING), -np.inf
     for i in range(n_features):
@@ -123,7 +123,7 @@ def best_cut(n_features, n_points, span, rows, settings, parts, scratch, room):
 
 @njit(nogil=True, cache=True)
 def within(cut, codes, categorical, n_points, room):
-    """Whether a cut parts the points: some of them go to either side."""
+    """Return whether a cut separates the points, so that each side gets some of them."""
     n_right = 0
     for i in range(n_points):
         x = np.int64(codes[room.points[i]])

@@ -1,4 +1,4 @@
-"""Two forests with a proof of consistency that the multinomial paper compares with: Denil's and Bernoulli's."""
+"""Two forests with a proof of consistency, which the multinomial paper compares its forest with: Denil's and BRF."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class DenilForest(PartitionedForest):
     Parameters
     ----------
     domain, seed, n_trees, min_leaf
-        As `Comparator`.
+            See `Comparator`.
     n_points : int
-        Structure points that are preselected at a node; cuts lie in their range.
+            Number of structure points that are preselected at a node; cuts lie in their range.
 
     Examples
     --------
@@ -43,9 +43,9 @@ class BernoulliForest(PartitionedForest):
     Parameters
     ----------
     domain, seed, n_trees, min_leaf
-        As `Comparator`.
+            See `Comparator`.
     p_feature, p_cut : float
-        p1 and p2: how often a node has one feature for a candidate, and a random cut.
+            p1 and p2: probability that a node has a single candidate feature, and that it draws a random cut.
     """
 
     p_feature: float = 0.05

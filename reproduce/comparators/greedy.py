@@ -1,7 +1,8 @@
-"""Private greedy trees on a grid: tests by the exponential mechanism, stopping counts, noisy counts in leaves.
+"""Private greedy trees on a grid: the exponential mechanism chooses tests, noisy counts stop branches and label leaves.
 
-Friedman and Schuster's tree with information gain, all attributes of a node at once, and with numbers read at a coarse
-public grid, as many such trees are grown here (`reproduce.comparators.rana`). In floating point, to measure with.
+This is Friedman and Schuster's tree with information gain, with one choice among all attributes at a node, and with
+numbers on a coarse public grid, because `reproduce.comparators.rana` grows many trees. It uses floating point, so it is
+for measurements only.
 """
 
 from __future__ import annotations
@@ -13,27 +14,27 @@ import numpy as np
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import N_CODES
 
-PLACES = 1_024  # of a number
+PLACES = 1_024  # number of places of a numeric feature
 
 
 @dataclass
 class Node:
-    """A leaf if it has no children; a numeric test sends places up to `cut` to the first child."""
+    """A node; a leaf if it has no children. A numeric test sends places up to `cut` to the first child."""
 
     label: int = 0
     feature: int = -1
-    cut: int = -1  # -1: a child for each category
+    cut: int = -1  # -1: one child for each category
     children: list[Node] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """How a domain's codes are read.
+    """How the codes of a domain are read as places.
 
     Attributes
     ----------
     widths : int64 array of shape (n_features,)
-        Places of each feature.
+        Number of places of each feature.
     is_numeric : bool array of shape (n_features,)
     n_classes : int
     """
@@ -44,19 +45,19 @@ class Grid:
 
     @classmethod
     def of(cls, domain: Domain) -> Grid:
-        """Of a domain on its linear scale."""
+        """Return the grid of a domain on its linear scale."""
         numeric = np.array([feature.kind == "numeric" for feature in domain.features])
         widths = [PLACES if f.kind == "numeric" else f.n_codes for f in domain.features]
         return cls(np.array(widths, np.int64), numeric, domain.n_classes)
 
     def places(self, codes: np.ndarray) -> np.ndarray:
-        """Codes (n, n_features) as places; numbers by the upper digits of their codes."""
+        """Return codes (n, n_features) as places; the place of a number is the upper digits of its code."""
         return np.where(self.is_numeric, codes.astype(np.int64) // (N_CODES // PLACES), codes)
 
 
 @dataclass
 class Grower:
-    """Grows trees on the same rows.
+    """Grows trees on one set of rows.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class Grower:
     y : int64 array of shape (n,)
         Class indices.
     epsilon : float
-        Of one tree: a path asks (2 + n) d + 2 questions, with n numeric attributes, of an equal share each.
+            ε of one tree: with n numeric attributes, a path asks (2 + n) d + 2 questions, each with an equal share.
     depth : int
     """
 
@@ -78,7 +79,7 @@ class Grower:
     def __post_init__(self) -> None:
         n_numeric, (n, m) = int(self.grid.is_numeric.sum()), self.places.shape
         self.share = self.epsilon / ((2 + n_numeric) * self.depth + 2)
-        self.rate = self.share / (2 * (np.log2(n + 1) + 1 / np.log(2)))  # of the exponential mechanism
+        self.rate = self.share / (2 * (np.log2(n + 1) + 1 / np.log(2)))  # rate of the exponential mechanism
         self.widest = int(np.where(self.grid.is_numeric, 2, self.grid.widths).max())
         counts = np.arange(n + 1)
         self.entropy = counts * np.log2(np.maximum(counts, 1))  # c log c
@@ -86,7 +87,7 @@ class Grower:
         self._shape, self._start = (m, width, k), np.arange(m) * width * k
 
     def grow(self, generator: np.random.Generator) -> Node:
-        """One tree."""
+        """Return one tree."""
         ranges = np.stack([np.zeros_like(self.grid.widths), self.grid.widths - 1], axis=1)
         every = np.ones(len(ranges), bool)
         return self._grow(np.arange(len(self.y)), every, ranges, self.depth, generator)
@@ -121,13 +122,13 @@ class Grower:
         return node
 
     def gain(self, counts: np.ndarray) -> np.ndarray:
-        """Information gain of parts up to what the whole has, from their class counts (..., n_classes)."""
+        """Return information gain up to a constant of the whole, from the parts' class counts (..., n_classes)."""
         return self.entropy[counts].sum(axis=-1) - self.entropy[counts.sum(axis=-1)]
 
     def _cuts(
         self, table: np.ndarray, ranges: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A cut of each number within its range, by the exponential mechanism, and its score."""
+        """Draw a cut of each number within its range by the exponential mechanism. Return cuts and scores."""
         below = table.cumsum(axis=1)
         scores = self.gain(below) + self.gain(below[:, -1:] - below)
         at = np.arange(table.shape[1])
@@ -138,7 +139,7 @@ class Grower:
 
 
 def labels(node: Node, places: np.ndarray) -> np.ndarray:
-    """Predicted class of each row, int64 (n_rows,)."""
+    """Return the predicted class of each row, int64 array of shape (n_rows,)."""
     classes = np.zeros(len(places), np.int64)
     _label(node, places, np.arange(len(places)), classes)
     return classes

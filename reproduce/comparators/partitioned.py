@@ -1,7 +1,7 @@
-"""Trees that part their rows: structure rows choose the tests, estimation rows name the classes of the leaves.
+"""Trees that split their rows in two: structure rows choose the tests, estimation rows label the leaves.
 
-They grow as those of the multinomial forest do (`dpforest.trees.midpoint_kernels`), with another choice of tests. A
-cut may only be chosen if both sides keep k estimation rows, so every leaf has k at least.
+They grow as those of the multinomial forest (`dpforest.trees.midpoint_kernels`), but choose tests in another way. A cut
+is allowed only if both sides keep k estimation rows, so every leaf has at least k.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reproduce.comparators.choices import NOTHING, Room, Rule, choose
 
 MOST_DEPTH = 60
 
-# Of the engine, by their names there.
+# These functions of the engine keep their names.
 _parts, _only_the_root, _is_pure = kernels._parts, kernels._only_the_root, kernels._is_pure
 _count_classes, _mark, _part_estimation = kernels._count_classes, kernels._mark, kernels._part_estimation
 _add_child, _part_columns, _count_leaves = kernels._add_child, kernels._part_columns, kernels._count_leaves
@@ -31,13 +31,13 @@ _add_child, _part_columns, _count_leaves = kernels._add_child, kernels._part_col
 
 @dataclass
 class PartitionedForest(Comparator):
-    """A forest whose trees part the rows into halves, each tree anew.
+    """A forest whose trees each split the rows into random halves.
 
     Attributes
     ----------
     trees : Trees
     counts : int64 array of shape (n_leaves, n_classes)
-        Estimation rows of each class in each leaf.
+        Number of estimation rows of each class in each leaf.
     """
 
     trees: Trees = field(init=False, repr=False)
@@ -50,7 +50,7 @@ class PartitionedForest(Comparator):
 
     @property
     def labels(self) -> np.ndarray:
-        """The most frequent class of each leaf, of several the one that is listed first."""
+        """Most frequent class of each leaf; of equally frequent ones the first in the domain."""
         return self.counts.argmax(axis=1).astype(np.int32)
 
     def _grow(self, codes: np.ndarray, y: np.ndarray) -> None:
@@ -59,7 +59,7 @@ class PartitionedForest(Comparator):
         k = self.min_leaf
         settings = Settings(np.empty(0, np.int64), 0.0, 0.0, 0.0, k, k, 2 * k, 2 * k, True, MOST_DEPTH)
         n_structure, rule = structure_size(len(codes), 1.0), self.rule
-        with np.errstate(over="ignore"):  # hashing wraps round; the warning only comes without the compiler
+        with np.errstate(over="ignore"):  # hashing wraps around; numpy only warns if numba does not compile
             grown = [
                 grow_tree(np.uint64(self.seed), tree, n_structure, rule, rows, settings) for tree in range(self.n_trees)
             ]
@@ -77,7 +77,7 @@ class PartitionedForest(Comparator):
 
 @njit(nogil=True, cache=True)
 def grow_tree(seed, tree, n_structure, rule, rows, settings):
-    """Grow one tree in level order: kind, feature, threshold, first child, counts of the leaves, deepest level."""
+    """Grow one tree in level order. Return kind, feature, threshold, first child, leaf counts, and deepest level."""
     m, n = rows.words.shape
     parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.each)
     scratch = Scratch(
@@ -110,7 +110,7 @@ def grow_tree(seed, tree, n_structure, rule, rows, settings):
 
 @njit(nogil=True, cache=True)
 def _split(node, child, goes_on, rule, rows, settings, parts, nodes, scratch, room):
-    """Choose a test for a node and part its rows between `child` and the next one; whether that was done."""
+    """Choose a test for a node and split its rows between `child` and the next node. Return whether it has a test."""
     span, column = nodes.span[node], nodes.column[node]
     _count_classes(parts.structure[column, span[0] : span[1]], scratch.total)
     f, cut = choose(rule, span, column, nodes.keys[node], rows, settings, parts, scratch, room)

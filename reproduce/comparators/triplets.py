@@ -1,7 +1,7 @@
-"""Trees of triplet comparisons: a row goes to the nearer of two pivots. Kernels that check no bounds.
+"""Trees of triplet comparisons: a row goes to the nearer of two pivots. These kernels do not check bounds.
 
-S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018). A comparison is made by Euclidean
-distance: of numbers as they are, and of categories as a column each, where two that differ add 2 to the square.
+S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018). The distance is Euclidean, with
+numbers as they are and one 0/1 column for each category, so two different categories add 2 to the squared distance.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from numba import njit
 
 from dpforest.trees.midpoint_kernels import ROOT, coin, draw_structure, hashed, tree_key
 
-ATTEMPTS = 10  # pairs of pivots that are drawn for a node until one parts its rows
+ATTEMPTS = 10  # pairs of pivots that a node draws at most, until one separates its rows
 LEAF = -1
 FIRST, SECOND, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -24,17 +24,17 @@ class Points(NamedTuple):
 
 
 class ComparisonTree(NamedTuple):
-    """Nodes in the order in which they were made."""
+    """Nodes in the order in which they were grown."""
 
-    pivots: np.ndarray  # (n_nodes, 2): rows that were learned from; LEAF
+    pivots: np.ndarray  # (n_nodes, 2): training rows; LEAF for a leaf
     first_child: np.ndarray
     label: np.ndarray
 
 
 @njit(nogil=True, cache=True)
 def goes_second(points, row, pivots, first, second):
-    """Whether a row is nearer to the second of two pivots; as near is not nearer."""
-    to_first, to_second = 0.0, 0.0  # squared
+    """Return whether a row is nearer to the second of two pivots. A row at equal distances goes to the first."""
+    to_first, to_second = 0.0, 0.0  # squared distances
     for j in range(points.numbers.shape[1]):
         x, a, b = points.numbers[row, j], pivots.numbers[first, j], pivots.numbers[second, j]
         to_first += (x - a) * (x - a)
@@ -43,12 +43,12 @@ def goes_second(points, row, pivots, first, second):
         x, a, b = points.categories[row, j], pivots.categories[first, j], pivots.categories[second, j]
         to_first += 2.0 * (x != a)
         to_second += 2.0 * (x != b)
-    return to_second < to_first * (1 - 1e-9)  # what should be equal may differ by rounding
+    return to_second < to_first * (1 - 1e-9)  # distances that should be equal may differ by rounding
 
 
 @njit(nogil=True, cache=True)
 def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
-    """Grow one tree: supervised on all rows; else pivots are structure rows, and estimation rows name the classes."""
+    """Grow one tree on all rows if supervised; else pivots are structure rows, and estimation rows label the leaves."""
     n = len(y)
     key = tree_key(seed, tree)
     if supervised:
@@ -94,7 +94,7 @@ def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
 
 @njit(nogil=True, cache=True)
 def draw_pivots(rows, y, supervised, key):
-    """Two different rows of a node, of different classes if supervised: then there are two classes at least."""
+    """Draw two different rows of a node. If supervised, they have different classes; the node then has two at least."""
     n = len(rows)
     at = np.int64(coin(key, FIRST) * n)
     first = rows[at]
@@ -115,7 +115,7 @@ def draw_pivots(rows, y, supervised, key):
 
 @njit(nogil=True, cache=True)
 def part(rows, a, b, points, first, second, spare):
-    """Put the rows a..b that go to the first pivot before the others, in the same order; where the others begin."""
+    """Move the rows a..b that go to the first pivot to the front, in the same order. Return where the others begin."""
     middle, n_right = a, 0
     for i in range(a, b):
         row = rows[i]
@@ -139,7 +139,7 @@ def count_labels(rows, y, counts):
 
 @njit(nogil=True, cache=True)
 def add_votes(points, learned, pivots, first_child, label, votes):
-    """Add the vote of one tree on every row."""
+    """Add the vote of one tree for every row."""
     for row in range(len(votes)):
         node = 0
         while pivots[node, 0] != LEAF:

@@ -1,1 +1,1 @@
-"""The page Audit: attacks that one can watch."""
+"""The page Audit, which shows attacks live."""

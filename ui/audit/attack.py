@@ -1,4 +1,4 @@
-"""The live attack: draw, count, and see the bound close in."""
+"""The live attack: it draws releases, counts outputs, and shows the bound on the loss as it rises."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ui.audit.rule_words import proved
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
-FIRST_DRAWN = 10_000  # the looks before come faster than they can be drawn
+FIRST_DRAWN = 10_000  # number of releases at the first drawn look; earlier looks come faster than a page can draw them
 
 
 def show(audit: Audit, which: str, pair: LeafPair) -> None:
-    """A button, and what comes of it. A moved control ends an attack that is running."""
+    """Draw a button that attacks, and the result. Moving a control ends a running attack."""
     titled(
         "Attack it",
         "Made-up tables",

@@ -19,7 +19,7 @@ MOST_CLASSES = 10
 
 @dataclass(frozen=True)
 class Audit:
-    """What is audited."""
+    """The audited rule at ε, with the number of classes and the relation."""
 
     mechanism: str
     epsilon: float
@@ -32,7 +32,7 @@ class Audit:
 
 
 def choose(epsilon: float) -> Audit:
-    """Draw the controls in the sidebar."""
+    """Draw the controls in the sidebar, and return their values."""
     with st.sidebar:
         known(state.RULE, RULES)
         name = st.radio(
@@ -56,7 +56,7 @@ def choose(epsilon: float) -> Audit:
 
 
 def choose_pair(audit: Audit) -> str:
-    """Which of the violating pairs: there are many for a published rule, none for a certified one."""
+    """Ask which violating pair to show. A published rule has many, a certified one none."""
     if not audit.published:
         return FEWEST
     known(state.PAIR, (FEWEST, TELLING))

@@ -1,4 +1,4 @@
-"""What the Audit page says: names of rules, numbers of any size, and who claimed what. No streamlit in here."""
+"""Words of the Audit page: names of rules, numbers of any size, and the claims. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dpforest.privacy.ledger import rows_changed
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule as the page names it."""
+    """A rule with its names and texts on the page."""
 
     mechanism: str
-    short: str  # in legends
+    short: str  # name in legends
     status: str
-    brief: str  # under its name in the sidebar
+    brief: str  # sentence under its name in the sidebar
     does: str
 
 
@@ -67,12 +67,12 @@ RULES = {
         "publishes every class count with random noise on it; the label is read from those",
     ),
 }
-_FEW = 100  # a rarer event is reported as a count
+_FEW = 100  # an event with fewer hits is reported as a count
 NAMES = {rule.mechanism: rule.short for rule in RULES.values()}
 
 
 def times(log_ratio: float) -> str:
-    """e^x as "so many times".
+    """Return e^x as "x times".
 
     >>> times(1.0), times(2.1313), times(0.01), times(110131.6)
     ('2.72 times', '8.43 times', '1.01005 times', '10⁴⁷⁸³⁰ times')
@@ -86,12 +86,12 @@ def times(log_ratio: float) -> str:
 
 
 def one_row(neighbors: str) -> str:
-    """Which difference must be hard to notice."""
+    """Return the difference between two tables that must be hard to notice, in words."""
     return "one row more" if rows_changed(neighbors) == 1 else "one row exchanged"
 
 
 def promise(epsilon: float, neighbors: str) -> str:
-    """What ε means, before anything else."""
+    """Return the meaning of ε as a sentence."""
     return (
         f"ε is a promise: {one_row(neighbors)}{' or less' if rows_changed(neighbors) == 1 else ''} makes no output "
         f"more than eᵋ times as likely. At ε = {epsilon:g} that is {times(epsilon)}."
@@ -99,7 +99,7 @@ def promise(epsilon: float, neighbors: str) -> str:
 
 
 def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
-    """The two leads at which a published rule breaks its promise: as a loss, and as a flip rate."""
+    """Return a sentence with the two leads at which a published rule breaks its promise, in loss and in flip rate."""
     first = curves.first_over[mechanism]
     if first is None:
         return ""
@@ -112,7 +112,7 @@ def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
 
 
 def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) -> str:
-    """What was claimed, what is true, what we did about it: one paragraph of markdown."""
+    """Return one paragraph of markdown: what was claimed, what is true, and what this project does about it."""
     eps = verdict.epsilon
     if mechanism in PUBLISHED:
         claimed = (
@@ -173,7 +173,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
 
 
 def output_name(pair: LeafPair, outputs: tuple[int, ...]) -> str:
-    """A combination of outputs in words."""
+    """Return a combination of outputs in words."""
     if pair.mechanism == NOISY_COUNTS:
         words = [
             f"a noisy count of {'1 or more' if shown else '0 or less'} for class {c + 1}"
@@ -186,7 +186,7 @@ def output_name(pair: LeafPair, outputs: tuple[int, ...]) -> str:
 
 
 def event_name(pair: LeafPair, event: tuple[tuple[int, ...], ...]) -> str:
-    """What an attacker counts."""
+    """Return the event that the attacker counts, in words."""
     if len(event) == 1:
         return output_name(pair, event[0])
     n_outputs = pair.change.log_before.shape[1]
@@ -199,7 +199,7 @@ def event_name(pair: LeafPair, event: tuple[tuple[int, ...], ...]) -> str:
 
 
 def proved(pair: LeafPair, look: LossEstimate) -> str:
-    """What came of the attack, in a few sentences."""
+    """Return the result of the attack in a few sentences."""
     few = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
     a, b = (how_often(hits, look.trials) if few else chance(hits / look.trials) for hits in look.hits)
     counted = (
@@ -223,7 +223,7 @@ def proved(pair: LeafPair, look: LossEstimate) -> str:
 
 
 def how_often(hits: int, trials: int) -> str:
-    """A count, for a few hits: a share of none would sound like a probability.
+    """Return a number of hits in words. It stands for a share if hits are few: "0 %" would read like a probability.
 
     >>> how_often(835, 1000), how_often(0, 1000), how_often(1000, 1000), how_often(1, 1000)
     ('835 times', 'never', 'every time', 'once')

@@ -1,4 +1,4 @@
-"""What the audit of all forests found: the table that is kept in docs/audit.json."""
+"""Results of the audit of all forests, from docs/audit.json."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _MODES = {"certified": "certified", "as_published": "as published"}
 
 @cache.for_everybody(data=True)
 def kept() -> dict[str, Any]:
-    """The last audit."""
+    """Return the last audit."""
     return json.loads(_KEPT.read_text(encoding="utf-8"))
 
 
 def show(neighbors: str) -> None:
-    """All forests under one relation, at an ε to choose."""
+    """Draw the results of all forests under one relation, at an ε that the user chooses."""
     if not _KEPT.exists() or "computed" not in (audit := kept())["rows"][0]:
         st.info("No audit of all forests is kept here: `python -m dpforest.audit --write docs` makes one.")
         return
@@ -84,7 +84,7 @@ def show(neighbors: str) -> None:
 
 
 def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """For people: numbers as texts, so that "no bound" can stand among them."""
+    """Return the results as a table for people. Numbers are text, so that a cell can be "no bound"."""
     return pd.DataFrame(
         {
             "forest": [_FORESTS.get(row["algorithm"], row["algorithm"]) for row in rows],
@@ -102,7 +102,7 @@ def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _attack(row: dict[str, Any]) -> str:
-    """The tables and the event, numbers shortened."""
+    """Return the tables and the event of the best attack, with shortened numbers."""
     if row["bound"] == 0:
         return ""
     event = re.sub(r"structure is \d+", "a certain shape of the trees", row["event"].replace("<=", "≤"))

@@ -20,30 +20,30 @@ from ui.shared import cache
 from ui.shared.page import drawn, titled
 from ui.shared.wording import share_text
 
-_SHOWN = 4  # classes that a table lists one by one
+_SHOWN = 4  # number of classes that a table lists one by one
 
 
 @cache.for_everybody(data=True, max_entries=64)
 def curves_of(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
-    """Of all rules at once."""
+    """Return the curves of all rules."""
     return leaf_curves.leaf_curves(epsilon, n_classes, neighbors)
 
 
 @cache.for_everybody(data=True, max_entries=256)
 def verdict_of(audit: Audit) -> Verdict:
-    """Claim and truth."""
+    """Return the claim and the true loss."""
     return leaf_curves.verdict(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
 @cache.for_everybody(data=True, max_entries=256)
 def pair_of(audit: Audit, which: str) -> LeafPair:
-    """The pair that is shown and attacked."""
+    """Return the pair of tables that is shown and attacked."""
     find = leaf_attack.telling_pair if which == TELLING else leaf_attack.first_pair
     return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
 def headline(audit: Audit, result: Verdict) -> None:
-    """Claim, truth, δ and verdict in four boxes."""
+    """Draw claim, true loss, δ and verdict in four boxes."""
     eps = audit.epsilon
     unsure = "whether a row is there" if rows_changed(audit.neighbors) == 1 else "which of two values a row has"
     allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)}, no more"
@@ -86,7 +86,7 @@ def headline(audit: Audit, result: Verdict) -> None:
 
 
 def flips(audit: Audit, curves: LeafCurves) -> None:
-    """The flip rate of all rules, and the floor."""
+    """Draw the flip rate of all rules by lead, and the floor."""
     titled(
         "How often a label flips",
         "From a formula",
@@ -113,7 +113,7 @@ def flips(audit: Audit, curves: LeafCurves) -> None:
 
 
 def losses(audit: Audit, curves: LeafCurves, result: Verdict) -> None:
-    """The loss of all rules by lead."""
+    """Draw the loss of all rules by lead."""
     titled(
         "What one row costs",
         "From a formula",
@@ -143,7 +143,7 @@ def losses(audit: Audit, curves: LeafCurves, result: Verdict) -> None:
 
 
 def pair_title(audit: Audit) -> None:
-    """What the two tables show."""
+    """Draw the title of the two tables."""
     titled(
         "Two tables that break the promise" if audit.published else "Two tables that come close to what is allowed",
         "From a formula",
@@ -152,7 +152,7 @@ def pair_title(audit: Audit) -> None:
 
 
 def pair_tables(audit: Audit, pair: LeafPair) -> None:
-    """Two small tables and how differently they come out."""
+    """Draw the two small tables, and the difference between their outputs."""
     one_more = rows_changed(audit.neighbors) == 1
     left, right = st.columns(2)
     for column, name, counts, log_p in (
@@ -173,7 +173,7 @@ def pair_tables(audit: Audit, pair: LeafPair) -> None:
 
 
 def telling(pair: LeafPair) -> str:
-    """The output that tells the tables apart best, and by how much."""
+    """Return a sentence with the output that best tells the tables apart, and its two probabilities."""
     p = float(np.exp(sum(pair.change.log_before[i, o] for i, o in enumerate(pair.change.outputs))))
     q = float(np.exp(sum(pair.change.log_after[i, o] for i, o in enumerate(pair.change.outputs))))
     eps, loss = pair.epsilon, pair.loss
@@ -194,13 +194,13 @@ def telling(pair: LeafPair) -> str:
 
 
 def _product(pair: LeafPair, log_p: np.ndarray) -> str:
-    """How the chance of several outputs together came about."""
+    """Return the factors of the probability of several outputs; empty for one output."""
     parts = [chance(float(np.exp(log_p[i, o]))) for i, o in enumerate(pair.change.outputs)]
     return f" ({' × '.join(parts)})" if len(parts) > 1 else ""
 
 
 def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
-    """Rows of each class, and the probability of each output; the telling output is bold."""
+    """Return a table of the rows of each class and the probability of each output. The telling output is bold."""
     outputs = pair.change.outputs
     lines = []
     for leaf, row in enumerate(counts):
@@ -226,7 +226,7 @@ def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFr
 
 
 def _listed(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
-    """(first, one past the last) of the classes that a line stands for: many classes that are alike share one."""
+    """Return (first class, one past the last) of each line. If there are many classes, equal neighbors share a line."""
     change, counted = pair.change, pair.mechanism == NOISY_COUNTS
     laws = [] if counted else [change.log_before, change.log_after]
 
@@ -242,7 +242,7 @@ def _listed(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
 
 
 def at_least(value: float) -> str:
-    """Three digits that matter at most, rounded down, as of a lower bound.
+    """Return a lower bound rounded down to at most three significant digits.
 
     >>> at_least(0.1384), at_least(0.00101), at_least(13.84)
     ('0.138', '0.00101', '13.8')
@@ -252,11 +252,11 @@ def at_least(value: float) -> str:
 
 
 def sure(epsilon: float) -> str:
-    """How sure somebody can become who was at 50 %.
+    """Return how sure somebody with a prior of 50 % can become.
 
     >>> sure(1.0), sure(0.01), sure(49.3)
     ('73.2 % sure', '50.3 % sure', 'practically certain (1 wrong in 10²¹)')
     """
-    if epsilon > 11.5:  # more than 99.999 %
+    if epsilon > 11.5:  # above 99.999 %
         return f"practically certain (1 wrong in 10{raised(round(epsilon / math.log(10)))})"
     return f"{share_text(epsilon)} sure"

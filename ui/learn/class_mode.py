@@ -1,4 +1,4 @@
-"""Class mode: a room that phones join with four letters; one page leads, the others vote and follow."""
+"""Class mode: a room that phones join with four letters. One page leads; the others vote and follow."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ui.server.browser_cookie import this_browser
 from ui.shared.page import sorry
 from ui.shared.wording import unbroken
 
-ROOM: Final = "room"  # in the link
-EVERY: Final = 2.0  # seconds between two looks at the room
+ROOM: Final = "room"  # parameter in the link
+EVERY: Final = 2.0  # seconds between two updates of the room on a page
 NO_COOKIE: Final = (
     "This browser did not keep the cookie that the server needs to count one vote for each phone. Allow cookies for "
     "this address, then reload the page."
 )
-ROOMS: Final = Rooms()  # all rooms of this server; not in a cache of Streamlit, because every visitor can clear those
+ROOMS: Final = Rooms()  # all rooms of this server; not in a Streamlit cache, because every visitor can clear those
 
 
 def led() -> tuple[str, str] | None:
-    """Letters of the room that this page leads, and the token of its browser. No address contains the token."""
+    """Return the letters of the room that this page leads, and the token of its browser. No address has the token."""
     code = st.query_params.get(ROOM) or state.LED_ROOM.value
     browser = this_browser() if code else None
     if not code or browser is None or not ROOMS.leads(code, browser):
@@ -37,13 +37,13 @@ def led() -> tuple[str, str] | None:
 
 
 def joined() -> str | None:
-    """Letters of the room that this page has joined, as a phone does."""
+    """Return the letters of the room that this page has joined as a phone, or None."""
     code = st.query_params.get(ROOM)
     return code.upper() if code and led() is None else None
 
 
 def resume() -> None:
-    """Open a new page of the leader at the room's step, whatever its link says; before `progress.take_the_link`.
+    """Open the leader's new page at the room's step, whatever its link says. Call it before `progress.take_the_link`.
 
     A pupil may get the teacher to open a link that names a step and shows its answer. The class must not follow it.
     """
@@ -61,7 +61,7 @@ def resume() -> None:
 
 
 def offer(step: Step) -> None:
-    """Two ways to count a class: raised hands, or phones."""
+    """Offer two ways to count the votes of a class: raised hands, or phones."""
     if led() is not None:
         with st.popover("Close the room"):
             st.caption("Phones then see that the room is closed. The server deletes all answers.")
@@ -97,7 +97,7 @@ def lead(step: Step, shown: bool) -> None:
 
 
 def counted(step: Step) -> None:
-    """Bars of what phones have answered, of five answers on."""
+    """Draw bars of the phones' answers once there are five."""
     if (room := led()) is None:
         return
     votes = ROOMS.counted(*room, STEPS.index(step), n_answers=len(step.answers))
@@ -124,7 +124,7 @@ def _wall(code: str, browser: str, address: str) -> None:
 
 @st.fragment(run_every=EVERY)
 def phone(code: str) -> None:
-    """The whole page of a phone: the question of the room's step, and what is true once it is shown."""
+    """Draw the whole page of a phone: the question of the room's step, and the right answer once it is shown."""
     seen = ROOMS.seen(code)
     if seen is None:
         shown = code if len(code) <= 12 else f"{code[:11]}…"  # `sorry` escapes it
@@ -139,7 +139,7 @@ def phone(code: str) -> None:
     names, mine = list(step.lettered), ROOMS.answer_of(code, browser, seen.step)
     why_not = _why_not_joined(code, browser)
     key = state.VOTE(code, seen.step)
-    key.value = None if mine is None else names[mine]  # the counted answer, in all tabs of this browser
+    key.value = None if mine is None else names[mine]  # all tabs of this browser show the answer that counts
     st.radio(
         step.question,
         names,
@@ -163,7 +163,7 @@ def phone(code: str) -> None:
 
 
 def _why_not_joined(code: str, browser: str | None) -> str:
-    """Why this browser may not vote. Empty if it may."""
+    """Return why this browser may not vote. Empty if it may."""
     if browser is None:
         return NO_COOKIE
     try:

@@ -1,4 +1,4 @@
-"""The chart of each step, and its words for those who cannot see it. No streamlit in here."""
+"""The chart of each step, with a description for readers who cannot see it. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from dpforest.risk.guarantee import MEMBERSHIP, VALUE
 from dpforest.risk.rounding import percent_down, percent_up
 from ui.learn import lesson_facts
 
-Drawn = tuple[go.Figure, str, str]  # the chart, its words, and a sentence that stands below it
-_TRUE_CLASS: Final = 0  # which of the made-up classes is drawn
+Drawn = tuple[go.Figure, str, str]  # the chart, its description, and a sentence below it
+_TRUE_CLASS: Final = 0  # the class that is drawn of the made-up ones
 
 
 def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
-    """Chart of a step with its control at some place; before anything is revealed without the answer.
+    """Return the chart of a step at a value of its control, without the answer until it is shown.
 
     Parameters
     ----------
     key : str
-        Of the step.
+        Key of the step.
     at : str
+        Value of the control.
     shown : bool
+        Whether the answer is shown.
     again : int
-        How often "Draw again" was pressed.
+        Number of presses of "Draw again".
     """
     return _proof(at, shown, again) if key == "proof" else _CHARTS[key](at, shown)
 
@@ -133,7 +135,7 @@ def _proof(at: str, shown: bool, again: int) -> Drawn:
 
 
 def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
-    """A share, and what encloses it in 99.9 % of draws."""
+    """Return the share of hits and its 99.9 % confidence interval."""
     side = (1 - CONFIDENCE) / 2
     return hits / trials, (float(lower_limit(hits, trials, side)), float(upper_limit(hits, trials, side)))
 

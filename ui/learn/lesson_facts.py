@@ -1,4 +1,4 @@
-"""The numbers of the lesson: measured ones from `data/lesson.json`, others from the engine as it is. No streamlit."""
+"""Numbers of the lesson: measured ones from `data/lesson.json`, others computed by the engine. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MOST_IN_LEAF: Final = 10
 
 @cache
 def measured() -> dict[str, Any]:
-    """What `scripts/lesson_numbers.py` wrote."""
+    """Return the measurements that `scripts/lesson_numbers.py` wrote."""
     return json.loads(PATH.read_text(encoding="utf-8"))
 
 
 def lies(epsilon: float = 1.0) -> np.ndarray:
-    """How often a leaf of 0 to 10 rows of one class publishes the other of two.
+    """Return how often a leaf of 0 to 10 rows of one class publishes the other one of two classes.
 
     >>> lies().round(4).tolist()[:4]
     [0.5, 0.1839, 0.0677, 0.0249]
@@ -41,14 +41,14 @@ def lies(epsilon: float = 1.0) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Beliefs:
-    """How sure one is that Ann is in the table, who was 50 % sure.
+    """Probability that Ann is in the table, for somebody whose prior is 50 %.
 
     Parameters
     ----------
     least, most : float
-        After any release with this ε.
+        Bounds of the posterior after any release with this ε.
     failed, passed : float
-        After either label of a leaf that only Ann could be in.
+        Posterior after each label of a leaf that only Ann could be in.
     """
 
     least: float
@@ -58,7 +58,7 @@ class Beliefs:
 
 
 def beliefs(epsilon: float) -> Beliefs:
-    """Of permute-and-flip at this ε.
+    """Return the beliefs for permute-and-flip at this ε.
 
     >>> round(beliefs(1.0).most, 4), round(beliefs(1.0).failed, 3)
     (0.7311, 0.62)
@@ -70,12 +70,12 @@ def beliefs(epsilon: float) -> Beliefs:
 
 
 def most_right(epsilon: float, question: str = VALUE) -> float:
-    """Share of guesses that no attacker exceeds."""
+    """Return an upper bound on the share of right guesses of any attacker."""
     return float(DistinguishingGame(Guarantee(epsilon), question).success())
 
 
 def most_rebuilt(epsilon: float, students: int = 30) -> float:
-    """Of so many secrets, what no attacker can rebuild more of on average.
+    """Return an upper bound on the mean number of secrets, one for each student, that any attacker can rebuild.
 
     >>> round(most_rebuilt(1.0), 1), round(most_rebuilt(0.3), 1)
     (24.5, 18.9)
@@ -85,20 +85,20 @@ def most_rebuilt(epsilon: float, students: int = 30) -> float:
 
 @cache
 def broken_pair() -> LeafPair:
-    """The two tables that show that the rule of 2017 does not keep ε = 1."""
+    """Return the two tables that show that the rule of 2017 does not keep ε = 1."""
     return first_pair(PAPER, 1.0, 2, "add-remove")
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Releases of the two tables that said "class 2".
+    """Number of releases of each of the two tables that published "class 2".
 
     Parameters
     ----------
     paper, certified : (int, int)
-        With table A and with table B, by the rule of 2017 and by permute-and-flip.
+        Counts for tables A and B, by the rule of 2017 and by permute-and-flip.
     proved : float
-        The loss of the rule of 2017 is at least that, with 99.9 % confidence.
+        Lower bound on the loss of the rule of 2017, with 99.9 % confidence.
     """
 
     paper: tuple[int, int]
@@ -107,7 +107,7 @@ class Counted:
 
 
 def count(releases: int, seed: int) -> Counted:
-    """Release both tables so often."""
+    """Simulate `releases` releases of each table by both rules, and count "class 2"."""
     pair = broken_pair()
     tables = (pair.change.before[0], pair.change.after[0])
     drawn = {
@@ -123,7 +123,7 @@ def count(releases: int, seed: int) -> Counted:
 
 
 def chances(rule: str) -> tuple[float, float]:
-    """How often a rule says "class 2" with table A, with table B.
+    """Return the probabilities that a rule publishes "class 2" with table A and with table B.
 
     >>> [round(100 * p, 2) for p in chances("smooth-sensitivity")]
     [20.44, 2.43]
@@ -134,7 +134,7 @@ def chances(rule: str) -> tuple[float, float]:
 
 
 def loss_down(loss: float) -> str:
-    """A lower bound as people read it, never above what it is.
+    """Return a lower bound as text, rounded down.
 
     >>> loss_down(1.329), loss_down(0.0)
     ('1.32', '0.00')

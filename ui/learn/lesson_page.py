@@ -1,4 +1,4 @@
-"""The frame of the lesson: text, chart and control on the left, the question and what came of it on the right."""
+"""The frame of the lesson: text, chart and control on the left, the question and its answer on the right."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ui.shared.wording import unbroken
 
 
 def show() -> None:
-    """Draw the step that the link says."""
+    """Draw the step that the link names."""
     st.html(styles.LESSON)
     if (room := class_mode.joined()) is not None:
         with st.container(key="lesson_text"):
@@ -54,7 +54,7 @@ def show() -> None:
 
 
 def _top() -> Step:
-    """The title, its badges, and the row of steps, each of which can be pressed."""
+    """Draw the title, its badges and the buttons of all steps. Return the step."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"):
         title = _row()
         with _row():
@@ -82,7 +82,7 @@ def _top() -> Step:
 
 
 def _row() -> DeltaGenerator:
-    """Things side by side, as wide as they are."""
+    """Return a container that puts its elements side by side, each as wide as its content."""
     return st.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
 
 
@@ -97,7 +97,7 @@ def _picture(step: Step, shown: bool) -> None:
 
 
 def _control(step: Step, shown: bool) -> str:
-    """What can be moved once the answer is shown; a value that this step does not have counts as its start."""
+    """Draw the control, which moves once the answer is shown. A value that this step lacks becomes its start."""
     control, options = step.control, list(step.control.options)
     known(progress.AT, options)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -156,7 +156,7 @@ def _answered(step: Step) -> None:
 
 
 def _more(step: Step) -> None:
-    """The feedback on each answer, and further notes."""
+    """Draw the feedback on each answer, and further notes."""
     with st.popover("More"):
         if step.aside:
             st.markdown(f"**{step.aside_title}**\n\n{step.aside}")
@@ -181,5 +181,5 @@ def _back_and_next(step: Step, after: Callable[[Step], None]) -> None:
 
 
 def _unbroken(text: str) -> str:
-    """Numbers stay on one line with what belongs to them."""
+    """Return text in which numbers stay on one line with their units and signs."""
     return unbroken(text).replace("ε = ", "ε\u00a0=\u00a0")

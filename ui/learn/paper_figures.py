@@ -1,4 +1,4 @@
-"""What the page Papers shows of one table or figure: printed figures beside ours, or a curve without printed ones."""
+"""One table or figure on the page Papers: printed figures next to ours, or a curve if the paper prints no figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINES: Final = "Dashed, open marks: as published. Solid, filled marks: certifie
 
 
 def printed_figures(item: str, cells: Sequence[Record]) -> None:
-    """A point for each printed figure, in a chart and in a table with verdicts."""
+    """Draw a point for each printed figure in a chart, and a table with verdicts."""
     titled(
         f"Printed and measured: {item}",
         None,
@@ -52,7 +52,7 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
 
 
 def curve(item: str, cells: Sequence[Record]) -> None:
-    """A line for each of a figure's, in a chart and point by point."""
+    """Draw the lines of a figure in a chart, and their points in a table."""
     titled(f"Measured: {item}")
     axis, lines = cells[0].axis, [c.line for c in cells]
     at = [float(c.at) for c in cells if c.at is not None]

@@ -1,4 +1,4 @@
-"""The four papers in words: what each claims, where its privacy proof ends, and the smallest example; no Streamlit."""
+"""The four papers in words: the claim, where the privacy proof ends, and the smallest example. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Paper:
-    """What the page says of one paper.
+    """Texts of the page about one paper.
 
     Attributes
     ----------
     name : str
-        On the page, and in links.
+        Name on the page and in links.
     recorded : str
-        How `reproduce/results.json` calls it; empty where nothing of it is reproduced yet.
+        Name in `reproduce/results.json`; empty if nothing of the paper is reproduced yet.
     title, link : str
     claim, holds, example : str
-        What it promises; what of that holds; the smallest example of what does not.
+        What the paper claims; which part of it holds; the smallest example of the part that fails.
     settings : tuple of (str, str)
-        With which Explore opens.
+        Settings of the link to Explore.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Where somebody is in the lesson: the step, the control and whether the answer is shown are in the link.
+"""The place in the lesson: the link holds the step, the control, and whether the answer is shown.
 
-What was predicted is not: it is in this session only, and gone with the tab.
+The link does not hold predictions. They stay in the session, which ends with the tab.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ui.learn.steps import STEPS
 NUMBERS: Final = [str(i) for i in range(len(STEPS))]
 TITLE: Final = "Lesson"
 STEP, AT = state.STEP, state.AT
-SHOWN: Final = "shown"  # in the link, as those are
+SHOWN: Final = "shown"  # in the link, as STEP and AT are
 
 
 def take_the_link() -> None:
-    """What a link asks for, where somebody has just come to the page; to be called before any control is drawn."""
+    """Apply the link when somebody comes to the page. Call it before any control is drawn."""
     if state.PAGE_DRAWN.value == TITLE:
         return
     sentences, asked = [], st.query_params.get(STEP, NUMBERS[0])
@@ -37,23 +37,23 @@ def take_the_link() -> None:
 
 
 def notes(step: Step) -> list[str]:
-    """Messages about the link, while the page shows the step that the link led to."""
+    """Return messages about the link, while the page shows the step that the link led to."""
     key, sentences = _memory().get("said", ("", []))
     return sentences if key == step.key else []
 
 
 def revealed() -> set[str]:
-    """Keys of the steps whose answer is shown."""
+    """Return the keys of the steps whose answer is shown."""
     return _memory().setdefault("revealed", set())
 
 
 def predicted() -> dict[str, str]:
-    """What was predicted, by key of the step."""
+    """Return the predictions, by key of the step."""
     return _memory().setdefault("predicted", {})
 
 
 def hands() -> dict[str, list[int]]:
-    """How many voted for each answer, by key of the step."""
+    """Return the number of votes for each answer, by key of the step."""
     return _memory().setdefault("hands", {})
 
 
@@ -64,20 +64,20 @@ def go_to(number: int) -> None:
 
 
 def start_control() -> None:
-    """The control of a step that is opened stands where it starts."""
+    """Move the control to the start of the step that was opened."""
     if (number := STEP.value) in NUMBERS:
         AT.value = STEPS[int(number)].control.start
 
 
 def reveal(step: Step, answer: str | None) -> None:
-    """Show what is true, and what was predicted, if anything."""
+    """Show the right answer, and keep the prediction if there is one."""
     revealed().add(step.key)
     if answer is not None:
         predicted()[step.key] = answer
 
 
 def into_link(step: Step) -> None:
-    """Whether the answer is shown; the rest the controls do themselves."""
+    """Put into the link whether the answer is shown. Controls put their values there themselves."""
     if step.key in revealed():
         if st.query_params.get(SHOWN) != "1":
             st.query_params[SHOWN] = "1"

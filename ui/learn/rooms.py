@@ -17,24 +17,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-LETTERS: Final = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that can be taken for another
+LETTERS: Final = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # without letters that look like others
 N_LETTERS: Final = 4
-ENDS_AFTER: Final = 3600  # seconds without the leader's page: more than a lesson
+ENDS_AFTER: Final = 3600  # seconds without the leader's page: longer than a lesson
 MOST_ROOMS: Final = 20
-MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms; teachers of a school may share an address
-MOST_PHONES: Final = 300  # of a room: a lecture
-AT_ONCE: Final = 40  # phones from one address: a whole class may share one
-NEXT_AFTER: Final = 5.0  # seconds until one more phone may join
+MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms, but teachers of a school may share an address
+MOST_PHONES: Final = 300  # phones in a room, as in a lecture
+AT_ONCE: Final = 40  # phones that may join at once from one address: a whole class may share it
+NEXT_AFTER: Final = 5.0  # seconds until one more phone of that address may join
 LEAST_DRAWN: Final = 5  # answers: with fewer, bars would show who gave which
 
 
 class Refused(Exception):
-    """The sentence says why, and what to do."""
+    """A refused request. The message says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What anybody may see of a room: the step, whether its answer is shown, how many answered it, how many joined."""
+    """Public state of a room: its step, whether the answer is shown, and how many browsers answered and joined."""
 
     step: int
     shown: bool
@@ -46,12 +46,12 @@ class Seen:
 class _Room:
     leader: str
     address: str
-    used: float  # when the leader's page was last open
+    used: float  # time when the leader's page was last open
     step: int = 0
     shown: bool = False
     phones: set[str] = field(default_factory=set)
-    answers: dict[int, dict[str, int]] = field(default_factory=dict)  # of each step: what each phone answered
-    # By address: a count of phones that falls with time, and when it was taken.
+    answers: dict[int, dict[str, int]] = field(default_factory=dict)  # by step: the answer of each phone
+    # By address: a count of phones that falls with time, and the time of its last update.
     joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -81,12 +81,12 @@ class Rooms:
         self._now, self._lock, self._rooms = now, threading.Lock(), dict[str, _Room]()
 
     def open(self, browser: str, address: str = "") -> str:
-        """Letters of a new room, which this browser leads. The room that it led before ends.
+        """Open a room that this browser leads, and return its letters. The room that it led before ends.
 
         Raises
         ------
         Refused
-            If the server or this address already has its limit of rooms. No other room is closed for it.
+            If the server or this address already has its limit of rooms. No other room is closed to make space.
         """
         with self._lock:
             self._delete_ended()
@@ -114,7 +114,7 @@ class Rooms:
                 del self._rooms[code]
 
     def leads(self, code: str, browser: str | None) -> bool:
-        """Whether this browser leads that room."""
+        """Return whether this browser leads that room."""
         with self._lock:
             return self._led(code, browser) is not None
 
@@ -131,7 +131,7 @@ class Rooms:
                 room.step, room.shown, room.used = step, shown, self._now()
 
     def seen(self, code: str) -> Seen | None:
-        """None if there is no such room, or it has ended."""
+        """Return the public state of a room; None if there is no such room, or it has ended."""
         with self._lock:
             if (room := self._of(code)) is None:
                 return None
@@ -165,7 +165,7 @@ class Rooms:
             room.phones.add(browser)
 
     def vote(self, code: str, browser: str, step: int, answer: int, *, n_answers: int) -> bool:
-        """Count an answer in place of this browser's earlier one. False if it is not counted."""
+        """Count an answer in place of this browser's earlier one. Return whether it is counted."""
         with self._lock:
             room = self._of(code)
             if room is None or browser not in room.phones or room.step != step or room.shown:
@@ -176,13 +176,13 @@ class Rooms:
             return True
 
     def answer_of(self, code: str, browser: str | None, step: int) -> int | None:
-        """What this browser answered."""
+        """Return this browser's answer."""
         with self._lock:
             room = self._of(code)
             return None if room is None or browser is None else room.answers.get(step, {}).get(browser)
 
     def counted(self, code: str, browser: str, step: int, *, n_answers: int) -> list[int]:
-        """How many browsers gave each answer of a step, for the leader. Empty for others, and if nobody answered."""
+        """Return how many browsers gave each answer of a step. Only the leader gets it; empty if nobody answered."""
         with self._lock:
             room = self._led(code, browser)
             given = Counter(room.answers.get(step, {}).values()) if room else Counter[int]()

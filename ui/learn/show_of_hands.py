@@ -1,4 +1,4 @@
-"""A show of hands: the teacher types how many voted for each answer, and the bars come with the reveal."""
+"""A show of hands: the teacher types the number of votes for each answer, and bars appear with the right answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ui.learn.step import LETTERS, Step
 from ui.shared.controls import within
 
 MOST: Final = 1_000
-_WIDTH: Final = 14  # signs of the longest bar
+_WIDTH: Final = 14  # characters of the longest bar
 
 
 def count(step: Step) -> None:
-    """Fields for the numbers of hands, behind a button."""
+    """Draw a button that opens fields for the numbers of hands."""
     before = progress.hands().get(step.key, [0] * len(step.answers))
     with st.popover("Count hands"):
         st.caption("How many hands for each answer? The bars come when you reveal. Nothing is stored.")
@@ -30,19 +30,19 @@ def count(step: Step) -> None:
 
 
 def show(step: Step) -> None:
-    """The bars, if anybody was counted."""
+    """Draw the bars if any votes were counted."""
     counted = progress.hands().get(step.key, [])
     if any(counted):
         draw(step, counted)
 
 
 def draw(step: Step, counted: list[int]) -> None:
-    """The bars of these counts, one for each answer."""
+    """Draw a bar for the count of each answer."""
     st.markdown("  \n".join(bars(counted, [answer.right for answer in step.answers])))
 
 
 def bars(counted: list[int], right: list[bool]) -> list[str]:
-    """A line for each answer.
+    """Return a line with a bar for each answer.
 
     >>> bars([7, 14], [False, True])
     [':gray[A ▇▇▇▇▇▇▇ 7]', '**B ▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 14 ✓**']

@@ -1,4 +1,4 @@
-"""What a step of the lesson consists of. No streamlit in here."""
+"""The parts of a step of the lesson. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXPLORE, CHOOSE_EPSILON, AUDIT = "app.py", "pages/2_Choose_epsilon.py", "pages/3
 
 @dataclass(frozen=True)
 class AnswerOption:
-    """An answer to choose from, and the feedback to whoever chose it."""
+    """One answer of a question, and the feedback to whoever chooses it."""
 
     text: str
     right: bool
@@ -21,15 +21,16 @@ class AnswerOption:
 
 @dataclass(frozen=True)
 class Control:
-    """What can be moved once the answer is shown.
+    """The control of a step, which moves once the answer is shown.
 
     Parameters
     ----------
     options : tuple of str
-        As the link says them.
+        Values as the link has them.
     start : str
+        Value until somebody moves it.
     few : bool
-        Drawn as buttons side by side, not as a slider.
+        Whether it is drawn as buttons side by side instead of a slider.
     """
 
     label: str
@@ -40,7 +41,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Link:
-    """A page of the app with some settings, and what differs there from what the step showed."""
+    """A link to a page of the app with some settings, and a sentence on how that page differs from the step."""
 
     label: str
     page: str
@@ -50,16 +51,16 @@ class Link:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: something to read, a question, and what is shown once it is answered.
+    """One step: a text, a question, and an answer that is shown after the question.
 
     Parameters
     ----------
     key : str
-        Names its figure.
+        Name of its chart.
     reveal : str
-        What is true, to everybody, whatever they predicted.
+        The right answer, shown to everybody whatever they predicted.
     aside : str
-        What can be opened by those who want to know more.
+        Further notes, closed until somebody opens them.
     """
 
     key: str
@@ -78,5 +79,5 @@ class Step:
 
     @property
     def lettered(self) -> dict[str, AnswerOption]:
-        """Answers as they are offered: with a letter, to be called out in a room."""
+        """Answers by the text on their button, which starts with a letter that a class can call out."""
         return {f"{letter}. {a.text}": a for letter, a in zip(LETTERS, self.answers, strict=False)}

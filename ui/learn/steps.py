@@ -1,6 +1,6 @@
-"""The nine steps of the lesson: all that it says. No streamlit in here.
+"""The nine steps of the lesson with all their texts. No streamlit in here.
 
-Numbers are those of `data/lesson.json` or of a closed form; a test works every one of them out again.
+Their numbers come from `data/lesson.json` or from closed forms. A test computes each of them again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all theorems share on their page: what a panel is, its line that says whether it says something, its sliders."""
+"""Parts that all theorems share: the panel, the line that says whether its bound is informative, and sliders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ui.shared.wording import plain
 
 @dataclass(frozen=True)
 class BoundStatus:
-    """Whether a bound tells more than nothing here, and why."""
+    """Whether a bound is informative at this setting, and why."""
 
     something: bool
     why: str
@@ -33,7 +33,7 @@ class BoundStatus:
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart with its title, its badge and its words."""
+    """A chart with its title, its badge and its description."""
 
     title: str
     badge: Badge
@@ -43,7 +43,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a theorem shows at one setting."""
+    """Status, charts and note of a theorem at one setting."""
 
     status: BoundStatus
     pictures: Sequence[Picture]
@@ -52,20 +52,20 @@ class Shown:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A theorem.
+    """A theorem and the function that draws it.
 
     Parameters
     ----------
     claim : str
-        One sentence.
+        The theorem in one sentence.
     formula : str
-        For KaTeX.
+        Its formula for KaTeX.
     standing : str
-        What holds of it: exact, true and weak, a proof with a gap.
+        How good it is: exact, true but weak, or with a gap in its proof.
     assumptions : sequence of str
     source : str
-    show : function of nothing, to Shown
-        It draws the controls where it is called.
+    show : function without parameters that returns a Shown
+        It draws the controls, too.
     """
 
     claim: str
@@ -77,7 +77,7 @@ class Theorem:
 
 
 def dots_of(values: Mapping[Any, float], name: str, text: Callable[[Any, float], str], symbol: int = 0) -> Dots:
-    """A dot for each measured value, with its words."""
+    """Return a dot for each measured value, with its description."""
     return Dots(list(values), list(values.values()), name, [text(x, y) for x, y in values.items()], symbol)
 
 
@@ -89,14 +89,14 @@ def error_chart(
     yours: tuple[float, float, str],
     guessing: float,
 ) -> go.Figure:
-    """Bounds on an error, what was measured, and the error of guessing.
+    """Return a chart of bounds on an error, of measured errors, and of the error of guessing.
 
     Parameters
     ----------
     error : str
         Title of the vertical axis.
     yours : (float, float, str)
-        Where the controls stand, and its words.
+        Point at the values of the controls, and its description.
     """
     y, level = Axis(error, 0, 1, percent=True), (guessing, f"guessing: {share(guessing)}")
     return theory_chart(Chart(x, y, curves, "above", dots=[measured], yours=yours, level=level))
@@ -105,7 +105,7 @@ def error_chart(
 def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
 ) -> Any:
-    """A slider over listed values, in the link; it keeps its place while another theorem is looked at."""
+    """Draw a slider over listed values, and return its value. The link holds it, and other theorems do not reset it."""
     key = state.THEORY(key)
     known(key, options)
     value = st.select_slider(
@@ -123,7 +123,7 @@ def _short(value: Any) -> str:
 
 
 def present_table(*, two_classes: bool) -> Table | Shown:
-    """The table that all pages are about, chosen in the sidebar; what to say where a theorem is not about it."""
+    """Return the table that is chosen in the sidebar, or what the page shows if the theorem does not apply to it."""
     table = choose_table()
     if table is None:
         why = "there is no table yet. Attach a file in the sidebar, or choose another table."
@@ -138,7 +138,7 @@ def present_table(*, two_classes: bool) -> Table | Shown:
 
 
 def choose(label: str, options: Sequence[str], key: str, help: str) -> str:
-    """A choice of a few, in the link."""
+    """Draw buttons for a few options and return the chosen one. It is in the link."""
     key = state.THEORY(key)
     known(key, options)
     value = st.segmented_control(
@@ -148,7 +148,7 @@ def choose(label: str, options: Sequence[str], key: str, help: str) -> str:
 
 
 def size_text(value: float) -> str:
-    """A number that may be very large or very small, with two digits or so.
+    """Return a number, which may be very large or very small, as text with about two digits.
 
     >>> size_text(7.39e6), size_text(827846), size_text(63), size_text(2.23e10), size_text(-770123.0)
     ('7.4 million', '827,846', '63', '2.2 × 10¹⁰', '−770,123')
@@ -163,7 +163,7 @@ def size_text(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """A share in percent with three digits that matter.
+    """Return a share in percent with three significant digits.
 
     >>> share(0.1425), share(0.9999999), share(1.5), share(2e-7), share(float("inf"))
     ('14.2 %', 'over 99.99 %', '150 %', 'under 0.01 %', 'no bound')
@@ -178,7 +178,7 @@ def share(value: float) -> str:
 
 
 def at_most(value: float) -> str:
-    """An upper bound on a share, rounded up, so that the number shown is a bound, too.
+    """Return an upper bound on a share as text. It is rounded up, so that the text is an upper bound, too.
 
     >>> at_most(0.25641), at_most(0.25), at_most(2e-7), at_most(0.99999), at_most(45.67), at_most(float("inf"))
     ('at most 25.7 %', 'at most 25 %', 'at most 0.01 %', 'at most 100 %', 'at most 4,570 %', 'no bound')
@@ -189,7 +189,7 @@ def at_most(value: float) -> str:
 
 
 def at_least(value: float) -> str:
-    """A lower bound on a share, rounded down, so that the number shown is a bound, too.
+    """Return a lower bound on a share as text. It is rounded down, so that the text is a lower bound, too.
 
     >>> at_least(0.25691), at_least(0.999999), at_least(0.0)
     ('at least 25.6 %', 'at least 99.9 %', 'at least 0 %')
@@ -198,6 +198,6 @@ def at_least(value: float) -> str:
 
 
 def _digits(share_of_one: float, rounding: str) -> str:
-    """A share in percent, rounded one way to three digits. First to nine, so that a float's last bit does not count."""
+    """Return a share in percent, rounded to nine digits, to drop a float's last bit, and then up or down to three."""
     percent = Context(prec=3, rounding=rounding).create_decimal(f"{100 * share_of_one:.9g}")
     return size_text(float(percent)) if percent >= 100 else f"{float(percent):g}"

@@ -42,12 +42,12 @@ LEVELS = [1, 2, 5, 10, 15, 20, 30, 63, 100, 142, 300, 1000, 3000, 10_000, 100_00
 DEEP = 60
 BOOSTED = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 3000, 10_000, 100_000]
 ROWS = sorted([*(m * 10**p for p in range(3, 12) for m in (1, 3)), 10**12, 32_561])
-BEST = 0.1  # error that nobody can go below on the made-up table
-MOST = 2.0  # efficiency of a node
+BEST = 0.1  # error of the best classifier on the made-up table
+MOST = 2.0  # highest efficiency of a node
 
 
 def consistency() -> Shown:
-    """Theorem 1 of Bai and others."""
+    """Show Theorem 1 of Bai and others."""
     b = pick("B₁ = B₂", [0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20], 1, "temperature",
              "Temperature: at 0 splits are drawn evenly, at large ones the best is nearly always drawn.")  # fmt: skip
     d = pick("Features", [1, 2, 5, 6, 10, 20, 50, 100], 10, "dimensions", "How many the table has.")
@@ -108,7 +108,7 @@ def _errors(t: str, by_rows: dict[int, float], symbol: int) -> Dots:
 
 
 def tree() -> Shown:
-    """Theorem 10 of Nock and Henecka."""
+    """Show Theorem 10 of Nock and Henecka."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -146,7 +146,7 @@ def tree() -> Shown:
 
 
 def added() -> Shown:
-    """Theorem 12 of Nock and Henecka."""
+    """Show Theorem 12 of Nock and Henecka."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -184,7 +184,7 @@ def added() -> Shown:
 
 
 def splits() -> Shown:
-    """Theorem 13 of Nock and Henecka."""
+    """Show Theorem 13 of Nock and Henecka."""
     epsilon = choose_epsilon(others=False)
     n = pick("Rows", ROWS, 32_561, "split_rows", "How many the table has. Adult has 32,561.", size_text)
     edge = pick("Edge γ", EDGES, 0.5, "split_edge", "What the best tests of each node have.")
@@ -220,13 +220,13 @@ def splits() -> Shown:
 
 
 def _bounds(x: Sequence[float] | np.ndarray, curves: dict[str, list[float]], rule: str) -> list[FormulaCurve]:
-    """The curve of the chosen rule, then the other one."""
+    """Return the curve of the chosen rule first, and that of the other rule second."""
     rules = sorted(curves, key=lambda name: name != rule)
     return [FormulaCurve(x, curves[name], f"bound, {name}", dash) for dash, name in enumerate(rules)]
 
 
 def _without(measured_error: float, bound: float) -> str:
-    """What it means if a bound is broken: its assumption does not hold."""
+    """Return a sentence if the measured error breaks a bound, because then the theorem's assumption does not hold."""
     return " That is above its bound: what the theorem assumes does not hold there." if measured_error > bound else ""
 
 

@@ -1,4 +1,4 @@
-"""Theorems about single leaves and paths: untested features, empty leaves, the floor of a leaf's flips."""
+"""Theorems about single leaves and paths: untested features, empty leaves, the lower bound on a leaf's flip rate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 
 
 def untested() -> Shown:
-    """Theorem 2 of Fletcher and Islam."""
+    """Show Theorem 2 of Fletcher and Islam."""
     s = pick("Numeric features", list(range(1, 31)), 10, "features", "How many the table has.")
     depth = pick("Depth", list(range(DEEPEST + 1)), 7, "path_depth", "Questions on a path from root to leaf.")
     x = list(range(DEEPEST + 1))
@@ -62,7 +62,7 @@ def _drawn(n_features: int) -> list[float]:
 
 
 def empty() -> Shown:
-    """Expected share of empty leaves."""
+    """Show the expected share of empty leaves."""
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table
@@ -113,7 +113,7 @@ def empty() -> Shown:
 
 
 def chance_down(p: float) -> str:
-    """A lower bound on a probability, written like `chance` but rounded down.
+    """Return a lower bound on a probability as text in the form of `chance`, rounded down.
 
     >>> chance_down(0.02519), chance_down(2.79e-22), chance_down(1.0)
     ('2.51 %', '2.7 in 10²²', '100 %')
@@ -123,7 +123,7 @@ def chance_down(p: float) -> str:
 
 
 def floor() -> Shown:
-    """The least flip rate of any rule that keeps ε, and what rules do."""
+    """Show the least flip rate of any rule that keeps ε, and the flip rates of two rules."""
     epsilon = choose_epsilon(others=False)
     classes = pick("Classes", list(range(2, 11)), 2, "classes", "How many labels there are.")
     lead = pick("Lead, in rows", list(range(31)), 3, "lead", "All rows of the leaf are of one class: so many.")
@@ -170,7 +170,7 @@ def floor() -> Shown:
 
 
 def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Floor, permute-and-flip and the rule of 2017; at lead 0 an empty leaf, where a label is right by luck only."""
+    """Return flip rates by lead: floor, permute-and-flip, rule of 2017. Lead 0 is an empty leaf, which guesses."""
     low = flip_floor(leads, epsilon, classes)
     certified, paper = (flip_by_gap(rule, leads, classes, epsilon) for rule in (CERTIFIED, PAPER))
     certified[leads == 0] = paper[leads == 0] = (classes - 1) / classes

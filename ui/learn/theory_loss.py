@@ -1,4 +1,4 @@
-"""Theorems about the Mα-loss: what one row moves, and what that buys in boosting."""
+"""Theorems about the Mα-loss: how far one row moves it, and how α speeds up boosting."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ALPHAS = [round(0.05 * i, 2) for i in range(21)]
 TRIED = ALPHAS[::2]
 ROWS = [2, 3, 5, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 1_000_000]
 MOST_TRIED = 1000
-TARGET = 0.1  # error that boosting is to reach
+TARGET = 0.1  # target error of boosting
 
 
 def moves() -> Shown:
-    """Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka, and what is exact."""
+    """Show Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka, and the exact value."""
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are, with the one that is added.", size_text)
     exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
@@ -56,7 +56,7 @@ def moves() -> Shown:
 
 
 def mixture() -> Shown:
-    """The Mα-loss: from the 0/1 loss to Matsushita's."""
+    """Show the Mα-loss, from the 0/1 loss to Matsushita's."""
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are.", size_text)
     edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.5, "edge",

@@ -1,4 +1,4 @@
-"""What was measured for the page Theory: of bundled tables from `data/theory.json`, of another one now."""
+"""Measurements for the page Theory: those of bundled tables from `data/theory.json`, those of other tables live."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ui.shared import cache
 from ui.shared.tables import Table, fingerprint, split
 
 PATH: Final = Path(__file__).parents[2] / "data" / "theory.json"
-MOST_ROWS: Final = 40_000  # measured while somebody waits; all bundled tables have fewer
+MOST_ROWS: Final = 40_000  # rows that are measured while the user waits; every bundled table has fewer
 
 
 @once
 def measured() -> dict[str, Any]:
-    """What `scripts/theory_numbers.py` wrote."""
+    """Return the measurements that `scripts/theory_numbers.py` wrote."""
     return json.loads(PATH.read_text(encoding="utf-8"))
 
 
 def of_table(measure: str, table: Table) -> dict[str, Any]:
-    """A measure of `MEASURES` on a table, numbers on the linear scale."""
+    """Return one of `MEASURES` on a table, with numeric attributes on the linear scale."""
     stored = {} if table.uploaded else measured()["tables"].get(table.key, {})
     if stored.get("domain") == fingerprint(table.domain) and measure in stored:
         return stored[measure]
@@ -44,14 +44,14 @@ def _measure(key: tuple, _table: Table) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """With six digits, as JSON reads it back."""
+    """Return a value rounded to six decimals, with keys as JSON reads them back."""
     if isinstance(value, dict):
         return {str(key): rounded(each) for key, each in value.items()}
     return round(value, 6) if isinstance(value, float) else value
 
 
 def _split(table: Table) -> tuple[Domain, Split]:
-    """Domain and rows on the linear scale, as the theorems have them; some rows of a long table."""
+    """Return domain and rows on the linear scale, as the theorems assume; at most `MOST_ROWS` training rows."""
     linear = replace(table, domain=table.domain.on_scale("linear"))
     parts = split(linear)
     if len(parts.y_train) <= MOST_ROWS:
@@ -61,9 +61,10 @@ def _split(table: Table) -> tuple[Domain, Split]:
 
 
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
-    """Domain on the linear scale, and columns and labels of the rows with a listed label; some rows of a long table.
+    """Return the domain on the linear scale, and columns and labels of the rows with a listed label.
 
-    All numbers about training rows come from these rows, so that they share one guessing rate.
+    A long table keeps `MOST_ROWS` of them. All numbers about training rows come from these rows, so that they share one
+    guessing rate.
     """
     domain = table.domain.on_scale("linear")
     places = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)
@@ -78,7 +79,7 @@ def _goodness(table: Table) -> dict[str, Any]:
     return measurements.goodness(domain, rows.codes, rows.y)
 
 
-# By name: the function, and whether the theorem is about two classes only.
+# Function of each measure, and whether its theorem is about two classes only.
 MEASURES: Final[dict[str, tuple[Callable[[Table], dict[Any, Any]], bool]]] = {
     "goodness": (_goodness, True),
     "noisy_votes": (lambda table: measurements.noisy_votes(*_split(table)), True),

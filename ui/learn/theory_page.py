@@ -1,4 +1,4 @@
-"""The page Theory: one theorem at a time, its bound beside what was measured."""
+"""The page Theory: one theorem at a time, its bound next to measurements."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HEAD = (
 
 
 def show() -> None:
-    """All of the page below its frame."""
+    """Draw the page below its frame."""
     st.markdown("#### Theorems that you can move", anchors=False)
     st.markdown(HEAD)
     panel = PANELS[_chosen()]

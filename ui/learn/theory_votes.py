@@ -1,4 +1,4 @@
-"""Theorems about votes: of random trees, of random trees with noise, of trees that err on their own."""
+"""Theorems about votes: of random trees, of random trees with noise, and of trees whose errors are independent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHANCES = [0.4, 0.45, 0.5, 0.51, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.9
 
 
 def votes() -> Shown:
-    """Theorems 5.3 and 5.4 of Bojarski and others."""
+    """Show Theorems 5.3 and 5.4 of Bojarski and others."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -99,13 +99,13 @@ def _percent(share_of_one: float) -> str:
 
 
 def tree_error(measures: dict[str, Any]) -> float:
-    """Mean error of a tree, from how many rows have how many trees right."""
+    """Return the mean error of a tree, computed from the number of rows that each number of trees classifies right."""
     counts = np.array(measures["rows_by_trees_right"], float)
     return float(1 - (counts * np.arange(len(counts))).sum() / counts.sum() / (len(counts) - 1))
 
 
 def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> tuple[list[float], list[float]]:
-    """Theorem 5.4 and Theorem 5.3 for each number of trees."""
+    """Return the bounds of Theorem 5.4 and of Theorem 5.3 for each number of trees."""
     counts, e = np.array(measures["rows_by_trees_right"], float), tree_error(measures)
     goodness = np.arange(len(counts)) / (len(counts) - 1)
     slacks = [slack_of(k, measures["rows"], confidence) for k in trees]
@@ -114,7 +114,7 @@ def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> 
 
 
 def private() -> Shown:
-    """Theorem 5.6 of Bojarski and others."""
+    """Show Theorem 5.6 of Bojarski and others."""
     epsilon = choose_epsilon(others=False)
     n = pick("Rows", ROWS, 30_000, "rows", "How many rows the table has.", size_text)
     k = pick("Trees", PROOF_TREES, 521, "proof_trees", "They share ε.", thousands)
@@ -179,7 +179,7 @@ def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[l
 
 
 def noisy() -> Shown:
-    """The law of a vote of independent trees, beside votes of noisy trees."""
+    """Show the error of a vote of independent trees, next to measured votes of noisy trees."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table

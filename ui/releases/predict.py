@@ -1,4 +1,4 @@
-"""A released forest in the hands of whoever received it."""
+"""Use of a released forest by a person who received its file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ui.shared.session_ledger import at_hand
 from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"
-SURE = "how sure"  # share of the votes, or what the score stands for
+SURE = "how sure"  # column of the share of the votes, or of the class probability of the score
 SHOWN = 1_000
 CHECKED: Final = (
     "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other. "
@@ -44,7 +44,7 @@ _NOT = {"numeric": "no number", "categorical": "not listed"}
 
 
 def choose_forest() -> tuple[ReleasedForest | None, bool]:
-    """A forest, None until there is one, and whether it comes from a file instead of from this session."""
+    """Ask for a forest. Return it, or None, and whether it comes from a file instead of this session."""
     of_session = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
     picked = FILE
     if of_session:
@@ -76,7 +76,7 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
 
 
 def describe(forest: ReleasedForest, *, from_file: bool) -> None:
-    """What it is, what it promises, what it expects. The promise of a given file is only what the file says."""
+    """Show the forest, its privacy and its columns. The promise of a loaded file is only what the file states."""
     domain = forest.domain
     classes = ", ".join(plain(c, 20) for c in domain.classes[:8])
     trees, leaves = plural(forest.trees.n_trees, "tree"), plural(forest.trees.n_leaves, "leaf", "leaves")
@@ -103,7 +103,7 @@ def describe(forest: ReleasedForest, *, from_file: bool) -> None:
 
 
 def _as_stated(certificate: str) -> str:
-    """A certificate for a person who received its file: earlier versions addressed the curator ("asserted by you")."""
+    """Return a certificate as text for a person who received its file; earlier versions said "asserted by you"."""
     return f"According to the file: {certificate}".replace("asserted by you: ", "asserted by the curator: ")
 
 
@@ -114,7 +114,7 @@ def _badge(forest: ReleasedForest, from_file: bool) -> Badge:
 
 
 def explain(forest: ReleasedForest, *, from_file: bool) -> None:
-    """What moves its scores, for a forest that adds them up: it follows from the file alone."""
+    """Show what moves the scores of an additive forest. It is computed from the file alone."""
     if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key=state.EXPLAINED):
         return
     kept, scores = state.SCORES_OF.value  # computed once for each forest
@@ -134,7 +134,7 @@ def _values(feature: Feature) -> str:
 
 
 def _private(forest: ReleasedForest, from_file: bool) -> str:
-    """A sentence on what the forest may reveal; empty if it is not certified, as the certificate says so."""
+    """Return a sentence on what the forest may reveal. Empty if it is not certified: the certificate says so."""
     if not forest.certificate.certified:
         return ""
     promised = "ε and δ allow" if forest.certificate.delta else "ε allows"
@@ -144,7 +144,7 @@ def _private(forest: ReleasedForest, from_file: bool) -> str:
 
 
 def _check_columns(domain: Domain, names: list[str]) -> None:
-    """Raise DomainError for a file that is another table."""
+    """Raise DomainError if the file lacks columns of the forest."""
     if absent := [name for name in domain.names if name not in names]:
         has = "none" if len(absent) == len(domain.names) else f"not all {len(domain.names):,}"
         raise DomainError(
@@ -154,7 +154,7 @@ def _check_columns(domain: Domain, names: list[str]) -> None:
 
 
 def predict_csv(forest: ReleasedForest) -> None:
-    """Read a CSV against the forest's own domain and predict every row."""
+    """Read a CSV against the forest's domain, and predict every row."""
     st.markdown("##### Predict new rows", anchors=False)
     file = st.file_uploader(
         "New rows (CSV)", type=["csv", "tsv", "txt", "data"], max_upload_size=MAX_UPLOAD_MB, key=state.NEW_ROWS
@@ -165,7 +165,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     try:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)
         _check_columns(forest.domain, list(csv.table.columns))
-        # Cell by cell, as the rows of the fit were read, but with the marks of this file. Labels are not needed.
+        # Cells are read as in the fit, but in the CSV format of this file. Labels are not needed.
         rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
         why = _why_not_predicted(forest.domain, rows)
         fits = np.array([not sentence for sentence in why], dtype=bool)
@@ -206,12 +206,12 @@ def predict_csv(forest: ReleasedForest) -> None:
     )
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
-    # Written when asked for, as all downloads here: a file made at every run may be gone when the browser looks.
+    # Written on demand, as all downloads here: a file made at every run may be gone when the browser requests it.
     offer_csv("Download predictions", lambda: out, "CURATOR_ONLY_predictions.csv")
 
 
 def unused(name: str, columns: Iterable[str]) -> str:
-    """A name that no column has yet: a file may have predictions already.
+    """Return a name that no column has yet, because a file may already have predictions.
 
     >>> unused("how sure", ["how sure", "age"])
     'how sure (2)'
@@ -220,7 +220,7 @@ def unused(name: str, columns: Iterable[str]) -> str:
 
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
-    """For each row a sentence on the cells that the forest refuses, empty where there are none."""
+    """Return for each row a sentence on the cells that the forest refuses; empty if it refuses none."""
     refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
     if not refusing:
         return [""] * len(rows)
@@ -230,7 +230,7 @@ def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
 
 
 def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(class, how sure the forest is) of each row that fits; as text where rows are left out, for they get a text."""
+    """Return (class, share) of each row that fits. If rows are left out, classes are text, as those rows get a text."""
     if fits.all():
         return forest.predict(rows), forest.class_shares(rows).max(axis=1)
     predicted, shares = np.full(len(rows), "", dtype=object), np.full(len(rows), np.nan)
@@ -241,7 +241,7 @@ def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> 
 
 
 def _score(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -> None:
-    """Accuracy, where the file holds the answers."""
+    """Show the accuracy if the file holds the labels."""
     if forest.domain.label in table.columns and len(table):
         truth = [text(v) for v in table[forest.domain.label]]
         right = float(np.mean([t == text(p) for t, p in zip(truth, predicted, strict=True)]))

@@ -1,6 +1,6 @@
 """A random token for each browser, in a cookie. All tabs of a browser share it, and it survives F5.
 
-The token says nothing about a person, and the browser deletes it when it closes. Only this server can issue a token: it
+The token does not identify a person, and the browser deletes it when it closes. Only this server can issue a token: it
 signs tokens with a key that it draws at startup and never stores. No script can read the cookie. A private window, or a
 program that sends a request without the cookie, gets another token.
 
@@ -49,7 +49,7 @@ class BrowserCookie:
 
 
 def this_browser() -> str | None:
-    """The token of the browser that shows the page. None if it keeps no cookies."""
+    """Return the token of the browser that shows the page; None if it keeps no cookies."""
     return _checked(st.context.cookies.get(_cookie_name(st.context.headers.get("Host", "") or ""), ""))
 
 
@@ -59,7 +59,7 @@ def _sent_with(scope: Scope) -> bool:
 
 
 def _cookie_name(host: str) -> str:
-    """Browsers share cookies among the ports of a machine, and each port may have its server."""
+    """Return the cookie's name with the port, because servers on all ports of a machine share the browser's cookies."""
     port = host.rpartition(":")[2]
     return f"dpforest_browser_{port}" if port.isascii() and port.isdigit() else "dpforest_browser"
 
@@ -69,7 +69,7 @@ def _signed(token: str) -> str:
 
 
 def _checked(value: object) -> str | None:
-    """The token, if this server has signed it."""
+    """Return the token if this server signed it, else None."""
     if not isinstance(value, str):
         return None
     token = value.partition(".")[0]

@@ -1,8 +1,8 @@
-"""The scripts that draw what every page needs: asked for at once, run while the first page is made, sent from memory.
+"""The scripts that every page needs: the page requests them at once and runs them early, and memory serves them.
 
-Streamlit's front end asks for the code of a button when the first button comes, and for that of charts, the largest of
-all, when a chart does; each file waits for the one before. Where the server answers while it imports the engine, each
-answer that is read from a file waits for Python's lock several times.
+Otherwise Streamlit's front end requests the code of buttons with the first button, and that of charts, the largest of
+all, with the first chart, and each file waits for the one before. While the server imports the engine, each file that
+it reads from the disk waits several times for Python's lock.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ui.server.streamlit_patches import scripts
 
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
-_HEAD: Final = 20_000  # bytes of a file in which its imports stand
-_HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}  # as Streamlit's own: names tell versions
+_HEAD: Final = 20_000  # number of bytes at the start of a file that hold its imports
+_HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}  # as Streamlit's: names carry versions
 
 
 class FrontEnd:
-    """Answers for these files by itself."""
+    """Serves these files from memory."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -40,14 +40,14 @@ class FrontEnd:
 
 @cache
 def tags() -> str:
-    """For the head of a page: links to these files, and a script that runs them while the server makes the page."""
+    """Return the tags for the head of a page: links to these files, and a script that runs them early."""
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}" />' for name in files())
     return links + scripts.early_script()
 
 
 @cache
 def files() -> dict[str, bytes]:
-    """What draws the elements of a page, and all that it imports, by name."""
+    """Return the scripts that draw the elements of a page, with all scripts that they import, by name."""
     contents: dict[str, bytes] = {}
     todo = scripts.early_files()
     while todo:

@@ -37,7 +37,7 @@ class HostNames:
 
     @classmethod
     def of_config(cls) -> HostNames:
-        """`server.allowedHosts` if it is set, as Streamlit applies it to websockets. Otherwise a safe default.
+        """Return `server.allowedHosts` if it is set, as Streamlit applies it to websockets. Otherwise a safe default.
 
         A server that listens only to its machine answers to the loopback names. A server that listens to a network
         answers to every IP address and to the names of its machine.
@@ -51,7 +51,7 @@ class HostNames:
         return cls(tuple(dict.fromkeys(names)), any_address=True)
 
     def include(self, host: str) -> bool:
-        """Whether the server answers to a header `Host`. Its port does not matter."""
+        """Return whether the server answers to a header `Host`. Its port does not matter."""
         name = _name(host)
         if not name:
             return False
@@ -66,7 +66,7 @@ class HostNames:
 
 
 def addresses() -> str:
-    """URLs of the app. Streamlit can print them, too, but it asks another host for a public address."""
+    """Return the URLs of the app. Streamlit can print them, too, but it asks another host for a public address."""
     listens = str(st.get_option("server.address") or "0.0.0.0")
     lines = [f"Local URL: {app_url('localhost')}"]
     if listens in ("0.0.0.0", "::"):
@@ -81,10 +81,10 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """The name in a header `Host`, in lower case. Empty if the header is not valid."""
+    """Return the name in a header `Host`, in lower case. Empty if the header is not valid."""
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # raises ValueError if it is not a number
+        _ = parts.port  # raises ValueError if the port is not a number
     except ValueError:
         return ""
     if parts.username is not None or parts.path or parts.query or parts.fragment:

@@ -1,6 +1,6 @@
-"""Puts scripts into the head of each page: where the server is, what Back does, and which files are loaded early.
+"""Inserts scripts into the head of each page: the server's address, what Back does, and files to load early.
 
-The scripts, and why they are needed: `ui/server/streamlit_patches/scripts.py`.
+`ui/server/streamlit_patches/scripts.py` holds the scripts, and says why they are needed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ui.server import front_end
 from ui.server.streamlit_patches import scripts
 from ui.server.streamlit_patches.internals import NOT_PAGES
 
-# A page as it is, whole: not packed, and not "the same as before".
+# Without these headers, Streamlit sends the whole page, not compressed and never as "not modified".
 _NOT_PASSED_ON: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
 class PageHead:
-    """Puts one script first and the others last into the head that Streamlit serves for each address of a page."""
+    """Inserts one script at the start and the others at the end of the head that Streamlit serves for each page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -48,7 +48,7 @@ class PageHead:
 
 
 def _may_be_page(path: str) -> bool:
-    """Whether it can be a page's address: files have an ending, and what Streamlit's scripts ask for is below these."""
+    """Return whether a path may be a page: it has no file ending and is not below a path of Streamlit's requests."""
     return "." not in path.rpartition("/")[2] and not NOT_PAGES & set(path.split("/"))
 
 

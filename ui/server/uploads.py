@@ -30,17 +30,17 @@ MB: Final = 1024 * 1024
 SESSION_FILES: Final = 12  # the pages have four fields: a file and its replacement for each, and four to spare
 SESSION_SIZE: Final = 2.5  # in largest files: one, its replacement on the way, and half of one for domains and forests
 SERVER_SIZE: Final = 5  # in largest files: two sessions at their limit, or many with files of usual size
-BLOCKS: Final = 20  # per largest file: the server's sum rounds each session up to such steps
+BLOCKS: Final = 20  # per largest file: the size of each session is rounded up to whole blocks
 
 
 def lesson_only() -> bool:
-    """Whether the server is open for the lesson only. If so, no page reads a file, and it accepts no upload."""
+    """Return whether the server is open for the lesson only. Then no page reads a file, and it accepts no upload."""
     return os.environ.get("DPFOREST_LESSON_ONLY") == "1"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How many bytes the server keeps. `SESSION_FILES` limits the number of files."""
+    """Largest number of bytes that the server keeps. `SESSION_FILES` limits the number of files."""
 
     file: int
     session: int
@@ -55,14 +55,14 @@ class Limits:
 
 @dataclass(eq=False)
 class _Upload:
-    """A file that is arriving, and how much of it has arrived."""
+    """A file that is arriving, and the number of bytes that have arrived."""
 
     session: str
     size: int = 0
 
 
 class _Refused(Exception):
-    """The sentence says why."""
+    """A refused upload. The message says why."""
 
 
 class Uploads:
@@ -73,7 +73,7 @@ class Uploads:
     Parameters
     ----------
     running : callable
-        Gives the Streamlit runtime.
+            Returns the Streamlit runtime.
     """
 
     def __init__(self, app: ASGIApp, running: Callable[[], Any] = current_runtime) -> None:
@@ -112,7 +112,7 @@ class Uploads:
             self._remove_of_ended()  # if the session has ended, nothing else would remove this file
 
     def _remove_of_ended(self) -> None:
-        """Remove files of sessions that have ended: Streamlit does so only when a later session leaves."""
+        """Remove files of sessions that have ended: Streamlit removes them only when a later session ends."""
         server = self._running()
         for session in list(server.uploaded_file_mgr.file_storage):
             if has_ended(server, session):
@@ -127,7 +127,7 @@ class Uploads:
 def refusal(
     files: MemoryUploadedFileManager, session: str, limits: Limits, more: int = 0, arriving: Iterable[_Upload] = ()
 ) -> str:
-    """Why `more` bytes are too many for this session. Empty if they are not."""
+    """Return why `more` bytes are too many for this session. Empty if they are not."""
     sizes, n_files = Counter[str](), 0
     for key, kept in list(files.file_storage.items()):
         sizes[key] += sum(len(file.data) for file in list(kept.values()))
@@ -148,7 +148,7 @@ def refusal(
 
 
 def shortage() -> str:
-    """A caution before the next upload. Empty while the server accepts a file of any allowed size."""
+    """Return a caution before the next upload. Empty while the server accepts a file of any allowed size."""
     if (here := files_of_this_session()) is None:
         return ""
     (files, session), limits = here, Limits.of_config()
@@ -166,13 +166,13 @@ def remove(file_id: str) -> None:
 
 
 def remove_all() -> None:
-    """Remove all files of this session: a browser never requests that."""
+    """Remove all files of this session, because a browser never requests that."""
     if (here := files_of_this_session()) is not None:
         here[0].remove_session_files(here[1])
 
 
 def _stated_size(scope: Scope) -> int:
-    """Content-Length, or 0 if it is missing or not a number: what arrives is counted anyway."""
+    """Return Content-Length, or 0 if it is missing or not a number. The server counts the arriving bytes anyway."""
     text = Headers(scope=scope).get("content-length", "")
     return int(text) if text.isascii() and text.isdigit() else 0
 

@@ -84,7 +84,7 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
 
 
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
-    """Return the probability that noise reverses the lead of the first class over the second; NaN if it is unknown."""
+    """Return the probability that noise reverses the lead of the best class over the second; NaN if it is unknown."""
     first, second = np.sort(scores)[::-1][:2]
     if added.domain.n_classes == 2:  # one score is the negative of the other, with the same noise
         lead, deviation = abs(first), added.score_noise

@@ -90,7 +90,7 @@ def _draw(levels: list[float], *, exact: bool) -> None:
 
 
 def default_bound(table: Table | None) -> int:
-    """Return the next round number above the row count of a public table, or the highest bound for another table."""
+    """Return the least bound that the row count of a public table keeps, or the highest bound for another table."""
     n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
     return next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
 

@@ -24,7 +24,7 @@ def points(difference: float) -> str:
 
 
 def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True) -> str:
-    """Return the sentence that a forest predicts no better than guessing, so that privacy is not the cause.
+    """Return the message for a forest that predicts no better than guessing without noise, so privacy is not the cause.
 
     The forest may still rank rows. These measures do not show that, so the sentence claims no more than they show.
 

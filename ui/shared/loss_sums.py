@@ -92,7 +92,7 @@ def at_delta(delta: float) -> str:
 
 
 def would_promise(epsilon: float, delta: float, neighbors: str) -> Guarantee:
-    """Return the guarantee of a certified release. If δ > 0, it holds the Gaussian curve, which is more than ε and δ.
+    """Return a certified release's guarantee. If δ > 0, it is the whole Gaussian curve, which says more than ε and δ.
 
     >>> success_share(would_promise(1.0, 1e-6, ADD_REMOVE), MEMBERSHIP)
     '54.8 %'

@@ -1,6 +1,6 @@
-"""All that changes Streamlit, or relies on what Streamlit does not document. No other file of the app does either.
+"""All code that changes Streamlit or relies on undocumented parts of it. No other file of the app does either.
 
-- `process`: changes in the process of the server, made once by `apply` or when the kernels are compiled.
+- `process`: changes in the server's process, made once: by `apply`, or when the kernels are compiled.
 - `internals`: private attributes, routes and classes that the app reads.
 - `scripts`: JavaScript that runs before Streamlit's front end, and the files of the front end that it names.
 - `styles`: CSS that selects parts of the page by `data-testid`.

@@ -1,4 +1,4 @@
-"""What the app reads of Streamlit although Streamlit does not document it."""
+"""Undocumented parts of Streamlit that the app reads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from streamlit.web.server.server_util import get_url
 # Gain: the guards work; without these names they would let everything through.
 # Test: `test_the_server_has_the_routes_that_the_guards_know`
 UPLOAD_ROUTE: Final = "_stcore/upload_file"
-METRICS_ROUTE: Final = "_stcore/metrics"  # says how many bytes others have uploaded, to a byte
+METRICS_ROUTE: Final = "_stcore/metrics"  # states exactly how many bytes others have uploaded
 HEALTH_ROUTE: Final = "_stcore/health"  # a page requests it each time, before it opens its websocket
 NOT_PAGES: Final = frozenset({"_stcore", "media", "component", "static"})  # first parts of all other routes
 
 
 class UncheckedFigure(go.Figure):
-    """A plotly figure that is a dict already: neither plotly nor Streamlit checks or copies it again.
+    """A plotly figure made from a dict that is already checked: neither plotly nor Streamlit checks or copies it again.
 
     Reason: Streamlit builds a figure from a dict to check it, which checks each property of each trace.
     Gain: a move on Explore takes 47 ms of the server's processor, not 57 ms (`reruns` of the benchmark, medians of 5
@@ -34,12 +34,12 @@ class UncheckedFigure(go.Figure):
         object.__setattr__(self, "_dict", figure)
 
     def to_dict(self) -> dict[str, Any]:
-        """The dict, not a copy."""
+        """Return the dict itself, not a copy."""
         return self._dict
 
 
 def current_runtime() -> Any:
-    """The Streamlit runtime of this process.
+    """Return the Streamlit runtime of this process.
 
     Reason: it holds the files and the sessions that the limits on uploads count.
     Gain: limits on uploads of a session and of the server; Streamlit limits one file only.
@@ -49,7 +49,7 @@ def current_runtime() -> Any:
 
 
 def has_ended(server: Any, session: str) -> bool:
-    """Whether a session of a runtime has ended.
+    """Return whether a session of a runtime has ended.
 
     Reason: Streamlit removes the files of an ended session only when a later session leaves.
     Gain: files of ended sessions are removed at the next upload, so that they do not use up the limit.
@@ -59,9 +59,9 @@ def has_ended(server: Any, session: str) -> bool:
 
 
 def files_of_this_session() -> tuple[MemoryUploadedFileManager, str] | None:
-    """Where Streamlit keeps uploads, and the id of the session whose page runs in this thread.
+    """Return the manager of uploads, and the id of the session whose page runs in this thread.
 
-    Reason: *Clear my data* removes files, and a page warns of a limit, which Streamlit has no call for.
+    Reason: *Clear my data* removes files, and a page warns of a limit; Streamlit has no function for either.
     Gain: a file is gone when its session clears it. Streamlit would keep it as long as the session.
     Test: `test_a_page_reaches_the_files_of_its_session`
     """
@@ -70,7 +70,7 @@ def files_of_this_session() -> tuple[MemoryUploadedFileManager, str] | None:
 
 
 def is_upload(value: object) -> bool:
-    """Whether a value is what `st.file_uploader` returns.
+    """Return whether a value is of the type that `st.file_uploader` returns.
 
     Reason: the state of a session can hold a value of any type under the key of a file field.
     Gain: such a value is dropped, and the page does not fail.
@@ -80,9 +80,9 @@ def is_upload(value: object) -> bool:
 
 
 def app_url(host: str) -> str:
-    """URL of the app under a host name.
+    """Return the URL of the app under a host name.
 
-    Reason: Streamlit's greeting, which prints it, asks another host for a public address. So the greeting is off.
+    Reason: Streamlit prints the URL in a greeting that asks another host for a public address. So the greeting is off.
     Gain: the start prints addresses, and no other host is asked.
     Test: `test_the_start_knows_its_addresses`
     """
@@ -90,5 +90,5 @@ def app_url(host: str) -> str:
 
 
 def network_address() -> str:
-    """Address of this machine in its network, for `app_url`. Same reason, gain and test."""
+    """Return the address of this machine in its network, for `app_url`. Reason, gain and test are the same."""
     return str(net_util.get_internal_ip())

@@ -34,11 +34,11 @@ def apply() -> None:
 
 
 def send_without_delay() -> int:
-    """Set TCP_NODELAY on every TCP socket of this process that listens. Returns how many these are.
+    """Set TCP_NODELAY on every listening TCP socket of this process. Return the number of these sockets.
 
-    Reason: Streamlit opens its socket with protocol 0, which asyncio does not take for TCP, so Nagle's algorithm stays
-    on. The second part of an answer then waits until the browser has acknowledged the first, which it puts off for
-    40 ms. A page takes a hundred answers. Connections take the setting of the socket that listens.
+    Reason: Streamlit opens its socket with protocol 0, which asyncio does not recognize as TCP, so Nagle's algorithm is
+    on. The second part of an answer then waits until the browser has acknowledged the first, which it delays for
+    40 ms. A page takes a hundred answers. Connections inherit the setting of the listening socket.
     Gain: 100 answers over one connection in 0.26 s, not 4.8 s (`answers` of the benchmark, medians of 5 pairs).
     Test: `test_a_connection_of_streamlit_s_socket_sends_without_delay`
     """
@@ -51,7 +51,7 @@ def send_without_delay() -> int:
 
 
 def _listening_sockets() -> Iterator[socket.socket]:
-    """A second handle on each socket. The caller closes it."""
+    """Yield a second handle on each listening TCP socket. The caller closes it."""
     for number in [number for number in range(3, _MOST_FILES) if _is_socket(number)]:
         handle = socket.socket(fileno=os.dup(number))
         is_tcp = handle.type == socket.SOCK_STREAM and handle.family in (socket.AF_INET, socket.AF_INET6)
@@ -69,10 +69,10 @@ def _is_socket(number: int) -> bool:
 
 
 def read_options_without_lock() -> None:
-    """Read options of Streamlit from its dict, without its lock. Streamlit still reads those that are not there yet.
+    """Read options of Streamlit from its dict, without its lock. Streamlit still reads options that the dict lacks.
 
-    Reason: Streamlit reads options under one lock, once for each element of a page. A thread that gets that lock then
-    waits for Python's own, so that all other threads wait for two locks.
+    Reason: Streamlit reads options under one lock, once for each element of a page. A thread that holds that lock then
+    waits for Python's lock, so that all other threads wait for two locks.
     Gain: thirty sessions have their figures 3.7 s after a move, not 8.1 s, and a move takes 73 ms of the processor, not
     136 ms (`reruns` of the benchmark with `--sessions 30`, medians of 3 pairs, less in all 3; a very busy machine).
     Ten sessions show no difference.
@@ -89,8 +89,8 @@ def _option(key: str) -> Any:
 def end_replaced_runs() -> None:
     """End a run of a page that another run has replaced, where it reads the whole state of the session.
 
-    Reason: a moved control starts a new run at once, in another thread, while the run before goes on to the next place
-    where Streamlit checks whether it may. Both change one state, each under another lock. Select boxes, radio buttons,
+    Reason: a moved control starts a new run at once, in another thread, while the old run continues to the next place
+    where Streamlit checks whether it may. Both change one state, each under its lock. Select boxes, radio buttons,
     and fields for numbers and text read the whole state, and there Streamlit does not check. At its end each run walks
     through the state, too. It fails with `RuntimeError` or `KeyError` if the other run changes the state meanwhile.
     Gain: no such failure; before, about one in a thousand moves of thirty sessions. The tests make the failures happen.
@@ -101,7 +101,7 @@ def end_replaced_runs() -> None:
 
 
 def _filtered_state(self: SafeSessionState) -> dict[str, Any]:
-    """All values by key, as of one moment."""
+    """Return all values by key, as of one moment."""
 
     def read() -> dict[str, Any]:
         self._yield_callback()  # ends this run if another one has replaced it
@@ -112,7 +112,7 @@ def _filtered_state(self: SafeSessionState) -> dict[str, Any]:
 
 
 def _on_script_finished(self: SafeSessionState, *arguments: Any, **settings: Any) -> None:
-    """Reset buttons, and forget controls that the run did not draw. To do it twice is as to do it once."""
+    """Reset buttons, and forget controls that the run did not draw. Doing it twice has no further effect."""
     with self._lock:
         _until_unchanged(lambda: self._state.on_script_finished(*arguments, **settings))
 
@@ -145,7 +145,7 @@ def _without_main(name: str) -> dict[str, Any]:
 def switch_threads_often() -> None:
     """Let a thread keep Python's lock for 1 ms, not 5 ms, while others wait for it.
 
-    Reason: every kernel ends with a wait for Python's lock, which a script that draws would keep for 5 ms each time.
+    Reason: every kernel ends with a wait for Python's lock, which a drawing script would hold for 5 ms each time.
     Gain: figures 0.67 s after a move, not 1.02 s (`reruns` of the benchmark, medians of 5 pairs, less in all 5; a busy
     machine).
     Test: `test_threads_switch_often`
@@ -154,7 +154,7 @@ def switch_threads_often() -> None:
 
 
 def freeze_what_stays() -> None:
-    """Leave what lives until the server ends, such as modules and compiled kernels, out of garbage collection.
+    """Exclude objects that live until the server ends, such as modules and compiled kernels, from garbage collection.
 
     Reason: a full collection holds Python's lock and walks through all objects. `.streamlit/config.toml` also sets
     `runner.postScriptGC = false`: by default Streamlit makes a full collection after each run of a page.

@@ -1,4 +1,4 @@
-"""JavaScript for the head of a page, before Streamlit's own, and the front end's files that it loads early."""
+"""JavaScript for the head of a page, which runs before Streamlit's, and the front end's files that it loads early."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER: Final = Path(streamlit.__file__).parent / "static" / "static" / "js"
 
 # Reason: Streamlit looks for its server below each page's address first, which leaves errors in the browser's console.
 # It adds a step to the browser's history for every control that is moved, and empties the address before it changes
-# pages. Of the address that Back leads to it forgets what the page before has, too. With this script a page is one
+# pages. When Back opens an address, it drops the settings that the last page also has. With this script a page is one
 # step of the history, and Back does what the page's link does.
 # Gain: no errors in the console (two for each page), and Back leads to the page before.
 # Test: `test_the_front_end_knows_what_the_first_script_sets`, and tests/browser/test_links.py with a browser
@@ -42,8 +42,8 @@ _FIRST: Final = """<script>
 })();
 </script>"""
 
-# Reason: the front end requests the code of a button when the first button comes, and that of charts, the largest,
-# when a chart comes. Each file waits for the one before.
+# Reason: the front end requests the code of buttons with the first button, and that of charts, the largest,
+# with the first chart. Each file waits for the one before.
 # Gain: a second visitor has the first chart after 9.7 s, not 14.0 s (`chart` of the benchmark, medians of 5 pairs, less
 # in 4; a very busy machine).
 # Test: `test_the_front_end_has_a_file_for_each_element_that_is_loaded_early`
@@ -59,7 +59,7 @@ LOADED_EARLY: Final = (
     "ButtonGroup",
     "DownloadButton",
     "Progress",
-    "PlotlyChart",  # the largest last
+    "PlotlyChart",  # last, because it is the largest
 )
 
 # The front end opens its first websocket, then requests the page and waits. In that time the browser runs the files.
@@ -79,7 +79,7 @@ _LOAD_EARLY: Final = """<script>
 
 
 def first_script(base_path: str) -> str:
-    """The script for the start of a page's head.
+    """Return the script for the start of a page's head.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def first_script(base_path: str) -> str:
 
 
 def early_files() -> list[str]:
-    """Names of the files that draw the elements in `LOADED_EARLY`. Elements without a file are left out."""
+    """Return the names of the files that draw the elements in `LOADED_EARLY`. Elements without a file are left out."""
     return [path.name for element in LOADED_EARLY for path in sorted(FOLDER.glob(f"{element}.*.js"))[:1]]
 
 
 def early_script() -> str:
-    """The script for the end of a page's head. It runs the early files while the server makes the page."""
+    """Return the script for the end of a page's head. It runs the early files while the server makes the page."""
     return _LOAD_EARLY.replace("$files", json.dumps([f"./static/js/{name}" for name in early_files()]))

@@ -1,8 +1,8 @@
-"""CSS for the pages. Constants only: nothing from data ever gets into HTML.
+"""CSS for the pages. It is constant: no data ever gets into HTML.
 
 Streamlit marks the parts of a page with `data-testid`, for tests. It promises the classes `st-key-...` only.
 
-Reason: Streamlit has no other way to set spaces, sizes of words, and columns on a phone, or to hide a button.
+Reason: Streamlit has no other way to set spaces, font sizes, and columns on a phone, or to hide a button.
 Gain: ε and its curve are on one screen, also on a phone (`tests/browser/test_phone.py`); captions have enough contrast;
 and no table offers a download whose name does not say CURATOR_ONLY.
 Test: `test_the_front_end_has_each_part_that_a_style_names`
@@ -43,8 +43,8 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 }
 </style>"""
 
-# What opens over the page is not inside Streamlit's dark part. The theme's blue is light enough to be read as text on a
-# dark page, so white words stand on a darker blue.
+# Menus over the page are not inside Streamlit's dark part. The theme's blue is light enough to be read as text on a
+# dark page, so white words get a darker blue behind them.
 DARK: Final = """<style>
 :root {color-scheme: dark}
 [data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
