@@ -123,7 +123,7 @@ class ForestClassifier(BudgetedClassifier):
     # ------------------------------------------------------------ a fit
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Read the rows and fit a forest; if the fit is certified, only noisy answers reach it.
+        """Read the rows and release what the privacy mechanisms answer.
 
         Parameters
         ----------

@@ -209,7 +209,7 @@ class DataDependentClassifier(ForestClassifier):
     def _row_bound(self, n_rows: int) -> int:
         """Return the number of rows that noise may depend on: a public bound, or the public number of rows.
 
-        A fit without privacy uses the exact number.
+        If the rows need no hiding (`_hides_rows`), that is the exact number.
         """
         if not self._hides_rows or self.neighbors != ADD_REMOVE:
             return max(n_rows, 1)

@@ -73,7 +73,7 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
 def _mismatches(
     forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
 ) -> Iterator[tuple[int, str]]:
-    """Yield each mismatch as (entries checked before it, half a sentence about it)."""
+    """Yield each mismatch as (how far the check got, half a sentence about it)."""
     given = forest.ledger
     if given.budget != ledger.budget:
         yield 1, f"the budget of its ledger is {given.budget}, but its ε and δ give {ledger.budget}"

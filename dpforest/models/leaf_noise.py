@@ -45,7 +45,7 @@ class CountNoise:
     negative_rule: str = "clamp"
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities from closed forms, or from sums and integrals that are as exact."""
+        """Return flip probabilities from closed forms, or from sums and integrals that are as good."""
         flip = np.full(len(self.evidence), np.nan)
         full = np.flatnonzero(self.evidence.any(axis=1))
         # Leaves with the same counts have the same probability, and few counts are distinct.

@@ -48,7 +48,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         if self.domain is not None and isinstance(X, (list, tuple)):
             X = table_of_lists(X, self.domain.n_features, refuse=not reset)
         X = X if self.domain is None else any_cells(X)
-        # With a public domain, any cells are valid, and so is an empty table: it is a neighbor of a table with one row.
+        # With a public domain, any cells are valid, and so is a table without rows.
         how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
         if self.domain is not None:
             how = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
