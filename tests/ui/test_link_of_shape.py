@@ -45,3 +45,25 @@ def test_where_one_question_uses_up_all_attributes_there_is_no_depth_to_choose()
     app.file_uploader[0].upload("wide.csv", f"a,label\n{rows}\n".encode()).run()
     assert not app.exception and not any(slider.key == "depth" for slider in app.slider)
     assert any("No tree grows deeper than 1" in caption.value for caption in app.caption)
+
+
+@pytest.mark.parametrize("move", ["toggle", "trees", "depth", "link"])
+def test_numbers_set_by_hand_do_not_follow_from_the_private_number_of_records(move):
+    """A certified release publishes them as settings, so the app may not fill them in from the exact rule."""
+    shapes = []
+    for n_rows in (280, 8_400):
+        rows = "\n".join(f"c{i % 7},{i % 10},{'yes' if i % 3 else 'no'}" for i in range(n_rows))
+        link = {"by_rule": "false", "trees": "11"} if move == "link" else {}
+        app = opened(data="upload a CSV", forest="majority labels", **link)
+        app.file_uploader[0].upload("people.csv", f"a,b,label\n{rows}\n".encode()).run()
+        by_rule = shape(app)
+        if move == "toggle":
+            app.toggle(key="by_rule").set_value(False).run()
+        elif move == "trees":
+            app.select_slider(key="trees").set_value(11).run()
+        elif move == "depth":
+            app.slider(key="depth").set_value(2).run()
+        assert not app.exception and app.toggle(key="by_rule").value is False
+        shapes.append((by_rule, shape(app)))
+    (few, chosen), (many, same) = shapes
+    assert chosen == same and (move == "link" or few != many)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dpforest.limits import LEAF_CAP, MAX_DEPTH
 from dpforest.models.random.spec import ForestSpec
+from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
 from ui import state
@@ -30,12 +31,17 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
     if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
         state.BY_RULE.value = False  # a link that has depth or trees turns the rule off
     n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
-    depth, trees = settings.shape(table.domain if table is not None else _PLAIN, n_rows)
+    domain = table.domain if table is not None else _PLAIN
+    depth, trees = settings.shape(domain, n_rows)
+    is_private = table is not None and _has_private_size(settings, table)
+    start_depth, start_trees = settings.shape(domain, ROWS_WITHOUT_A_TABLE) if is_private else (depth, trees)
     by_rule = st.toggle(
         "Depth and trees by rule",
         True,
         key=state.BY_RULE,
         bind=LINKED,
+        on_change=_start_from,
+        args=({state.DEPTH: start_depth, state.TREES: start_trees},),
         help="Certified, a public rule says how deep trees should be and how many: the more records and ε, the more "
         "leaves stand out from noise. At another ε it says something else, and the curve follows it. A release goes "
         "by a noisy number of records, which it pays for. As published, the paper's numbers. Move a slider to choose "
@@ -43,14 +49,21 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
     )
     if table is not None:
         st.caption(rule_sentence(settings, depth, trees, n_rows))
+    if is_private and not by_rule:
+        st.caption(
+            "Depth and trees are settings now, and a release publishes them. They start from the rule for "
+            f"{ROWS_WITHOUT_A_TABLE:,} records, because the number of your records is private."
+        )
+        depth, trees = start_depth, start_trees
     ends = None if table is None else ends_at(settings, table.domain, n_rows)
     sliders, how = st.container(), ""
     if settings.kind == "boosted":
         how = boost_controls.strategy(settings.mode)
         if how == "hand" and settings.certified:
-            depth = HAND_DEPTH
+            depth = start_depth = HAND_DEPTH
     with sliders:
-        chosen_depth, chosen_trees = _depth(settings, depth, by_rule, ends), _trees(settings, trees, by_rule)
+        chosen_depth = _depth(settings, depth, by_rule, ends, start_trees)
+        chosen_trees = _trees(settings, trees, by_rule, start_depth)
         if how == "hand" and settings.certified and by_rule:
             st.caption(
                 f"α drawn by hand has one value for each level, so the depth is fixed: {HAND_DEPTH} until you move the "
@@ -121,8 +134,23 @@ def _into_link(key: str) -> None:
         st.session_state[key] = st.session_state[key]
 
 
-def _by_hand() -> None:
-    state.BY_RULE.value = False
+def _has_private_size(settings: ForestSettings, table: Table) -> bool:
+    """Return whether a release of this table must not depend on its exact number of rows."""
+    return settings.certified and settings.neighbors == ADD_REMOVE and not table.is_public
+
+
+def _by_hand(other: state.Key, start: int) -> None:
+    """Turn the rule off after a slider has moved. The other slider then leaves the number of the rule."""
+    if state.BY_RULE.value is not False:
+        state.BY_RULE.value = False
+        st.session_state[other] = start
+
+
+def _start_from(starts: dict[state.Key, int]) -> None:
+    """Set both sliders to numbers that do not depend on the exact number of rows, if the rule is now off."""
+    if state.BY_RULE.value is False:
+        for key, start in starts.items():
+            st.session_state[key] = start
 
 
 @cache.for_session(max_entries=64)
@@ -144,7 +172,7 @@ def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None
     return deepest if deepest < spec.depth else None
 
 
-def _depth(settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: int | None) -> int:
+def _depth(settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: int | None, start_trees: int) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_depth(settings.mode):
         st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
@@ -171,13 +199,14 @@ def _depth(settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: in
         key=state.DEPTH,
         bind=_bind(by_rule),
         on_change=_by_hand,
+        args=(state.TREES, start_trees),
         help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
         f"leaf, so noise turns more labels. {forest.depth_origin(settings.mode)}",
     )
     return min(max(int(depth), 1), most)
 
 
-def _trees(settings: ForestSettings, by_rule_trees: int, by_rule: bool) -> int:
+def _trees(settings: ForestSettings, by_rule_trees: int, by_rule: bool, start_depth: int) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_trees:
         return 1
@@ -197,6 +226,7 @@ def _trees(settings: ForestSettings, by_rule_trees: int, by_rule: bool) -> int:
         key=state.TREES,
         bind=_bind(by_rule),
         on_change=_by_hand,
+        args=(state.DEPTH, start_depth),
         help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
         + forest.trees_origin(settings.mode),
     )
