@@ -23,7 +23,7 @@ else:  # Streamlit imports the server from this file
     process.apply()
     print(addresses(), HostNames.of_config(), sep="\n", flush=True)
 
-    # What the first page imports takes two seconds: they pass while a browser starts.
+    # The imports of the first page take two seconds, so they run while the browser starts.
     threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()
     layers = (Guard, Uploads, BrowserCookie, FrontEnd, PageHead)
     app = st.App(__file__, middleware=[Middleware(layer) for layer in layers])

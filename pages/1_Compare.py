@@ -73,7 +73,7 @@ with tabs[opened]:
 
 
 def draw(n: int) -> None:
-    """Everything that rests on the main sweep, with n pieces of it."""
+    """Draw everything that follows from the first `n` pieces of the main sweep."""
     done = latest["done"] = gathered(lines)
     scale = chart_and_table.scale_of(view.measure, levels, done)
     if why := chart_and_table.cannot_be_measured(view, done):

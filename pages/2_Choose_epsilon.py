@@ -48,7 +48,7 @@ ready = min(wish.releases, n_of_all(lines))
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
 with st.container(key="asked"):
-    need, at, which = st.columns([3, 6, 3], gap="medium")  # ε is near for those who work without a mouse
+    need, at, which = st.columns([3, 6, 3], gap="medium")  # ε comes early in the tab order, for keyboard users
 with need:
     needed = wish_controls.needed_accuracy(guessing, best)
 headline, picture = st.empty(), st.empty()
@@ -57,7 +57,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     progress = st.container(width=420)
 
 answers = answer.answered(done, needed, wish)
-# What guessing reaches asks for no ε at all: the smallest one is no answer then.
+# An accuracy that guessing reaches needs no ε, so the smallest ε is no answer to it.
 smallest = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
 name, epsilon = wish_controls.look_at(list(settings), answers[0].forest, smallest, at, which)
 chosen = answer.at(settings[name], epsilon)
@@ -65,7 +65,7 @@ certificate, ledger = answer.promise(table, chosen)
 
 
 def draw(now: SweepResult) -> None:
-    """The answer as it is after so many simulated releases of every forest."""
+    """Draw the answer that follows from these simulated releases."""
     global done, answers, drawn
     done, n, drawn = now, now.n, drawn + 1
     answers = answer.answered(done, needed, wish)
@@ -116,7 +116,7 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 
 
 def follow_answer() -> None:
-    """Look at what is the answer now, unless somebody looks at something else: what stands below is of one ε."""
+    """Rerun the page if it shows the previous answer, and the answer has since changed its forest or its ε."""
     now = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
     best, least = was
     other_forest = name == best != answers[0].forest

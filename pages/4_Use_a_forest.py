@@ -1,4 +1,4 @@
-"""Use a released forest: load its file, read what it says about its privacy, predict the rows of a new CSV."""
+"""Use a released forest: load its file, read its certificate, and predict the rows of a new CSV."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Theory: the papers' theorems, each beside what was measured."""
+"""Theory: the papers' theorems, each next to a measurement."""
 
 from ui.learn import theory_page
 from ui.shared.page import open_page

@@ -1,4 +1,4 @@
-"""Papers: what each claims, what comes out here, and what its privacy proof gets wrong. It computes nothing."""
+"""Papers: what each claims, what we measured, and what its privacy proof gets wrong. The page computes nothing."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Glossary: each word of the field, in plain words and exactly."""
+"""Glossary: each term of the field, explained in plain words and defined exactly."""
 
 import streamlit as st
 

@@ -1,9 +1,9 @@
-"""Shared tables: small, made from fixed seeds."""
+"""Fixtures and helpers of all tests: small domains, random rows from fixed seeds, and choices of what is slow."""
 
 import os
 from collections.abc import Iterable
 
-# scikit-learn's check of array API inputs is skipped without it; scipy reads it when it is imported.
+# scikit-learn skips its check of array API inputs without this variable, which scipy reads at import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
@@ -14,9 +14,9 @@ from dpforest.tables.domain import Domain, Feature
 
 
 def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear") -> Domain:
-    """A documented domain: None makes a numeric feature on [0, 1], a number makes that many categories.
+    """Return a documented domain. None makes a numeric feature on [0, 1], a number makes that many categories.
 
-    On the linear scale equal cuts of codes are equal cuts of values, which the algorithms written by hand rely on.
+    On the linear scale, equal steps of codes are equal steps of values. The reference algorithms rely on that.
     """
     features = tuple(
         Feature(f"f{i}", "numeric", 0.0, 1.0, source="documented", source_note="made up", scale=scale)
@@ -34,9 +34,9 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
 
 
 def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:
-    """All pairs; by default each name, or every second, is tested with one of the others, the next one each time.
+    """Return all pairs as parameters. By default each name, or one in `every`, is tested with one of the others.
 
-    The rest is slow.
+    The others take turns. The remaining pairs are slow.
     """
     others = list(others)
     return [
@@ -47,12 +47,12 @@ def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:
 
 
 def every(n: int, items: Iterable) -> list:
-    """Return all items as parameters; by default the first of each n is tested, and the rest is slow."""
+    """Return all items as parameters. By default the first of each `n` is tested; the others are slow."""
     return [pytest.param(item, marks=pytest.mark.slow if i % n else ()) for i, item in enumerate(items)]
 
 
 def examples(n: int) -> int:
-    """Examples of a property test: by default one of four, all of them with `scripts/test --slow`."""
+    """Return the number of examples of a property test: `n` with `scripts/test --slow`, else a quarter of it."""
     return n if os.environ.get("ALL_EXAMPLES") else n // 4
 
 
@@ -74,7 +74,7 @@ def numeric() -> Domain:
 
 @pytest.fixture
 def app(monkeypatch) -> AppTest:
-    """Explore on a small table, with two repeats, at the forest that most of it is about."""
+    """Return Explore on a small table, with two simulated releases and the forest that most of its tests are about."""
     from ui.jobs import first_release
 
     monkeypatch.setattr(first_release, "LAST", 2)

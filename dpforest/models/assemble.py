@@ -1,4 +1,7 @@
-"""The one place where what was fitted becomes a forest that may leave, or one that stays with the curator."""
+"""Builds the forest of a fit: one that may be published, or one that stays with the curator.
+
+Every fit ends here, so the rule that a forest may be published only with a closed ledger has one place.
+"""
 
 from typing import Any
 
@@ -22,17 +25,17 @@ def assemble(
     seed: int = 0,
     scale: ReleasedScale | None = None,
 ) -> Forest:
-    """A `ReleasedForest` if the ledger has a budget and is closed, or a `CuratorForest` if it has no budget.
+    """Return a `ReleasedForest` if the ledger has a budget and is closed, a `CuratorForest` if it has no budget.
 
     Parameters
     ----------
     trees, domain, leaves, certificate, ledger, about, seed, scale
-        As for `Forest`.
+        See `Forest`.
 
     Raises
     ------
     BudgetError
-        If a ledger with a budget is still open: what was answered may not be all that was asked.
+        If a ledger with a budget is still open, because the fit could ask further questions.
     """
     if ledger.has_budget and not ledger.closed:
         raise BudgetError("The ledger is still open, so nothing may be released.")

@@ -1,4 +1,4 @@
-"""What all forests share: one path from a table to a forest with a certificate."""
+"""The base class of all forests: one path from a table to a forest with a certificate."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ MODES = ("certified", "as_published")
 
 
 def bound_sentence(n_bound: int) -> str:
-    """The sentence on a certificate about a public bound on the number of rows."""
+    """Return the certificate's sentence about a public bound on the number of rows."""
     return f"The table has at most {n_bound:,} rows."
 
 
@@ -47,9 +47,9 @@ def _check_epsilon(name: str, value: Any) -> None:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestClassifier(BudgetedClassifier):
-    """Base of all forests: the parameters that all have, and what they must be. Not for use by itself."""
+    """Base class of all forests: the common parameters and their checks. Not for use by itself."""
 
-    # Parameters of the constructor. A subclass fixes those that have no effect on it, as class variables.
+    # Parameters of the constructor. A subclass turns those that have no effect on it into class variables.
     epsilon: float | None = 1.0
     n_estimators: Any = AUTO
     max_depth: Any = AUTO
@@ -61,9 +61,9 @@ class ForestClassifier(BudgetedClassifier):
     random_state: int | None = None
     n_jobs: int | None = None
 
-    structure_is_public: ClassVar[bool]  # whether trees are grown without looking at rows
-    shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # of "auto"
-    published_shape: ClassVar[tuple[int, Any]]  # n_estimators and max_depth of the paper, for "auto" as published
+    structure_is_public: ClassVar[bool]  # whether trees grow without looking at rows
+    shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # computes the "auto" shape
+    published_shape: ClassVar[tuple[int, Any]]  # the paper's n_estimators and max_depth, for "auto" as published
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "epsilon": _check_epsilon,
         "n_estimators": count(1, MAX_TREES, or_rule=AUTO),
@@ -76,54 +76,54 @@ class ForestClassifier(BudgetedClassifier):
         "n_jobs": check_threads,
     }
 
-    # ------------------------------------------------------------ what an estimator writes itself; all after `_checked`
+    # ------------------------------------- hooks that an estimator implements; they run on the copy from `_checked`
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> Any:
-        """The spec of a fit that spends this on its preparation; `n_rows` is what `_known_size` gives."""
+        """Return the spec of a fit with this preparation; `n_rows` is the result of `_known_size`."""
         raise NotImplementedError
 
     def _charge(self, spec: Any, ledger: Ledger, n_leaves: int) -> Any:
-        """Pay for all that the fit asks after its preparation."""
+        """Charge all questions of the fit after its preparation."""
         raise NotImplementedError
 
     def _mechanism_words(self, spec: Any) -> str:
-        """The mechanism on the certificate."""
+        """Return the certificate's name of the mechanism."""
         raise NotImplementedError
 
     def _paper_reasons(self, spec: Any, domain: Domain) -> Sequence[str]:
-        """Reasons why a fit as published is not certified."""
+        """Return the reasons why a fit as published is not certified."""
         return ()
 
     @property
     def _row_sentences(self) -> tuple[str, ...]:
-        """The certificate's sentence on a public bound on the number of rows."""
+        """The certificate's sentence about a public bound on the number of rows."""
         return ()
 
     def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
-        """Rows as `_fit_forest` takes them: what all fits on the same rows have in common is done here."""
+        """Return the rows in the form that `_fit_forest` takes. Fits on the same rows share this work."""
         return rows
 
     def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int) -> Forest:
-        """Plan, ask, assemble."""
+        """Plan the fit, ask its questions, and assemble the forest."""
         raise NotImplementedError
 
     def _check_size(self, n_rows: int) -> None:
-        """Raise ValueError where a table breaks a public bound on its rows."""
+        """Raise ValueError if the table breaks a public bound on its number of rows."""
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise ValueError, before anything is asked of rows, for what would be raised after that."""
+        """Raise the ValueErrors of the fit before the first question about the rows."""
 
     def _forget(self) -> None:
-        """Drop what belongs to another release: this one does not pay for it."""
+        """Drop results that belong to an earlier release, because this release does not pay for them."""
 
     def _cautions(self, spec: Any) -> list[str]:
-        """Further sentences on the certificate."""
+        """Return further sentences for the certificate."""
         return []
 
     # ------------------------------------------------------------ a fit
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Read the rows and release what the mechanisms let through.
+        """Read the rows and release what the privacy mechanisms answer.
 
         Parameters
         ----------
@@ -140,9 +140,9 @@ class ForestClassifier(BudgetedClassifier):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or the table has not the columns of the domain. With a `domain` no cell
-            and no label is refused, as that would tell on it: they are read by a public rule, and an
-            `OutOfDomainWarning` counts those that did not fit.
+            If a parameter is out of range, or the table lacks columns of the domain. With a `domain`, no cell and no
+            label is refused, because the error would reveal it: a public rule reads every cell, and an
+            `OutOfDomainWarning` counts the cells outside of the domain.
         """
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
@@ -151,7 +151,7 @@ class ForestClassifier(BudgetedClassifier):
         out_of_domain = OutOfDomainCells()
         rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain)
         model._check_size(rows.n_given)
-        out_of_domain.warn()  # before the first question, because the warning stops the fit if it is an error
+        out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
         model._check_unasked(domain, rows.n_given)
         if model._prepares and model.random_state is None and not domain.leaks():
             n_public = 0 if model.neighbors == ADD_REMOVE else rows.n_given
@@ -161,24 +161,24 @@ class ForestClassifier(BudgetedClassifier):
         return self._fitted(forest, domain)
 
     def refitter(self, domain: Domain, rows: EncodedTable) -> Callable[[], Forest]:
-        """A function that fits anew on rows that are read already; what all fits have in common is done before.
+        """Return a function that fits anew on encoded rows. The work that all fits share is done here, once.
 
         Parameters
         ----------
         domain : Domain
-            Complete, and on the scale of `reading_domain`.
+            Complete, and on the scale that `reading_domain` returns.
         rows : Rows
-            Read by that domain.
+            Rows that this domain encoded.
 
         Returns
         -------
         callable
-            Each call is a separate release.
+            Returns a new forest; each call is a separate release.
 
         Raises
         ------
         ValueError
-            As `check`.
+            If `check` raises.
         """
         model = self._checked()
         model._check_unasked(domain, rows.n_given)
@@ -186,31 +186,31 @@ class ForestClassifier(BudgetedClassifier):
         return lambda: model._fit_forest(domain, ready, 1)
 
     def check(self, domain: Domain, n_rows: int) -> None:
-        """Raise unless the parameters go together, on this domain, for this number of rows.
+        """Raise unless the parameters are valid together, on this domain, for this number of rows.
 
-        Under add-remove an error must not depend on the number of rows, so what a rule makes of it is checked for
-        whatever it may be.
+        Under add-remove an error must not depend on the number of rows, so a rule that uses this number is checked for
+        every possible number.
 
         Parameters
         ----------
         domain : Domain
             Public schema that the rows are encoded by.
         n_rows : int
-            Number of rows that a fit would be given.
+            Number of rows that the fit would get.
 
         Raises
         ------
         ValueError
-            If a fit would be refused.
+            If a fit would raise an error.
         """
         model = self._checked()
         model._check_size(n_rows)
         model._check_unasked(domain, n_rows)
 
     def _checked(self) -> Self:
-        """A copy for one fit: parameters are in range, and Python's own numbers and texts, of whatever type they came.
+        """Return a copy for one fit, with checked parameters that are plain Python numbers and strings.
 
-        This estimator keeps the parameters that it was given.
+        This estimator keeps its parameters as they were given.
         """
         model: Self = object.__new__(type(self))
         model.__dict__.update((name, plain(value)) for name, value in vars(self).items())
@@ -221,7 +221,7 @@ class ForestClassifier(BudgetedClassifier):
         return model
 
     def _fitted(self, forest: Forest, domain: Domain) -> Self:
-        """This estimator with a forest."""
+        """Store the forest in this estimator and return the estimator."""
         self.forest_ = forest
         self.domain_ = domain
         self.classes_ = domain.class_array
@@ -230,22 +230,22 @@ class ForestClassifier(BudgetedClassifier):
         return self
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """Certificate and ledger that a release would carry, from public knowledge alone.
+        """Return the certificate and the ledger that a release would carry, from public knowledge alone.
 
         Parameters
         ----------
         domain : Domain
             Public schema with classes.
         n_rows : int
-            Used where it is public (replace-one), where a paper uses it (as published), and in place of the number of
-            rows with noise that a fit asks for (`scale_share`, and shapes that are "auto").
+            Used where it is public (replace-one), where a paper uses it (as published), and in place of the noisy
+            number of rows that a fit asks for (`scale_share`, and "auto" shapes).
 
         Returns
         -------
         certificate : Certificate
-            With the reasons for which it does not certify, if there are any.
+            Lists the reasons against certification, if there are any.
         ledger : Ledger
-            All charges of a fit, for the number of rows that is given.
+            All charges of a fit on `n_rows` rows.
 
         Raises
         ------
@@ -261,30 +261,30 @@ class ForestClassifier(BudgetedClassifier):
         return model._preview(domain, n_rows)
 
     def reading_domain(self, domain: Domain) -> Domain:
-        """The domain as rows are read by it: as published numbers lie on the linear scale, as in the papers."""
+        """Return the domain that rows are encoded with; as published it has the linear scale of the papers."""
         return domain.on_scale("linear") if self.mode == "as_published" else domain
 
     def check_reading_domain(self, domain: Domain) -> None:
-        """Raise ValueError unless rows of this domain are on the scale that a fit reads (`reading_domain`)."""
+        """Raise ValueError unless this domain has the scale that a fit reads (`reading_domain`)."""
         if self.reading_domain(domain) is not domain:
             raise ValueError(
                 "As published, rows are read on the linear scale: encode them with reading_domain(domain)."
             )
 
     def spec(self, domain: Domain, n_rows: int) -> Any:
-        """Every choice that a fit will make, from parameters and public knowledge.
+        """Return every choice that a fit will make, from parameters and public knowledge.
 
         Parameters
         ----------
         domain : Domain
             Public schema; the number and kind of its attributes shape the trees.
         n_rows : int
-            As in `preview`, and to refuse a table that breaks a public bound on it.
+            See `preview`. A table that breaks a public bound on this number is refused.
 
         Returns
         -------
         ForestSpec, BoostSpec, TreeSpec, MultinomialSpec or PublishedSpec
-            Frozen, with the budget's parts and the shape of the trees.
+            Frozen; holds the parts of the budget and the shape of the trees.
 
         Raises
         ------
@@ -295,18 +295,18 @@ class ForestClassifier(BudgetedClassifier):
         model._check_size(n_rows)
         return model._plan(domain, n_rows)
 
-    # ------------------------------------------------------------ what a fit promises, and what it becomes
+    # ------------------------------------------------------------ certificate, ledger, and the forest
 
     def _plan(self, domain: Domain, n_rows: int) -> Any:
-        """As `spec`; of a fit `n_rows` is what `_known_size` gives."""
+        """Return the spec; in a fit, `n_rows` is the result of `_known_size`."""
         return self._spec_after(domain, self._preparation(domain, n_rows), n_rows)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """As `preview`."""
+        """Return the certificate and the ledger for checked parameters, see `preview`."""
         return self._promise(self._plan(domain, n_rows), domain)
 
     def _promise(self, spec: Any, domain: Domain, n_leaves: int = 0) -> tuple[Certificate, Ledger]:
-        """Certificate and ledger of a fit with this spec and so many leaves, if leaves are paid for one by one."""
+        """Return the certificate and the ledger of a fit with this spec; some estimators charge for each leaf."""
         ledger = self._ledger()
         charge_preparation(domain, spec.preparation, ledger)
         self._charge(spec, ledger, n_leaves)
@@ -338,7 +338,7 @@ class ForestClassifier(BudgetedClassifier):
         scale: ReleasedScale | None = None,
         seed: int = 0,
     ) -> Forest:
-        """The forest, after the last answer."""
+        """Close the ledger and build the forest."""
         if ledger.has_budget:
             ledger.close()
         return assemble(
@@ -352,7 +352,7 @@ class ForestClassifier(BudgetedClassifier):
             scale=scale,
         )
 
-    # ------------------------------------------------------------ what is spent
+    # ------------------------------------------------------------ preparation and shape
 
     def _prepare(
         self,
@@ -363,7 +363,7 @@ class ForestClassifier(BudgetedClassifier):
         ledger: Ledger,
         source: SecretSource | DemoSource,
     ) -> tuple[Any, ReleasedScale | None]:
-        """Ask what has to be known before trees are grown, and pay for it: the spec, and the scale if there is one."""
+        """Ask and pay for what a fit needs before trees grow. Return the spec and, if asked for, the scale."""
         spec = self._plan(domain, self._known_size(domain, n_rows, n_given, ledger, source))
         if not spec.preparation.scale:
             return spec, None
@@ -371,15 +371,15 @@ class ForestClassifier(BudgetedClassifier):
         return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source)
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
-        """What a file says of how the forest was made; of the number of rows only what was released or is public."""
+        """Return the entries of a file about the fit; the number of rows is there only if released or public."""
         known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         ours = next(
             kind for kind in type(self).__mro__ if kind.__module__.startswith("dpforest.")
-        )  # also for a subclass by a user
+        )  # a user's subclass is recorded as its base
         return {"estimator": ours.__name__, **more, **known}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
-        """Number of trees and depth, as given or by the rule from what is left of the budget."""
+        """Return the number of trees and the depth: given, as published, or a rule of rows and remaining budget."""
         given = self.n_estimators, self.max_depth
         if AUTO not in given:
             return given

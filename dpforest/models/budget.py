@@ -1,4 +1,4 @@
-"""The budget of a fit, and what goes of it before trees grow: the number of rows and the scale of attributes."""
+"""The budget of a fit, and its shares for questions before trees grow: number of rows, scale of attributes."""
 
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -13,11 +13,11 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import LEVELS
 
 AUTO = "auto"
-SPARE_DIGITS = 40  # that shares, rounds and relations add to those of a budget
+SPARE_DIGITS = 40  # digits that shares, rounds and relations may add to a budget's digits
 
 
 class BudgetedClassifier(PredictingClassifier):
-    """Base of all forests: what a fit may spend, and what it asks before trees grow. Not for use by itself."""
+    """Base class of all forests: the budget and the preparation of a fit. Not for use by itself."""
 
     n_estimators: Any
     max_depth: Any
@@ -29,30 +29,30 @@ class BudgetedClassifier(PredictingClassifier):
 
     @property
     def _budget(self) -> Fraction | None:
-        """The budget as the number that was typed: 0.1 is 1/10."""
+        """The budget as the exact decimal number that the user typed: 0.1 is 1/10."""
         return None if self.epsilon is None else as_typed(self.epsilon)
 
     @property
     def _loss(self) -> PrivacyLoss | None:
-        """The budget as what adds up: ε, or the μ² that is (ε, δ)."""
+        """The budget as a loss that composes by addition: ε, or the μ² of (ε, δ)."""
         return None if self._budget is None else PrivacyLoss.pure(self._budget)
 
     def _ledger(self) -> Ledger:
-        """A ledger with the budget, or without one where there is no privacy that holds."""
+        """Return a ledger with the budget, or without a budget if no privacy guarantee holds."""
         return Ledger(self._loss if self.mode == "certified" else None, self.neighbors)
 
     @property
     def _size_share(self) -> Fraction:
-        """Share of the budget that a question about the number of rows costs."""
+        """Share of the budget for the question about the number of rows."""
         return SIZE_SHARE
 
     @property
     def _prepares(self) -> bool:
-        """Whether something may be asked before trees grow: of a certified fit."""
+        """Whether the fit may ask questions before trees grow; only private, certified fits may."""
         return self.epsilon is not None and self.mode == "certified"
 
     def _asks_size(self, domain: Domain) -> bool:
-        """Whether a fit buys the number of rows: where a rule needs it and nobody may know it."""
+        """Return whether a fit buys the number of rows: a rule needs it, and it is neither public nor given."""
         by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
         by_rule |= AUTO in (self.n_estimators, self.max_depth)
         return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
@@ -60,7 +60,7 @@ class BudgetedClassifier(PredictingClassifier):
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
-        """Row count that rules go by: noisy, given as `size`, or public; 0 where no rule may ask."""
+        """Return the row count for the rules: noisy, given as `size`, or public; 0 if no rule may use one."""
         if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):
@@ -69,27 +69,27 @@ class BudgetedClassifier(PredictingClassifier):
         return self.size or 0
 
     def _size_sentence(self) -> tuple[str, ...]:
-        """The sentence on the certificate about a `size` that was given."""
+        """Return the certificate's sentence about a given `size`."""
         if not self._prepares or self.neighbors != ADD_REMOVE or self.size is None:
             return ()
         return (f"That the table has about {self.size:,} rows is public: it was said, and not counted.",)
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        """Shares of the budget that go before trees grow; `n_rows` as `_known_size` gives it."""
+        """Return the shares of the budget spent before trees grow; `n_rows` is the result of `_known_size`."""
         n_numeric = sum(f.kind == "numeric" for f in domain.features)
         if not self._prepares or self._budget is None:
             return Preparation()
         public_size = self.size if self.neighbors == ADD_REMOVE else None
         n_rows = n_rows if public_size is None else public_size
         size = self._size_share if self._asks_size(domain) else Fraction(0)
-        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # as released; a preview of fewer promises the same
+        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # a release is at least this, so a preview is as well
         is_asked = self.scale_share != "public" and n_numeric
         share = self._scale_part(self._budget, n_rows, n_numeric) if is_asked else Fraction(0)
         known = n_rows if size or public_size or self.neighbors != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
 
     def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
-        """Share of the budget for the scale of so many numeric attributes."""
+        """Return the share of the budget for the scale of `n_numeric` attributes."""
         if self.scale_share == AUTO:
             return self.scale_rule.share(n_rows, budget, n_numeric)
         share = as_typed(self.scale_share)
@@ -101,7 +101,7 @@ class BudgetedClassifier(PredictingClassifier):
         return share
 
     def _check_digits(self, *amounts: Fraction) -> None:
-        """Raise ValueError where a file could not hold what follows from these amounts: later it would be too late."""
+        """Raise ValueError, before the fit spends its budget, if these amounts have too many digits for a file."""
         if not isinstance(self.scale_share, str):
             amounts = (*amounts, as_typed(self.scale_share))
         digits = sum(len(str(max(amount.numerator, amount.denominator))) for amount in amounts)

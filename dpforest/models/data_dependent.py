@@ -1,4 +1,4 @@
-"""The base of the forests whose fit reads rows again and again: encoded rows, and a public bound on their number."""
+"""The base class of forests whose fit reads the rows many times: encoded rows, and a public bound on their number."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EncodedRows:
-    """Rows as a fit reads them: made once, used by every fit on the same rows.
+    """Rows in the form that a fit reads; all fits on the same rows share them.
 
     Attributes
     ----------
@@ -33,17 +33,17 @@ class EncodedRows:
     y : int32 array of shape (n,)
         Class indices.
     row_ids : int64 array of shape (n,)
-        Names of the rows in the draws of a demonstration, so that leaving one out moves no other.
+        Identifiers of the rows in the draws of a demonstration, so that removing one row leaves the others' draws.
     n_given : int
-        Number of rows that were handed over (`EncodedTable`), the only one that may be public.
+        Number of rows given to the fit (`EncodedTable`), the only count that may be public.
     n_table : int
         0, except where a simulation fits on a part of a table (`of_table`): then the number of rows of that table. A
         question about the number of rows counts these, as in a release.
     memo : dict or None
-        What simulated releases of one sweep have in common. Raw data: it goes when the sweep does, no forest keeps it.
-        Rows that a release is fitted on have none.
+        Results that the simulated releases of one sweep share. It holds raw data: it lives as long as the sweep, and no
+        forest keeps it. None for a real release.
     scale : ReleasedScale or None
-        Set where a simulation shows these rows on their exact scale, as a model without privacy would see them.
+        Set where a simulation shows these rows on their exact scale, which a model without privacy would see.
     """
 
     codes: np.ndarray
@@ -56,21 +56,21 @@ class EncodedRows:
 
     @property
     def n_asked(self) -> int:
-        """Number of rows that a question about it counts."""
+        """Number of rows that a question about the row count counts."""
         return self.n_table or len(self.y)
 
     def of_table(self, n_rows: int) -> Self:
-        """The same rows, as the part of a table of so many rows whose release is simulated."""
+        """Return the same rows as a part of a table of `n_rows` rows, whose release is simulated."""
         return replace(self, n_given=n_rows, n_table=n_rows)
 
     def on_scale(self, domain: Domain, scale: ReleasedScale) -> Self:
-        """The same rows on a released scale; nothing that was computed on another scale comes along."""
+        """Return the same rows on a released scale, with an empty memo: its results hold for the old scale."""
         return replace(self, scale=scale, memo=None if self.memo is None else {})
 
     def once(self, key: tuple, compute: Callable[[], T]) -> T:
-        """Compute; in a sweep only once for each key, which names all that it depends on besides the rows.
+        """Return the result of `compute`; a sweep computes it once for each key.
 
-        Nobody may write into what comes back.
+        The key must name everything that the result depends on besides the rows. Callers must not change the result.
         """
         if self.memo is None:
             return compute()
@@ -81,29 +81,29 @@ class EncodedRows:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DataDependentClassifier(ForestClassifier):
-    """Base of the forests whose splits or leaf values are chosen from the rows, one after another.
+    """Base class of the forests that choose splits or leaf values from the rows, one after another.
 
     Not for use by itself. A fit encodes the rows once (`encode`) and then grows a forest (`_fit_forest`).
     """
 
     structure_is_public = False
-    structure_seed = 0  # a parameter only where something besides noise is random
+    structure_seed = 0  # a parameter only of forests with randomness besides noise
 
     def encode(self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, *, n_given: int | None = None) -> Any:
-        """The rows as this forest reads them, for `fit_encoded`.
+        """Encode the rows in the form that this forest reads, for `fit_encoded`.
 
         Parameters
         ----------
         domain : Domain
-            Complete, and on the scale of `reading_domain`.
+            Complete, and on the scale that `reading_domain` returns.
         X : DataFrame, or uint16 array of shape (n, n_features)
             Raw rows, or their codes.
         y : int32 array of shape (n,)
             Class indices.
         row_ids : int64 array of shape (n,)
-            Names of the rows in the draws of a demonstration.
+            Identifiers of the rows in the draws of a demonstration.
         n_given : int, optional
-            Number of rows before any was left out; by default none was.
+            Number of rows before any was left out; by default the number of rows in `y`.
 
         Returns
         -------
@@ -115,28 +115,28 @@ class DataDependentClassifier(ForestClassifier):
         )
 
     def fit_encoded(self, domain: Domain, rows: Any, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
-        """Fit on rows that are encoded already.
+        """Fit on encoded rows.
 
         Parameters
         ----------
         domain : Domain
-            That the rows were encoded by.
+            Domain that encoded the rows.
         rows : EncodedRows or BinnedRows
-            What `encode` gives.
+            Result of `encode`.
         n_jobs : int
-            Threads; the result does not depend on it.
+            Number of threads; the result does not depend on it.
         trace : Trace, optional
-            Filled for the curator's drawings.
+            Gets the data of the curator's drawings.
 
         Returns
         -------
         Forest
-            A released forest if the fit is certified, else one for the curator only.
+            A released forest if the fit is certified, otherwise a forest for the curator only.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range, or the rows are on a scale that no budget paid for.
+            If a parameter is out of range, or the rows are on a scale that no budget has paid for.
         """
         return self._checked()._fit_forest(domain, rows, n_jobs, trace)
 
@@ -149,7 +149,7 @@ class DataDependentClassifier(ForestClassifier):
     def _prepared(
         self, domain: Domain, rows: Any, ledger: Ledger, source: SecretSource | DemoSource
     ) -> tuple[Any, Any]:
-        """The spec of a fit, and its rows on the scale that it asked for and paid for, if it did."""
+        """Return the spec of a fit, and its rows, on the released scale if the fit asks and pays for one."""
         if rows.scale is not None and self._budget is not None:
             raise ValueError("these rows are on a scale that nobody paid for; encode them anew with encode")
         spec, scale = self._prepare(
@@ -162,10 +162,10 @@ class DataDependentClassifier(ForestClassifier):
         )
         return spec, rows if scale is None else rows.on_scale(domain, scale)
 
-    # ------------------------------------------------------------ what is refused before the first question
+    # ------------------------------------------------------------ checks before the first question
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """As of every forest; ValueError where its file could not be read back as well."""
+        """Return what `ForestClassifier.preview` returns; raise ValueError also if the file could not be read back."""
         promise = super().preview(domain, n_rows)
         self._check_file(domain)
         return promise
@@ -178,38 +178,38 @@ class DataDependentClassifier(ForestClassifier):
             check_domain(domain)
 
     def scores_of(self, domain: Domain) -> int:
-        """Trees that a fit grows for each of `n_estimators`."""
+        """Return the number of trees that a fit grows for each of `n_estimators`."""
         return 1
 
     @property
     def most_depth(self) -> int:
-        """Most levels of complete trees that a fit will grow; 1 where it grows others."""
+        """Largest depth of the complete trees that a fit grows; 1 if its trees are not complete."""
         raise NotImplementedError
 
     @property
     def most_trees(self) -> int:
-        """Most trees that a fit will grow, for each score."""
+        """Largest number of trees that a fit grows for each score."""
         raise NotImplementedError
 
     @property
     def _given_bound(self) -> int | None:
-        """The public bound on the number of rows that noise or the certificate rests on; None for the largest."""
+        """The public bound on the number of rows that noise or the certificate depends on; None for the largest."""
         return None
 
     @property
     def _hides_rows(self) -> bool:
-        """Whether noise may depend on a public bound only, and not on the number of rows."""
+        """Whether noise may depend only on a public bound, not on the number of rows."""
         return self._prepares
 
     @property
     def _row_sentences(self) -> tuple[str, ...]:
-        """Under add-remove, where the table must keep a public bound. Under replace-one the number is public."""
+        """The sentence about the public bound under add-remove; under replace-one the number of rows is public."""
         return (bound_sentence(self._row_bound(0)),) if self._hides_rows and self.neighbors == ADD_REMOVE else ()
 
     def _row_bound(self, n_rows: int) -> int:
-        """Number of rows that noise may depend on: a public bound, or the number where it is public.
+        """Return the number of rows that noise may depend on: a public bound, or the public number of rows.
 
-        If nothing is private, that is the exact number as well.
+        If the rows need no hiding (`_hides_rows`), that is the exact number.
         """
         if not self._hides_rows or self.neighbors != ADD_REMOVE:
             return max(n_rows, 1)

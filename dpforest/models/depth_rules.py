@@ -1,4 +1,4 @@
-"""The papers' rules for the depth of trees, from the public schema alone."""
+"""The papers' rules for tree depth, from the public schema alone."""
 
 import math
 
@@ -17,17 +17,17 @@ def untested_features(n_numeric: int, depth: int) -> float:
 def fletcher_islam_depth(
     n_numeric: int, n_categorical: int, rule: str = "published", *, most: int | None = MAX_DEPTH
 ) -> int:
-    """Depth of the majority-label forest from the public schema alone.
+    """Return the depth of the majority-label forest, from the public schema alone.
 
     Parameters
     ----------
     n_numeric, n_categorical : int
     rule : {"published", "theorem", "half", "full"}
         "theorem": smallest depth at which fewer than half of the numeric features are untested, plus half of the
-        categorical ones. "published": what the paper's Table 4 holds, one more where there are numeric features.
+        categorical features. "published": the depths in the paper's Table 4, one more if there are numeric features.
         "half", "full": half of, or all, features.
     most : int or None
-        What the rule is cut at; None for the rule itself.
+        Largest depth returned; None for no limit.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def fletcher_islam_depth(
     Raises
     ------
     ValueError
-        If the rule is not known.
+        If the rule is unknown.
 
     Examples
     --------
@@ -61,15 +61,15 @@ def fletcher_islam_depth(
 
 
 def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -> int:
-    """Depth of Jagannathan, Pillaipakkamnatt and Wright's trees: min(m / 2, log_b n - 1).
+    """Return the depth of Jagannathan, Pillaipakkamnatt and Wright's trees: min(m / 2, log_b n - 1).
 
     Parameters
     ----------
     n_features : int
     mean_codes : float
-        Mean number b of values of a feature (2 for a numeric one).
+        Mean number b of values of a feature (2 for a numeric feature).
     n_bound : int or None
-        Public bound on the number of rows; None leaves the second term out.
+        Public bound on the number of rows; None omits the second term.
 
     >>> jagannathan_depth(22, 5.7, 10_000), jagannathan_depth(10, 2, None)
     (4, 5)

@@ -1,6 +1,6 @@
-"""Checks a file for consistency: its ledger and its certificate must follow from its other fields.
+"""Checks that a file is consistent: its ledger and its certificate must follow from its other fields.
 
-It does not detect a forger who changes all fields consistently (docs/FORMAT.md).
+A forger who changes all fields consistently is not detected (docs/FORMAT.md).
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _ENTRY = ("what", "mechanism", "sensitivity", "each", "times", "composition", "p
 
 
 def check(forest: ReleasedForest) -> None:
-    """Raise ValueError if no fit of its estimator writes this ledger and this certificate.
+    """Raise ValueError unless some fit of the forest's estimator writes this ledger and this certificate.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) ->
 
 
 def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
-    """Assumptions that this file may lack, all of them together, because certificates did not have them at first.
+    """Return assumptions that an old file lacks, all of them together, because its version did not write them.
 
-    A file counts as old only if it uses nothing that came with these sentences or later.
+    A file counts as old only if it uses no feature that came with these sentences or later.
     """
     domain = forest.domain
     sources = [domain.reading_source, domain.columns_source, *(f.type_source for f in domain.features)]
@@ -73,7 +73,7 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
 def _mismatches(
     forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
 ) -> Iterator[tuple[int, str]]:
-    """(how far the check got, half a sentence on the mismatch), for each mismatch."""
+    """Yield each mismatch as (how far the check got, half a sentence about it)."""
     given = forest.ledger
     if given.budget != ledger.budget:
         yield 1, f"the budget of its ledger is {given.budget}, but its ε and δ give {ledger.budget}"
@@ -108,7 +108,7 @@ def _of_certificate(says: Certificate, follows: Certificate, ledger: Ledger, lat
 
 
 def _in_new_words(assumptions: tuple[str, ...]) -> tuple[str, ...]:
-    """The current wording: earlier versions addressed the curator."""
+    """Return the assumptions in the current wording; earlier versions addressed the curator."""
     return tuple(a.replace("asserted by you: ", "asserted by the curator: ") for a in assumptions)
 
 

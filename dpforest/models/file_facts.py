@@ -1,4 +1,4 @@
-"""What a file says about its fit: its public facts, and its ledger in parts."""
+"""The public facts that a file states about its fit, and its ledger in parts."""
 
 import re
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ class FileError(ValueError):
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What a file says about its fit.
+    """The public facts that a file states about its fit.
 
     Attributes
     ----------
     forest : ReleasedForest
     n_trees, n_rows : int
-        Trees for each score, and the number of rows in the file (0 if the file does not give it).
+        Number of trees for each score, and number of rows according to the file (0 if the file does not state it).
     preparation : Preparation
-        What the fit spent before trees grew.
+        Shares of the budget that the fit spent before trees grew.
     entries : tuple of LedgerEntry
         The ledger's entries after the preparation.
     """
@@ -42,7 +42,7 @@ class FileFacts:
 
     @classmethod
     def of(cls, forest: ReleasedForest) -> "FileFacts":
-        """Split the ledger. Raises FileError if the number of rows, or the scale, does not fit its entry."""
+        """Split the ledger. Raise FileError if the number of rows, or the scale, does not match its entry."""
         ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
         asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
         scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
@@ -64,18 +64,18 @@ class FileFacts:
 
     @property
     def public_size(self) -> int | None:
-        """The number of rows if the user gave it, so that the file has it and the ledger did not pay for it."""
+        """The number of rows if the user gave it: the file states it and the ledger did not pay for it."""
         is_public = self.forest.ledger.neighbors == ADD_REMOVE and not self.preparation.size
         return self.n_rows or None if is_public else None
 
     def share(self, i: int, of: Fraction) -> Fraction:
-        """The cost of entry i after the preparation, as a share of an amount. 0 if there is no such entry."""
+        """Return the cost of entry i after the preparation as a share of the amount `of`; 0 without such an entry."""
         if i >= len(self.entries) or (each := self.entries[i].each) is None or not of:
             return Fraction(0)
         return each.amount / of
 
     def common(self) -> dict[str, Any]:
-        """Parameters that all estimators have."""
+        """Return the parameters that all estimators have."""
         certificate, trees = self.forest.certificate, self.forest.trees
         return {
             "epsilon": as_user_types(Fraction(certificate.epsilon or 0)),
@@ -87,7 +87,7 @@ class FileFacts:
         }
 
     def row_bounds(self) -> list[int | None]:
-        """Public bounds on the number of rows that the certificate states, then None for no bound."""
+        """Return the public bounds on the number of rows in the certificate, then None for no bound."""
         numbers = {
             int(n.replace(",", ""))
             for a in self.forest.certificate.assumptions
@@ -99,13 +99,13 @@ class FileFacts:
 
 
 def _whole(ledger: Ledger, entry: LedgerEntry) -> Fraction:
-    """Share of the budget that an entry for all rows takes."""
+    """Return the share of the budget that an entry about all rows costs."""
     if ledger.budget is None or entry.each is None:
         return Fraction(0)
     return entry.each.grouped(ledger.rows).amount / ledger.budget.amount
 
 
 def as_user_types(x: Fraction) -> float | Fraction:
-    """The float that prints as this number, as a user types it. The fraction if there is no such float."""
+    """Return the float that prints as this number, as a user types it, or the fraction if there is no such float."""
     near = float(x)
     return near if near > 0 and as_typed(near) == x else x

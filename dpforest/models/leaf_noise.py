@@ -1,4 +1,4 @@
-"""How the leaves of a fitted forest may flip: closed forms, and redraws to compare them with. For the curator only."""
+"""How noise may flip a fitted forest's leaves: closed forms, and redraws to compare. For the curator only."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,22 +12,22 @@ from dpforest.voting import leaf_shares, leaf_votes
 
 
 class LeafNoise(Protocol):
-    """What a drawing asks about the noise of leaves."""
+    """The noise of leaves, as drawings need it."""
 
     @property
     def evidence(self) -> np.ndarray:
-        """What the leaf's class follows from, (n_leaves, n_classes): rows of each class, or their weights."""
+        """Rows of each class, or their weights, (n_leaves, n_classes); a leaf's class follows from them and noise."""
 
     def flip(self) -> np.ndarray:
-        """Probability that a leaf says another class than it would without noise; NaN where it has no data."""
+        """Return the probability that noise changes a leaf's class; NaN for leaves without data."""
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
-        """Classes of these leaves in another simulated release, uint8 of the shape of `leaves`."""
+        """Return the classes of these leaves in another simulated release, uint8 of the shape of `leaves`."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountNoise:
-    """Leaves that publish a label, or counts, drawn from the counts of their rows.
+    """Leaves that publish a label, or counts, drawn from the class counts of their rows.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class CountNoise:
     mechanism : str
         See `dpforest.privacy.mechanisms`.
     rate : float
-        Of the mechanism at a leaf: κ, in 1/row.
+        Rate κ of the mechanism at a leaf, in 1/row.
     negative_rule : {"clamp", "paper"}
     """
 
@@ -45,10 +45,10 @@ class CountNoise:
     negative_rule: str = "clamp"
 
     def flip(self) -> np.ndarray:
-        """In closed form, or by sums and integrals as good."""
+        """Return flip probabilities from closed forms, or from sums and integrals that are as good."""
         flip = np.full(len(self.evidence), np.nan)
         full = np.flatnonzero(self.evidence.any(axis=1))
-        # Leaves with the same counts have the same probability; there are few different ones.
+        # Leaves with the same counts have the same probability, and few counts are distinct.
         distinct, which = np.unique(self.evidence[full], axis=0, return_inverse=True)
         if self.mechanism == "continuous-laplace":
             says = continuous_argmax_pmf(distinct, 1 / self.rate, self.negative_rule)
@@ -77,7 +77,7 @@ class FrequencyNoise:
     temperature: float
 
     def flip(self) -> np.ndarray:
-        """In closed form."""
+        """Return flip probabilities in closed form."""
         top = self.evidence == self.evidence.max(axis=1, keepdims=True)
         wrong = np.where(top, 0.0, frequency_pmf(self.evidence, self.temperature)).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
@@ -88,7 +88,7 @@ class FrequencyNoise:
 
 
 def frequency_pmf(counts: np.ndarray, temperature: float) -> np.ndarray:
-    """P(c) proportional to exp(B3 η_c / 2); the most frequent classes alike where B3 is infinite."""
+    """Return P(c) proportional to exp(B3 η_c / 2); for infinite B3, equal shares of the most frequent classes."""
     frequency = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     gap = frequency - frequency.max(axis=1, keepdims=True)
     weight = (gap == 0).astype(float) if np.isinf(temperature) else np.exp(temperature / 2 * gap)
@@ -96,7 +96,7 @@ def frequency_pmf(counts: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def draw_by_frequency(counts: np.ndarray, temperature: float, seed: int) -> np.ndarray:
-    """One label a leaf by `frequency_pmf`, uint8 (n_leaves,). Never a release."""
+    """Draw one label for each leaf from `frequency_pmf`, uint8 (n_leaves,). For simulations, never for a release."""
     draws = np.random.default_rng(seed).random(len(counts))
     passed = np.cumsum(frequency_pmf(counts, temperature), axis=1) <= draws[:, None]
     return np.minimum(passed.sum(axis=1), counts.shape[1] - 1).astype(np.uint8)
@@ -111,19 +111,20 @@ class WeightNoise:
     evidence : float array of shape (n_leaves, 2)
         Class weights without noise.
     scale : float array of shape (n_leaves,)
-        Of the Laplace noise on each weight.
+        Scale of the Laplace noise on each weight.
     """
 
     evidence: np.ndarray
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Closed form for continuous noise; the noise drawn is on a grid of 1/1024 of a row, which is as good.
+        """Return flip probabilities for continuous noise; the drawn noise is on a grid of 1/1024 row, which is as good.
 
-        Where both noisy weights are negative, and so count as 0, the leaf says the first class.
+        A leaf whose two noisy weights are negative, and so count as 0, has the first class.
         """
         scaled = self.evidence / self.scale[:, None]
-        second = continuous_argmax_pmf(scaled, 1.0)[:, 1] - np.exp(-scaled.sum(axis=1)) / 8  # a fair coin's half there
+        # A fair coin breaks the tie of two negative weights in `continuous_argmax_pmf`: subtract its half.
+        second = continuous_argmax_pmf(scaled, 1.0)[:, 1] - np.exp(-scaled.sum(axis=1)) / 8
         lead = self.evidence[:, 1] - self.evidence[:, 0]
         wrong = np.select([lead > 0, lead < 0], [1 - second, second], 0.0)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
@@ -144,7 +145,7 @@ class ValueNoise:
     evidence : float array of shape (n_leaves, 2)
         Class weights without noise.
     values : float array of shape (n_leaves,)
-        Before noise.
+        Leaf values without noise.
     scale : float array of shape (n_leaves,)
     """
 
@@ -153,7 +154,7 @@ class ValueNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """exp(-|h|/scale) / 2."""
+        """Return the flip probabilities exp(-|h|/scale) / 2."""
         wrong = np.where(self.values == 0, 0.0, 0.5 * np.exp(-np.abs(self.values) / self.scale))
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
 
@@ -170,11 +171,11 @@ class GradientNoise:
     Parameters
     ----------
     evidence : float array of shape (n_leaves, n_classes)
-        Sums without noise; of two classes one is the other's negative, and they have one noise.
+        Sums without noise. With two classes, one sum is the negative of the other, and both share one noise.
     is_gaussian : bool
-        Else Laplace.
+        Whether the noise is Gaussian; otherwise it is Laplace.
     scale : float
-        Standard deviation, or scale.
+        Standard deviation of Gaussian noise, or scale of Laplace noise.
     """
 
     evidence: np.ndarray
@@ -182,10 +183,10 @@ class GradientNoise:
     scale: float
 
     def flip(self) -> np.ndarray:
-        """Probability that noise turns the sign of a leaf's step (two classes), or another class's is the largest.
+        """Return the probability that noise changes the sign of a leaf's step, or with more classes its largest sum.
 
-        Closed form for two classes, and for Laplace noise on more. For Gaussian noise on more: the sum over the others
-        of the probability that each passes by itself, which is at least the true one, and at most 1.
+        Two classes, and Laplace noise on more, have a closed form. For Gaussian noise on more classes it is an upper
+        bound: the sum over the other classes of the probability that each alone passes the largest, at most 1.
         """
         top = self.evidence.max(axis=1)
         if self.evidence.shape[1] == 2:
@@ -195,7 +196,7 @@ class GradientNoise:
         if self.is_gaussian:
             wrong = np.minimum(np.where(lead > 0, norm.sf(lead / 2**0.5), 0).sum(axis=1), 1.0)
         else:
-            far = 50 - lead  # so far from 0 that no noisy sum is cut off there
+            far = 50 - lead  # so far from 0 that no noisy sum is clamped there
             says = continuous_argmax_pmf(np.maximum(far, 0) + 50, 1.0)
             wrong = np.where(lead > 0, says, 0).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)

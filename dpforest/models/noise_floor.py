@@ -2,13 +2,13 @@
 
 Noise makes numbers larger, whatever the count: for a fixed number s and noise Z that is symmetric with one peak,
 P(|s + Z| <= t) <= P(|Z| <= t) (Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex
-set"). So the probability that all |s + Z|, or their squares, have so small a sum is at most that of noise alone, which
-Chernoff's bound limits in closed form. A question may depend on the answers before it: the bound is a product over
-questions, each with the answers before it fixed.
+set"). So the probability that the sum of all |s + Z|, or of their squares, is this small is at most that of noise
+alone, and Chernoff's bound limits the latter in closed form. A question may depend on earlier answers: the bound is a
+product over questions, each with the earlier answers fixed.
 
 So the check refuses a file that states a much smaller budget than the fit spent, if its leaves hold little but noise.
-It can say nothing about leaves with labels, with counts of many rows, or with clamped values, nor about the boosted
-forest, nor where `total_step` or `n_rows` was changed as well. It refuses an honest file with a probability of at most
+It cannot judge leaves with labels, with counts of many rows, or with clamped values, nor the boosted forest, nor a
+file whose `total_step` or `n_rows` was changed as well. It refuses an honest file with a probability of at most
 10^-15.
 """
 
@@ -33,9 +33,9 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
     Parameters
     ----------
     forest : ReleasedForest
-        Certified.
+        Certified forest from a file.
     spec : BoosterSpec, ForestSpec, TreeSpec, ...
-        Of its fit.
+        Spec of its fit.
     """
     entry = forest.ledger.entries[-1]
     if entry.each is None:
@@ -46,12 +46,12 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
         chance = _log_chance(leaves.noisy_counts.astype(float).ravel(), scale, 0.0, entry)
     elif entry.what == GRADIENT_SUMS and isinstance(leaves, ScoreLeaves):
         moves = leaves.leaf_values * 2.0**POINT
-        if "total_step" in forest.about:  # the first files lack it: then the rule gives it
+        if "total_step" in forest.about:  # the first files lack it, and the rule gives it
             _check_steps(moves, spec.step / moves.shape[1])
         if np.abs(moves).max(initial=0) >= LARGEST:  # clamped: the sums may have been larger
             return
         n_scores = moves.shape[1]
-        if n_scores > 1:  # the mean was subtracted; a difference is at least as noisy as one of its two terms
+        if n_scores > 1:  # The fit subtracted the mean; a difference of two terms is at least as noisy as one term.
             moves = moves[:, 0 : n_scores - 1 : 2] - moves[:, 1::2]
         sums, rounding = moves / spec.step, (1 if n_scores == 1 else 2) * 0.5 / spec.step
         chance = _log_chance(sums.ravel(), scale * UNIT, rounding, entry)
@@ -76,9 +76,9 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
 
 
 def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
-    """Logarithm of a bound on the probability that noise of this scale leaves cells no larger than these.
+    """Return the logarithm of a bound on the probability that noise of this scale leaves cells this small.
 
-    `rounding` is how much larger each number may have been before rounding.
+    `rounding` bounds how much larger each number may have been before rounding.
     """
     n = len(cells)
     if entry.mechanism == "rounded-gaussian":

@@ -1,4 +1,4 @@
-"""What every fitted forest can do: predict, score, and hand over what may be published."""
+"""The methods of a fitted forest: predict, score, and return the forest that may be published."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from dpforest.trees.forest import Forest, ReleasedForest
 
 
 class PredictingClassifier(TableCheckingClassifier):
-    """Base of all forests: predictions of a fitted one. Not for use by itself."""
+    """Base class of all forests: predictions of a fitted forest. Not for use by itself."""
 
     n_jobs: int | None
     forest_: Forest
@@ -30,7 +30,7 @@ class PredictingClassifier(TableCheckingClassifier):
         return self.forest_
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted label of each row.
+        """Return the predicted label of each row.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class PredictingClassifier(TableCheckingClassifier):
         return self._forest().predict(self._check_rows(X), n_jobs=threads(self.n_jobs))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy, with labels read as `fit` reads them: 1 is the class "1"; a label that is no class counts as wrong.
+        """Return the accuracy, with labels read as `fit` reads them: the number 1 is the class "1".
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class PredictingClassifier(TableCheckingClassifier):
         return float(np.average(predicted == wanted, weights=sample_weight))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Share of each class: of votes, of leaves' counts, or what the score stands for.
+        """Return the share of each class: of votes, of leaf counts, or as the score implies.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class PredictingClassifier(TableCheckingClassifier):
         return self._forest().class_shares(self._check_rows(X), n_jobs=threads(self.n_jobs))
 
     def apply(self, X: Any) -> np.ndarray:
-        """Leaf of each row in each tree, numbered over the forest.
+        """Return the leaf of each row in each tree, numbered over the whole forest.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class PredictingClassifier(TableCheckingClassifier):
         Returns
         -------
         int32 array of shape (n, number of trees)
-            Index into the arrays of leaves of `forest_`.
+            Index into the leaf arrays of `forest_`.
         """
         return self._forest().apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
 

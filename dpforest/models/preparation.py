@@ -1,8 +1,8 @@
-"""What a certified fit asks before it grows trees: how many rows there are, and where they lie on the public scale.
+"""The questions of a certified fit before it grows trees: the number of rows, and their place on the public scale.
 
-Both read the whole table, so their costs and that of the trees add up. What follows from the answers (whether the
-scale is asked for at all, its share of the budget) is public post-processing: on every answer the ledger is charged for
-just what is asked then, and the charges sum to ε.
+Both questions read the whole table, so their costs and the cost of the trees add up. The answers decide whether the
+fit asks for the scale, and at which share of the budget: this is public post-processing. For every answer, the ledger
+charges exactly the questions that follow, and the charges sum to ε.
 """
 
 from dataclasses import dataclass
@@ -21,22 +21,22 @@ from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_f
 
 SIZE_SHARE: Final = Fraction(1, 50)  # of ε, for the number of rows
 LEAST_SIZE: Final = 50
-MOST_NOISE: Final = 2**31  # scale of it: samplers know no larger
-_SIZE_KEY, _SCALE_KEY = 1, 2  # of their draws in a demonstration
+MOST_NOISE: Final = 2**31  # largest noise scale of the samplers
+_SIZE_KEY, _SCALE_KEY = 1, 2  # keys of the draws in a demonstration
 
 
 @dataclass(frozen=True)
 class ScaleRule:
-    """When a scale is asked for, and what it may cost: v is the signal of an attribute, rows times ε.
+    """Rule for asking for a scale, and for its cost, by the signal v of an attribute: rows times ε.
 
     Parameters
     ----------
     least : int
-        Declined where v is less.
+        Smallest v at which a fit asks for the scale.
     most : Fraction
         Largest share of ε.
     public_weight : Fraction
-        Of the public scale in the mixture that is used.
+        Weight of the public scale in its mixture with the released scale.
     """
 
     least: int
@@ -44,7 +44,7 @@ class ScaleRule:
     public_weight: Fraction
 
     def share(self, n_rows: int, epsilon: Fraction, n_numeric: int) -> Fraction:
-        """Share of ε; 0 where it is declined."""
+        """Return the share of ε; 0 if the fit does not ask for the scale."""
         signal = n_rows * epsilon / n_numeric if n_numeric else Fraction(0)
         return Fraction(0) if signal < self.least else min(self.most, 150 / signal)
 
@@ -55,14 +55,14 @@ GREEDY: Final = ScaleRule(150, Fraction(7, 100), Fraction(3, 10))
 
 @dataclass(frozen=True)
 class Preparation:
-    """Parts of ε that are spent before trees are grown, and what the rules go by.
+    """Shares of ε that are spent before trees grow, and the row count that the rules use.
 
     Parameters
     ----------
     n_rows : int
-        As released, or as everybody knows it; 0 where no rule asks.
+        Released or public number of rows; 0 if no rule uses it.
     size, scale : Fraction
-        Shares of ε, 0 where nothing is asked.
+        Shares of ε for the number of rows and for the scale, 0 if not asked.
     public_weight : Fraction
         See `ScaleRule`.
     """
@@ -79,7 +79,7 @@ class Preparation:
 
 
 def charge_size(budget: Fraction | PrivacyLoss, ledger: Ledger, share: Fraction = SIZE_SHARE) -> QueryBudget:
-    """Pay for the noisy number of rows. Parameters as for `release_size`."""
+    """Charge the noisy number of rows. For the parameters see `release_size`."""
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
     paid = ledger.charge(NUMBER_OF_ROWS, NOISE[each.kind], 1, each, 1, "sequential")
     assert paid is not None
@@ -89,21 +89,21 @@ def charge_size(budget: Fraction | PrivacyLoss, ledger: Ledger, share: Fraction 
 def charge_scale(
     n_numeric: int, share: Fraction, budget: Fraction | PrivacyLoss, ledger: Ledger
 ) -> tuple[QueryBudget, Fraction]:
-    """Pay for the histograms of all numeric attributes.
+    """Charge the histograms of all numeric attributes.
 
     Parameters
     ----------
     n_numeric : int
     share : Fraction
-        Of the budget.
+        Share of the budget.
     budget, ledger
-        As for `release_scale`.
+        See `release_scale`.
 
     Returns
     -------
     paid : QueryBudget
     sensitivity : Fraction
-        The most that one row changes all histograms together: as a sum, or as a length for a Gaussian budget.
+        Largest change of all histograms together by one row: an L1 norm, or an L2 norm for a Gaussian budget.
     """
     sensitivity = Fraction(LEVELS * n_numeric)
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
@@ -122,7 +122,7 @@ def charge_scale(
 
 
 def charge_preparation(domain: Domain, preparation: Preparation, ledger: Ledger) -> None:
-    """Pay for all that a fit asks before trees grow, and ask nothing: for previews, and for checks of files.
+    """Charge all that a fit asks before trees grow, and ask nothing: for previews, and for checks of files.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def charge_preparation(domain: Domain, preparation: Preparation, ledger: Ledger)
     preparation : Preparation
         Shares of the ledger's budget.
     ledger : Ledger
-        Without a budget nothing is charged.
+        A ledger without a budget is not charged.
     """
     if ledger.budget is None:
         return
@@ -148,16 +148,16 @@ def release_size(
     source: SecretSource | DemoSource,
     share: Fraction = SIZE_SHARE,
 ) -> int:
-    """The number of rows with noise, at least 50.
+    """Return the number of rows with noise, at least 50.
 
     Parameters
     ----------
     n_rows : int
-        Exact.
+        Exact number of rows.
     budget : Fraction or PrivacyLoss
-        Of the whole fit; a fraction is an ε.
+        Budget of the whole fit; a fraction is an ε.
     share : Fraction
-        Of it, for this.
+        Share of the budget for this question.
     ledger : Ledger
     source : SecretSource or DemoSource
 
@@ -177,18 +177,18 @@ def release_scale(
     ledger: Ledger,
     source: SecretSource | DemoSource,
 ) -> ReleasedScale | None:
-    """Where rows lie on the scale of each numeric attribute; None where the preparation says not to ask.
+    """Return where rows lie on the scale of each numeric attribute; None if the preparation does not ask for it.
 
-    A row more adds 1 to one cell at most in each of three histograms of each attribute, so the L1 sensitivity of all of
-    them is three times the number of attributes, and it is attained; their L2 sensitivity is the root of that.
+    An added row adds 1 to at most one cell in each of three histograms of each attribute. So the L1 sensitivity of all
+    histograms together is three times the number of attributes, which is attained; their L2 sensitivity is its root.
 
     Parameters
     ----------
     cells : int64 array of shape (n_numeric, 64)
-        Exact (`scale_histograms`).
+        Exact counts (`scale_histograms`).
     preparation : Preparation
     budget : Fraction or PrivacyLoss
-        Of the whole fit; a fraction is an ε.
+        Budget of the whole fit; a fraction is an ε.
     ledger : Ledger
     source : SecretSource or DemoSource
 
@@ -202,7 +202,7 @@ def release_scale(
     each = paid.each
     noise_scale = sensitivity / each.amount
     if each.kind == GAUSSIAN:
-        noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # of Laplace noise with this standard deviation
+        noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # Laplace noise with the same standard deviation
     noisy = noisy_table(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
     return scale_from(noisy, noise_scale).mixed(preparation.public_weight)
 

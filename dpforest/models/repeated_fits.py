@@ -1,8 +1,8 @@
-"""A warning where a search fits certified forests again and again on the same rows.
+"""A warning when a search fits certified forests on the same rows again and again.
 
-Each fit of a cross-validation or a grid search is a separate release, and the certificate of the best one speaks of
-one release only. A fit knows that it is one of many by who called it: scikit-learn's searches run their fits by a
-`joblib.Parallel`, one for each search. A fit in another process or thread does not see who called it and stays silent.
+Each fit of a cross-validation or a grid search is a separate release, and the certificate of the best one covers
+one release only. A fit finds out from its callers whether it is one of many: each search of scikit-learn runs its fits
+by one `joblib.Parallel`. A fit in another process or thread does not see its callers and does not warn.
 """
 
 import sys
@@ -19,7 +19,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.rationals import text_up
 
 _SEARCHES: Final = "sklearn.model_selection"
-_fits: weakref.WeakKeyDictionary[Parallel, int] = weakref.WeakKeyDictionary()  # of each search: counts, nothing of rows
+_fits: weakref.WeakKeyDictionary[Parallel, int] = weakref.WeakKeyDictionary()  # number of fits of each search, no data
 _lock = threading.Lock()
 
 
@@ -28,7 +28,7 @@ class RepeatedReleaseWarning(UserWarning):
 
 
 def notice(promise: Callable[[], Certificate]) -> None:
-    """Warn a search of certified fits once. Call it before each fit asks its first question.
+    """Warn once in a search of certified fits. Call it before each fit asks its first question.
 
     If the warning is an error, it stops the fit, so it must come before any noise is drawn. Demos, forests without
     privacy and forests that are not certified need no warning.
@@ -36,7 +36,7 @@ def notice(promise: Callable[[], Certificate]) -> None:
     Parameters
     ----------
     promise : callable
-        Gives the certificate that the fit will have. Called only if a search runs.
+        Returns the certificate that the fit will have. Called only if a search runs.
     """
     frames = _callers()
     searches = [i for i, frame in enumerate(frames) if _module(frame).startswith(_SEARCHES)]
@@ -56,7 +56,7 @@ def notice(promise: Callable[[], Certificate]) -> None:
 
 
 def _callers() -> list[FrameType]:
-    """Frames from the caller of `notice` outwards."""
+    """Return the frames from the caller of `notice` outwards."""
     frames = list[FrameType]()
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
@@ -70,7 +70,7 @@ def _module(frame: FrameType) -> str:
 
 
 def _is_second(frames: list[FrameType]) -> bool:
-    """Whether this is the second fit of its search, the outermost frame. A refit is, as others went before it."""
+    """Return whether this is the second fit of the search in the last frame; a refit always follows other fits."""
     running = [f.f_locals.get("self") for f in reversed(frames) if _module(f).startswith("joblib")]
     running = [one for one in running if isinstance(one, Parallel)]
     search = next((v for v in [*frames[-1].f_locals.values(), *running] if isinstance(v, Parallel)), None)

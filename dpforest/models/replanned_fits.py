@@ -1,8 +1,8 @@
 """Plans the fit of a file again, to get the ledger and the certificate that the file should have.
 
-A file does not name every setting of its fit. The code reads some of the others off the ledger (a share of the budget,
-a temperature) and tries all values of the rest (how a booster draws its leaves). The estimator then plans the same fit
-and charges a new ledger, with the code that a fit runs.
+A file does not name every setting of its fit. This module reads some of the others off the ledger (a share of the
+budget, a temperature) and tries all values of the rest (how a booster draws its leaves). The estimator then plans the
+same fit and charges a new ledger, with the code of a real fit.
 """
 
 from bisect import bisect_left
@@ -75,7 +75,7 @@ def _multinomial(facts: FileFacts) -> Iterator[dict[str, Any]]:
 def _boosted(facts: FileFacts) -> Iterator[dict[str, Any]]:
     about, depth, model = facts.forest.about, facts.forest.trees.depth, BoostedForestClassifier()
     leaves = facts.forest.leaves
-    assert isinstance(leaves, ScoreLeaves)  # as `KINDS` says
+    assert isinstance(leaves, ScoreLeaves)  # by `KINDS`
     of_level = _left(facts) / model.scores_of(facts.forest.domain) / max(facts.n_trees, 1) / max(depth, 1)
     splits, noisy = facts.share(0, of_level), about.get("alpha") == "noisy"
     calibration = facts.share(1, of_level) if noisy else Fraction(0)
@@ -95,14 +95,14 @@ def _booster(facts: FileFacts) -> Iterator[dict[str, Any]]:
 
 
 def _left(facts: FileFacts) -> Fraction:
-    """What is left for trees and leaves, for one row added or removed."""
+    """Return the budget for trees and leaves, for one row added or removed."""
     ledger = facts.forest.ledger
     return Fraction(0) if ledger.budget is None else ledger.budget.part(facts.preparation.left, ledger.rows).amount
 
 
-# ---------------------------------------------------------------- what a fit with these settings writes
+# ---------------------------------------------------------------- ledger and certificate for these settings
 
-Promise = tuple[Certificate, Ledger, Any]  # and the spec
+Promise = tuple[Certificate, Ledger, Any]  # the last is the spec
 
 
 def _promise(model: ForestClassifier, facts: FileFacts) -> Promise:
@@ -114,7 +114,7 @@ def _promise(model: ForestClassifier, facts: FileFacts) -> Promise:
 
 
 def _any_rows(spec: Any, facts: FileFacts) -> Any:
-    """A spec with a number of rows that gives the stated sensitivity, for old files that do not state the number.
+    """Return a spec whose number of rows gives the stated sensitivity, for old files that do not state the number.
 
     Under replace-one the sensitivity may depend on the number of rows, which is public. So any number is allowed.
     """
@@ -126,7 +126,7 @@ def _any_rows(spec: Any, facts: FileFacts) -> Any:
 
 
 class Kind(NamedTuple):
-    """One estimator: what its leaves are, how they vote, and the settings of its fit."""
+    """One estimator: the type of its leaves, their voting rules, and the settings of its fit."""
 
     model: type[ForestClassifier]
     leaves: type[Leaves]
@@ -140,7 +140,7 @@ KINDS: Final = {
     for kind in (
         Kind(MajorityLabelForestClassifier, LabelLeaves, ("majority",), _labels),
         Kind(RandomDecisionForestClassifier, CountLeaves, _AVERAGES, _counts),
-        # Its first files have "threshold".
+        # The first files of this estimator have "threshold".
         Kind(JagannathanForestClassifier, CountLeaves, ("log-odds", "threshold"), _jagannathan),
         Kind(RandomForestLaplaceClassifier, CountLeaves, ("majority",), _even),
         Kind(RandomForestExponentialClassifier, LabelLeaves, ("majority",), _even),
@@ -153,9 +153,9 @@ KINDS: Final = {
 
 
 def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
-    """What a fit of this forest's estimator writes, for all settings that agree with the file.
+    """Yield the promise of a fit of this forest's estimator, for all settings that agree with the file.
 
-    If settings are out of range, yields the error in place of a promise.
+    For settings that are out of range, yield the error in place of a promise.
 
     Yields
     ------

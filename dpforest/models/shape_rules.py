@@ -1,38 +1,38 @@
-"""How many trees, and how deep: public rules from the signal that is left for leaves and splits.
+"""Public rules for the number and depth of trees, from the signal that remains for leaves and splits.
 
-The signal s is rows times the ε that is left. Noise on the share of a class in a leaf, averaged over shared trees, is
-√T L / s with L leaves a tree, so L may grow about as s does; labels want leaves so small that rare classes have their
-own leaves. Constants were fitted on twelve development tables, which docs/ACCURACY.md names.
+The signal s is rows times the remaining ε. Noise on the share of a class in a leaf, averaged over shared trees, is
+√T L / s with L leaves in each tree, so L may grow about as s does. Labels need leaves so small that rare classes have
+separate leaves. The constants were fitted on twelve development tables, which docs/ACCURACY.md names.
 """
 
 import math
 from typing import Final, NamedTuple
 
-MOST_AUTO_DEPTH: Final = 10  # of greedy trees by rule
+MOST_AUTO_DEPTH: Final = 10  # of greedy trees with an "auto" shape
 MOST_AUTO_TREES: Final = 10
 _MANY_FEATURES: Final = 24
-_LITTLE: Final = 45  # of a signal, for labels
+_LITTLE: Final = 45  # signal below which a forest with labels has one tree
 
 
 class Shape(NamedTuple):
-    """Trees, and tests on a path."""
+    """Number of trees, and number of tests on a path."""
 
     n_trees: int
     depth: int
 
 
 def signal_of(n_rows: float, epsilon: float) -> float:
-    """Rows times what is left of ε, at least 1."""
+    """Return rows times the remaining ε, at least 1."""
     return max(1.0, n_rows * epsilon)
 
 
 def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Of random trees with noisy counts, all rows in every tree.
+    """Return the shape of random trees with noisy counts that have all rows in every tree.
 
     Parameters
     ----------
     signal : float
-        Rows times what is left of ε (`signal_of`).
+        Rows times the remaining ε (`signal_of`).
     n_classes, n_features : int
         Of the public domain.
 
@@ -51,22 +51,22 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """The same with the ten trees of the paper."""
+    """Return the depth of `noisy_counts_shape` with the ten trees of the paper."""
     return Shape(10, noisy_counts_shape(signal, n_classes, n_features).depth)
 
 
 def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Of the two random forests with majority votes, 21 trees on all rows."""
+    """Return the shape of the two random forests with majority votes: 21 trees on all rows."""
     return Shape(21, _depth(0.9 * _log2(signal) - 3 - 0.25 * _kappa(n_classes), 3, 12))
 
 
 def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Of random trees with one label a leaf, each row in one tree.
+    """Return the shape of random trees with one label in each leaf and each row in one tree.
 
     Parameters
     ----------
     signal : float
-        Rows times what is left of ε (`signal_of`).
+        Rows times the remaining ε (`signal_of`).
     n_classes, n_features : int
         Of the public domain.
 
@@ -87,17 +87,17 @@ def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shap
 
 
 def one_tree_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Of a single greedy tree."""
+    """Return the shape of a single greedy tree."""
     return Shape(1, _depth(0.67 * _log2(signal) - 1.8, 2, 10))
 
 
 def multinomial_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Of the multinomial forest: labels alone cannot use the rows that a second tree takes away."""
+    """Return the shape of the multinomial forest: one tree, because a second would take rows from it."""
     return Shape(1, 2 if signal < 500 else 4 if signal < 1500 else 6)
 
 
 def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Of boosted trees; of more than two classes each has its own booster and its part of the signal."""
+    """Return the shape of boosted trees; with more than two classes, each class has a booster and a part of it."""
     of_class = signal / n_classes if n_classes > 2 else signal
     if of_class < 5_000:
         return Shape(3, 2 if of_class < 500 else 3)

@@ -1,4 +1,4 @@
-"""How estimators check the tables that they are given, and find the public domain that rows are read by."""
+"""Checks of the tables that estimators get, and the public domain that encodes their rows."""
 
 import warnings
 from dataclasses import replace
@@ -16,7 +16,7 @@ from dpforest.trees.forest import as_values
 
 
 class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all forests: what a table must be. Not for use by itself."""
+    """Base class of all forests: the requirements on a table. Not for use by itself."""
 
     epsilon: float | None
     domain: Domain | None
@@ -36,7 +36,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
-        """A table as it is (its domain reads it), or an array with checked shape and numbers."""
+        """Return a DataFrame unchanged for its domain to read, or an array with checked shape and numbers."""
         refuse_masked(X)
         if hasattr(X, "iloc") and (self.domain is not None or not reset and hasattr(self, "domain_")):
             if reset:
@@ -48,7 +48,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         if self.domain is not None and isinstance(X, (list, tuple)):
             X = table_of_lists(X, self.domain.n_features, refuse=not reset)
         X = X if self.domain is None else any_cells(X)
-        # With a public domain any cells will do, also none at all: nobody is a table, too.
+        # With a public domain, any cells are valid, and so is a table without rows.
         how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
         if self.domain is not None:
             how = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
@@ -56,7 +56,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
-        """The domain given, completed and marked as leaking where something had to be read from the data."""
+        """Return the given domain, completed and marked as leaking where parts of it came from the data."""
         domain = self.domain
         if domain is None:
             domain = Domain.infer(X, y)
@@ -69,7 +69,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return domain
 
     def _warn_of_leaks(self, domain: Domain) -> None:
-        """Warn if a part of the schema was read from the data. Call it before the first question to the rows."""
+        """Warn if a part of the schema came from the data. Call it before the first question about the rows."""
         leaks = domain.leaks()
         if leaks and self.epsilon is not None:
             more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
@@ -88,7 +88,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
 
 
 def any_cells(cells: Any) -> Any:
-    """Complex numbers as objects: one cell makes a whole array of them, which scikit-learn refuses."""
+    """Return complex cells as objects: one makes the whole array complex, and scikit-learn refuses such arrays."""
     return np.asarray(cells).astype(object) if getattr(getattr(cells, "dtype", None), "kind", "") == "c" else cells
 
 

@@ -1,4 +1,4 @@
-"""What a greedy fit looked like from inside: for drawing, and for the curator only unless said otherwise."""
+"""A record of how a greedy fit chose its splits: for drawings, and for the curator only unless stated otherwise."""
 
 from dataclasses import dataclass, field
 
@@ -9,20 +9,20 @@ from dpforest.models.leaf_noise import LeafNoise
 
 @dataclass
 class TreeTrace:
-    """One tree. Levels are complete: level k has 2**k nodes.
+    """The record of one tree. Levels are complete: level k has 2**k nodes.
 
     Attributes
     ----------
     probability : list of float arrays
-        With which the candidate that was drawn was drawn, by level.
+        Probability of the candidate that was drawn, at each node, by level.
     chance : list of float arrays
-        The same if the data had no say.
+        The same probability if the draw ignored the data.
     gain : list of float arrays
         Share of the node's potential (its impurity) that the split removes, by level.
     alpha : list of float
         α of each level (boosted trees; public where calibration is private).
     weights : float array of shape (5,), or None
-        Smallest, quartiles and largest of the rows' boosting weights before the tree was grown; None without boosting.
+        Minimum, quartiles and maximum of the rows' boosting weights before the tree grew; None without boosting.
     bound : float
         Public bound on these weights.
     """
@@ -36,13 +36,13 @@ class TreeTrace:
 
     @property
     def weight_spread(self) -> float:
-        """Largest boosting weight less the smallest; 0 where rows are not weighted."""
+        """Largest boosting weight minus the smallest; 0 where rows are not weighted."""
         return 0.0 if self.weights is None else float(self.weights[-1] - self.weights[0])
 
     def note_level(
         self, probability: np.ndarray, chance: np.ndarray, scores: np.ndarray, potential: np.ndarray
     ) -> None:
-        """Write down how the splits of a level were drawn; `potential` and `scores` of the splits in the same units."""
+        """Record how the splits of a level were drawn; `potential` and `scores` have the same units."""
         self.probability.append(probability)
         self.chance.append(chance)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -51,23 +51,23 @@ class TreeTrace:
 
 @dataclass
 class Trace:
-    """A whole forest, trees one after another.
+    """The record of a whole forest, one tree after another.
 
     Parameters
     ----------
     draws : bool
-        Whether to write down how every split was drawn, which takes half as long as the fit itself.
+        Whether to record how every split was drawn, which takes half as long as the fit itself.
 
     Attributes
     ----------
     trees : list of TreeTrace
-        Empty without `draws`, and where trees are grown otherwise (the multinomial forest as published).
+        Empty without `draws`, and for trees that grow differently (the multinomial forest as published).
     counts : int64 array of shape (n_leaves, n_classes)
-        Rows fitted on in each leaf.
+        Fitted rows of each class in each leaf.
     labels : uint8 array of shape (n_leaves,)
-        Class that each leaf says: an index of the classes that its tree tells apart.
+        Class of each leaf, as an index into the classes that its tree separates.
     noise : LeafNoise
-        How leaves may flip; None without privacy.
+        Noise of the leaves; None without privacy.
     """
 
     draws: bool = True

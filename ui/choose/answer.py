@@ -1,4 +1,4 @@
-"""What the Choose ε page draws and says: the answer, the guarantee that belongs to it, and the report."""
+"""Chart and text of the Choose ε page: the answer, its guarantee, and the report."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from ui.shared.page import badge, chart
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-NAMED: Final = 2  # forests, in the answer
+NAMED: Final = 2  # forests that the answer names
 
 
 def answered(done: SweepResult, needed: float, wish: Wish) -> list[Answer]:
-    """The smallest ε of each forest; sure only once there are as many releases as were decided on beforehand."""
-    decided = done.pieces[done.pieces["repeat"] < wish.releases]  # no more of them: looking on would be too sure
+    """Return the smallest ε of each forest. An answer is sure only once all `wish.releases` are simulated."""
+    decided = done.pieces[done.pieces["repeat"] < wish.releases]  # further looks would make it too sure
     answers = smallest_epsilons(decided, needed, wish.share, margin=wish.margin)
     means = done.pieces.groupby(["forest", "epsilon"])["accuracy"].mean()
     answers = [a if a.epsilon is None else replace(a, accuracy=float(means[a.forest, a.epsilon])) for a in answers]
@@ -51,7 +51,7 @@ def answered(done: SweepResult, needed: float, wish: Wish) -> list[Answer]:
 
 
 def no_need(needed: float, guessing: float, at_stake: dict[str, Headroom]) -> str:
-    """Why no ε is an answer: guessing reaches it, or no forest is better than guessing. Empty where one is."""
+    """Explain why no ε is needed: guessing reaches the accuracy, or no forest beats guessing. Empty otherwise."""
     idle = all(at.has_none for at in at_stake.values())
     text = ""
     if idle:
@@ -75,7 +75,7 @@ def no_need(needed: float, guessing: float, at_stake: dict[str, Headroom]) -> st
 
 
 def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> str:
-    """The answer in a sentence, and how sure it is."""
+    """State the answer in a sentence, and how sure it is."""
     share = next(text for text, value in SURE.items() if value == wish.share)
     first = answers[0]
     if first.epsilon is None:
@@ -97,7 +97,7 @@ def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> st
 
 
 def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wish, place, key: str):
-    """A dot for each forest. Streamlit wants another key for each time that it is drawn in a run of the page."""
+    """Draw a dot for each forest. Streamlit needs a new `key` each time that a run draws the chart again."""
     summary = "; ".join(
         f"{a.forest}: {'not reached' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
     )
@@ -109,7 +109,7 @@ def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wi
 
 
 def how_read(answers: Sequence[Answer], done: SweepResult, wish: Wish) -> str:
-    """What stands behind the dots."""
+    """Explain the dots: what they average over, and the margin for the held-out rows."""
     n_test = int(done.pieces["n_test"].max())
     text = "Full dots are settled (95 % confidence), hollow ones are still being worked out. "
     text += f"Behind each: {done.rests_on}."
@@ -124,12 +124,12 @@ def how_read(answers: Sequence[Answer], done: SweepResult, wish: Wish) -> str:
 
 
 def promise(table: Table, settings: ForestSettings) -> tuple[Certificate, Ledger]:
-    """Certificate and ledger of a release with these settings."""
+    """Return certificate and ledger of a release with these settings."""
     return promise_of(tables.fingerprint(table.domain), settings, tables.planned_rows(table, settings), table.domain)
 
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
-    """What is promised; where only the schema speaks against it, on demand what would be once that is public."""
+    """Return the guarantee. If only the schema prevents a certificate, the user may see that of a public schema."""
     if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
     if st.toggle(
@@ -145,7 +145,7 @@ def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarante
 
 
 def about_claims(certificate: Certificate) -> None:
-    """Why a published mechanism does not have the privacy it claims."""
+    """Show why a published mechanism does not have the privacy that it claims."""
     with st.container(border=True):
         badge("Not certified")
         st.markdown(plain(certificate.reasons[0], 600))
@@ -161,7 +161,7 @@ def report(
     done: SweepResult,
     level: Baselines,
 ) -> str:
-    """The page for a privacy board, as HTML."""
+    """Return the report for a privacy board, as HTML."""
     name = settings.name
     cells = done.cells.loc[name].reset_index()
     ceiling = ceiling_of(done, [level], "accuracy")
@@ -205,7 +205,7 @@ def report(
 
 
 def offer_report(table: Table, make, is_early: bool) -> None:
-    """The download, and what is in it."""
+    """Draw the download button of the report, and describe the report."""
     st.markdown(
         "One page to print and to hand over: the forest and its settings, what is promised and on which conditions, "
         "what it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
@@ -223,5 +223,5 @@ def _written(value: object) -> str:
 
 
 def at(settings: ForestSettings, epsilon: float) -> ForestSettings:
-    """The same forest at another ε."""
+    """Return the same forest at another ε."""
     return replace(settings, epsilon=epsilon)

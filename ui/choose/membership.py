@@ -43,7 +43,7 @@ _DRAW_EVERY = 0.25  # seconds
 
 
 def show(table: Table, settings: ForestSettings, certificate: Certificate) -> None:
-    """Choose a record, attack it, and compare with what is possible. A moved control ends an attack that is running."""
+    """Draw the tab: choose a record, attack it, compare with the limit. A moved control ends a running attack."""
     table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
     titled("Attack one record, live", "Simulated", "Curator only")
     st.markdown(_game(settings, replaced))
@@ -88,7 +88,7 @@ def _game(settings: ForestSettings, replaced: bool) -> str:
 
 
 def _choose(table: Table, settings: ForestSettings) -> int:
-    """Number of the row that is attacked, among those that forests learn from."""
+    """Return the index of the attacked row, among the rows with a listed label."""
     n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_fitted_anew
     if state.MEMBER_WANTED in st.session_state:
         state.MEMBER_ROW.value = state.MEMBER_WANTED.pop()
@@ -126,7 +126,7 @@ def _choose(table: Table, settings: ForestSettings) -> int:
 
 
 def _shown(table: Table, row: int) -> None:
-    """The record as a table of one row, its label first."""
+    """Show the record as a table of one row, its label first."""
     columns = [table.label, *(name for name in table.domain.names if name != table.label)]
     record = table.frame.iloc[_rows(table).ids[[row]]][columns]
     st.dataframe(record.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
@@ -164,7 +164,7 @@ def _run(table: Table, settings: ForestSettings, certificate: Certificate, row: 
 
 
 class _Drawing:
-    """What came of an attack so far: words and chart, drawn again in place."""
+    """Words and chart on an attack so far, redrawn in place."""
 
     def __init__(self, table: Table, settings: ForestSettings, certificate: Certificate, row: int) -> None:
         self._settings, self._certificate = settings, certificate
@@ -173,7 +173,7 @@ class _Drawing:
         self._words, self._place = st.empty(), st.empty()
 
     def draw(self, looks: list[AttackEstimate]) -> None:
-        """Draw the looks so far."""
+        """Draw the estimates so far, the last of which is current."""
         if not looks:
             self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
             return
@@ -195,12 +195,12 @@ class _Drawing:
 
 
 def _loss(settings: ForestSettings, certificate: Certificate) -> float:
-    """What the limit follows from: for a certified forest its noise, whatever else its table gives away."""
+    """Return the ε that the limit follows from. For a certified forest it is that of its noise, without the schema."""
     return min(certificate.true_epsilon, settings.epsilon) if settings.certified else certificate.true_epsilon
 
 
 def _limit(settings: ForestSettings, certificate: Certificate) -> float:
-    """Most that an attacker can be right in, of guesses at 50:50."""
+    """Return the largest share of guesses, at even odds, in which an attacker can be right."""
     if not settings.delta:
         return most_success(_loss(settings, certificate))
     holds = certificate.certified
@@ -210,7 +210,7 @@ def _limit(settings: ForestSettings, certificate: Certificate) -> float:
 
 
 def _verdict(settings: ForestSettings, certificate: Certificate, last: AttackEstimate, best: float | None) -> str:
-    """What was counted, and what is possible."""
+    """State the share of right guesses, its confidence interval, and the limit."""
     shown = _limit(settings, certificate) if settings.certified else most_success(settings.epsilon)
     digits = 1 if shown > 0.53 else 2
     text = (
@@ -250,7 +250,7 @@ def _verdict(settings: ForestSettings, certificate: Certificate, last: AttackEst
 
 
 def _why(record: Record | None, best: float | None, limit: float) -> str:
-    """Why a record is mostly far from the limit."""
+    """Explain why the attack on this record reaches the limit or stays below it."""
     if record is None or best is None:
         return (
             "*Why so little:* one record among many moves a question or a leaf only now and then. This attacker learns "
@@ -294,13 +294,13 @@ def _about(n: float) -> str:
 
 
 def _key(table: Table, settings: ForestSettings) -> tuple:
-    """Trees follow from ε, too, where their shape goes by rule or the scale of the data is asked for."""
+    """Return the cache key. It contains ε, because a shape by rule and a released scale change with ε."""
     return (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), settings.epsilon)
 
 
 @cache.by_table(everybody=4, session=1)
 def _read(key: tuple, _table: Table) -> EncodedTable:
-    """As a fit reads them; their ids are places in the table."""
+    """Read the rows as a fit does. Their ids are places in the table."""
     places = np.arange(len(_table.frame))
     return read_rows(
         _table.domain, _table.columns(), _table.frame[_table.label], places, out_of_domain=OutOfDomainCells()
@@ -318,18 +318,18 @@ def _expose(key: tuple, _table: Table, _counted: RowsInLeaves) -> Exposed:
 
 
 def _rows(table: Table) -> EncodedTable:
-    """All rows with a listed label; of an upload for this session only."""
+    """Return all rows with a listed label, from the cache. Only this session has the rows of an upload."""
     key = (table.schema_key, fingerprint(table.domain))
     return _read(key, table)
 
 
 def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Their codes and class indices."""
+    """Return the codes and class indices of all rows with a listed label."""
     return _rows(table).codes, _rows(table).y
 
 
 def _counted(table: Table, settings: ForestSettings) -> RowsInLeaves:
-    """The rows in the leaves, at the present ε."""
+    """Return the rows counted in the leaves, at the present ε."""
     return _count(_key(table, settings), table, settings)
 
 

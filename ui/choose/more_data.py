@@ -1,4 +1,4 @@
-"""How much more data would buy the same accuracy at a smaller ε."""
+"""The tab More data: how many more rows would keep the accuracy at a smaller ε."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by, split
 
 REPEATS = 8
-SMALLER = (2, 5)  # parts of the chosen ε that are looked at
+SMALLER = (2, 5)  # divisors of the chosen ε for the smaller ones
 
 
 class LearningJob(Job[list[np.ndarray]]):
-    """Learning curves. A piece is one repeat on all parts of the table."""
+    """Learning curves. A piece is one repeat, on all parts of the table."""
 
     def __init__(self, estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float]) -> None:
         super().__init__()
@@ -50,13 +50,13 @@ class LearningJob(Job[list[np.ndarray]]):
 
     @property
     def learning(self) -> Learning | None:
-        """As far as it is known."""
+        """The learning curves of the repeats that are done, or None before the first."""
         repeats = [self.pieces[n] for n in range(self.n_done)]
         return Learning.of(self._split, self._epsilons, repeats) if repeats else None
 
 
 def _repeat(*given) -> list[np.ndarray]:
-    """For a worker."""
+    """Compute one repeat in a worker process."""
     return list(accuracy_on_parts(*given))
 
 
@@ -66,7 +66,7 @@ def _make(key: tuple, _table: Table, _settings: ForestSettings) -> LearningJob:
 
 
 def show(table: Table, settings: ForestSettings, wanted: float) -> None:
-    """Learning curves at the chosen ε and at smaller ones, and the rows that reach the accuracy that is wanted."""
+    """Draw learning curves at the chosen ε and at smaller ones, and the number of rows that reach `wanted`."""
     titled("What more data would buy", "Simulated", "Curator only")
     st.markdown(
         "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
@@ -89,7 +89,7 @@ def show(table: Table, settings: ForestSettings, wanted: float) -> None:
 
 
 def smaller(epsilon: float) -> list[float]:
-    """The ε of the grid that are about a half and a fifth of this one.
+    """Return the ε of the grid that are about a half and a fifth of this one.
 
     >>> smaller(1.0), smaller(0.02), smaller(0.01)
     ([0.5, 0.2], [0.01], [])
@@ -99,10 +99,10 @@ def smaller(epsilon: float) -> list[float]:
 
 
 def _job(table: Table, settings: ForestSettings, shown: list[float]) -> LearningJob:
-    """Shared by all sessions; of an upload for this session only.
+    """Return the cached job, which all sessions share; only this session has the job of an upload.
 
-    Forests with random structure are counted once for all ε; others are fitted at every ε, so only at those that the
-    question needs.
+    Forests with random structure count the rows once for all ε. Other forests are fitted at every ε, so their grid is
+    limited to those that the answer needs.
     """
     grid: tuple[float, ...] = EPSILONS
     if FORESTS[settings.kind].is_fitted_anew:
@@ -132,7 +132,7 @@ def _draw(learning: Learning, shown: list[float], settings: ForestSettings, want
 
 
 def sentence(epsilon: float, needed: Needed, what: str) -> str:
-    """How many rows, and whether that was seen or is reckoned.
+    """State how many rows are needed, and whether that is measured or extrapolated.
 
     >>> sentence(0.5, Needed("extrapolated", 3100, 2500, 4000, 3.1), "an accuracy of 80 %")
     'At ε = 0.5 you would need about **3.1 times** the rows (extrapolated; 2.5 to 4.0 times) for an accuracy of 80 %.'

@@ -1,4 +1,4 @@
-"""What ε means for one person: the figures, the pictures and the sentences, and the belief to start from."""
+"""The section on what ε means for one person: figures, charts, sentences, and the control of the prior belief."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 def prior_control() -> float:
-    """What an attacker believes before the release; in the URL as "prior"."""
+    """Return what an attacker believes before the release, from 0 to 1. The link holds it as "prior"."""
     known(state.PRIOR, PRIORS)
     value = st.select_slider(
         "What an attacker believed before",
@@ -38,10 +38,11 @@ def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
     Parameters
     ----------
     guarantee : Guarantee
+        Guarantee of the release.
     prior : float
-        Of `prior_control`.
+        Value of `prior_control`.
     rows : int
-        Rows of one person.
+        Number of rows of one person.
     """
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="content"):
@@ -63,7 +64,7 @@ def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
 
 
 def _question(guarantee: Guarantee) -> str:
-    """What the attacker is after; one question only where membership is not at stake."""
+    """Return what the attacker guesses. There is no choice if the guarantee does not cover membership."""
     if MEMBERSHIP not in guarantee.questions:
         st.caption("The number of rows is public here, so what is guessed is a value.", width="content")
         return guarantee.questions[0]
@@ -84,7 +85,7 @@ def _question(guarantee: Guarantee) -> str:
 
 
 def _figures(game: DistinguishingGame, prior: float) -> None:
-    """The same three figures as the pictures, and δ."""
+    """Draw one figure for each of the three charts, and δ."""
     bounds = words.believed(game, prior)
     times, formula = words.odds_factor(game)
     without, right = max(prior, 1 - prior), game.success(prior)

@@ -1,6 +1,6 @@
-"""What a guarantee means for one person, in sentences: other ones for pure ε, with a δ, and for no bound at all.
+"""Sentences on what a guarantee means for one person, for each of pure ε, ε with a δ, and no bound at all.
 
-No streamlit in here. Upper bounds are rounded up, lower bounds down. Sentences are markdown without any text from data.
+No Streamlit here. Upper bounds are rounded up, lower bounds down. Sentences are markdown without any text from data.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dpforest.risk.rounding import factor_up, percent_down, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from ui.shared.wording import epsilon_text
 
-FAILURE = 0.001  # how often a statement about beliefs may fail, where there is a δ
-ALARMS = 0.05  # the false alarm rate of the example
+FAILURE = 0.001  # share of releases in which a bound on beliefs may fail, if there is a δ
+ALARMS = 0.05  # false alarm rate of the example
 QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of somebody in it"}
 
 
 def meaning(guarantee: Guarantee) -> str:
-    """The promise itself, before any example."""
+    """State the promise itself, without an example."""
     if guarantee.kind == "none":
         return (
             "**No bound is proved.** Nothing that one can rely on limits what such a release reveals about a person: "
@@ -41,7 +41,7 @@ def meaning(guarantee: Guarantee) -> str:
 
 
 def belief(game: DistinguishingGame, prior: float) -> str:
-    """From what somebody believed before to what they may believe after."""
+    """State what somebody may believe after the release, given the belief before."""
     if prior == 0.5:
         asked = "is in the table or not" if game.question == MEMBERSHIP else "in the table has value A or B"
         start = f"Whoever was unsure (50 %) whether somebody {asked}"
@@ -70,7 +70,7 @@ def belief(game: DistinguishingGame, prior: float) -> str:
 
 
 def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | None:
-    """`DistinguishingGame.posterior`, or None where δ is too large for a bound."""
+    """Return the bounds of `DistinguishingGame.posterior`, or None if δ is too large for a bound."""
     if game.guarantee.kind != "none" and game.grouped.delta >= FAILURE:
         return None
     low, high = game.posterior(prior, failure=FAILURE)
@@ -78,7 +78,7 @@ def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | No
 
 
 def frequency(game: DistinguishingGame, prior: float) -> str:
-    """A hundred people, about whom an attacker guesses."""
+    """State how many of a hundred people an attacker guesses rightly, with and without the release."""
     without, right = max(prior, 1 - prior), game.success(prior)
     chance = percent_up(prior)
     if game.question == MEMBERSHIP:
@@ -100,7 +100,7 @@ def frequency(game: DistinguishingGame, prior: float) -> str:
 
 
 def errors(game: DistinguishingGame) -> str:
-    """One point of the trade-off curve."""
+    """Describe one point of the trade-off curve, at a false alarm rate of `ALARMS`."""
     alarms = f"{100 * ALARMS:g}"
     if game.question == MEMBERSHIP:
         wrong = f"an attacker who accepts {alarms} false accusations among 100 people who are not in the table"
@@ -119,7 +119,7 @@ def errors(game: DistinguishingGame) -> str:
 
 
 def not_covered(guarantee: Guarantee) -> str:
-    """What ε says nothing about."""
+    """State what ε does not protect. Empty without a bound."""
     if guarantee.kind == "none":
         return ""
     return (
@@ -130,7 +130,7 @@ def not_covered(guarantee: Guarantee) -> str:
 
 
 def conditions(guarantee: Guarantee, rows: int = 1) -> str:
-    """What the sentences take for granted."""
+    """State the assumptions of the sentences. Empty without a bound."""
     if guarantee.kind == "none":
         return ""
     larger = ", at a larger δ" if guarantee.delta else ""
@@ -146,7 +146,7 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
 
 
 def odds_factor(game: DistinguishingGame) -> tuple[str, str]:
-    """(how many times the odds may change, as a formula).
+    """Return (the factor by which odds may change, its formula).
 
     >>> odds_factor(DistinguishingGame(Guarantee(1.0)))
     ('× 2.72', 'e^1')
@@ -161,7 +161,7 @@ def odds_factor(game: DistinguishingGame) -> tuple[str, str]:
 
 
 def at_least(share: float) -> str:
-    """A lower bound in a few words.
+    """Write a lower bound in a few words.
 
     >>> at_least(0.26894), at_least(1e-9)
     ('at least 26.8 %', 'or down to practically 0 %')
@@ -171,7 +171,7 @@ def at_least(share: float) -> str:
 
 
 def of_100(share: float) -> str:
-    """An upper bound as people out of a hundred, rounded up; never all of them unless it is.
+    """Write an upper bound as people out of a hundred, rounded up. Only a share of exactly 1 is written as 100.
 
     >>> of_100(0.73106), of_100(0.5), of_100(0.9999999)
     ('73.2', '50', 'practically all')
@@ -181,7 +181,7 @@ def of_100(share: float) -> str:
 
 
 def small(probability: float) -> str:
-    """A small probability.
+    """Write a probability, as a power of ten if it is below 0.01.
 
     >>> small(1e-6), small(0.00025), small(0.05)
     ('10⁻⁶', '2.5 × 10⁻⁴', '0.05')

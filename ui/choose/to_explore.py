@@ -1,4 +1,4 @@
-"""From the answer to a release: one press that opens Explore with the forest that is looked at."""
+"""A button that opens Explore with the shown forest, to release it there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.shared.link import hand_over
 
 
 def offer(settings: ForestSettings, answer: tuple[str, float]) -> None:
-    """The way there, in the main column; and back to the answer, a name and an ε, where something else is looked at."""
+    """Draw the button, and one back to the answer (forest, ε) if the page shows another forest or ε."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="content"):
             forest = f"{settings.kind} at ε = {settings.epsilon:g}" + (" and δ = 10⁻⁶" if settings.delta else "")

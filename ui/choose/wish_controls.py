@@ -1,4 +1,4 @@
-"""The controls of the Choose ε page: what is needed, how surely, and what is feared."""
+"""The controls of the Choose ε page: accuracy, how sure to reach it, mode, and the attacker's belief."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ui.shared.epsilon import choose_epsilon
 from ui.shared.forests import EPSILONS, FORESTS, MODES, ForestSettings
 from ui.shared.tables import Table
 
-# Share of releases that must reach the accuracy, and how many simulated ones it takes to know.
+# SURE is the share of releases that must reach the accuracy, RELEASES the number of simulated ones for each share.
 SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}
 DEFAULT_SURE: Final = "9 in 10 releases"
 RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
-MOST_ROWS: Final = 10  # of one person
+MOST_ROWS: Final = 10  # rows of one person
 STEP: Final = 0.5  # percent
-FEW: Final = (0.05, 0.3, EPSILONS[-1])  # of a first answer on a large table; at the largest ε most is reached
+FEW: Final = (0.05, 0.3, EPSILONS[-1])  # ε of a first answer on a large table, up to the most accurate one
 SECONDS: Final = 22  # of work, until the page pauses and asks whether to go on
 
 
 @dataclass(frozen=True)
 class Wish:
-    """Everything but the accuracy, which is asked for once there is a first picture."""
+    """The values of all controls but the accuracy, which the page asks for below its first figures."""
 
     share: float
     mode: str
@@ -49,7 +49,7 @@ class Wish:
 
 
 def choose() -> Wish:
-    """Draw the controls in the sidebar."""
+    """Draw the controls in the sidebar and return their values."""
     with st.sidebar:
         sure = select(
             "How sure to get it: in at least",
@@ -101,7 +101,7 @@ def choose() -> Wish:
 
 
 def needed_accuracy(floor: float, best: float) -> float:
-    """The slider that the page is about, from the floor to certainty; it starts half of the way up."""
+    """Draw the slider of the accuracy, from the floor to 100 %. It starts halfway from the floor to `best`."""
     low = min(STEP * int(100 * floor / STEP), 100.0 - STEP)
     default = STEP * round((100 * floor + 50 * max(best - floor, 0)) / STEP)
     default = min(max(default, low), 100.0)
@@ -125,7 +125,7 @@ def needed_accuracy(floor: float, best: float) -> float:
 def look_at(
     names: list[str], best: str, smallest: dict[str, float | None], at: DeltaGenerator, which: DeltaGenerator
 ) -> tuple[str, float]:
-    """Which forest at which ε, drawn in two places: the best answer, until somebody chooses otherwise."""
+    """Draw the controls of forest and ε, in two places. They follow the best answer until the user moves them."""
     known(state.LOOKED_AT, names)
     follow(state.LOOKED_AT, best)
     with which:
@@ -144,10 +144,10 @@ def look_at(
 
 
 def kinds() -> list[str]:
-    """All forests of the app."""
+    """Return all forests of the app."""
     return list(FORESTS)
 
 
 def forests(table: Table, wish: Wish) -> list[ForestSettings]:
-    """All forests of the app that there are in this mode, and where that is asked for also with δ above 0."""
+    """Return all forests of this mode, and if chosen, also those with δ above 0."""
     return [line.settings for line in lines_of(table, kinds(), wish.mode, wish.neighbors, delta=wish.delta)]

@@ -1,4 +1,4 @@
-"""The tab α: the boosted forest under each way to judge a question, one line each."""
+"""The tab α: the boosted forest with each way to score a split, one line each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KIND = "boosted"
 
 
 def strategies(view: Comparison, table: Table) -> list[Line]:
-    """The boosted forest, certified: α constant, and each of the strategies that Explore offers but the drawn one."""
+    """Return lines of the certified boosted forest: constant α, and the rules that Explore offers for α."""
     settings, _ = applied(settings_of(table, KIND, "certified", view.neighbors), view.changes_of(KIND))
     alphas: dict[str, float | str] = {f"α = {value:g}": value for value in CONSTANT}
     alphas |= {f"α {name}": how for name, how in ALPHAS["certified"].items() if how not in ("fixed", "hand")}
@@ -36,19 +36,19 @@ def strategies(view: Comparison, table: Table) -> list[Line]:
 
 @dataclass(frozen=True)
 class Apart:
-    """At one ε: the best strategy, and those behind it by more than luck."""
+    """The best strategy at one ε, and those that are behind it by more than luck."""
 
     epsilon: float
     best: str
     mean: float
-    behind: dict[str, float]  # by how much
+    behind: dict[str, float]  # difference from the best mean, by name
 
 
 def apart(done: SweepResult, measure: str) -> list[Apart]:
-    """For each ε which strategies differ from the best by more than luck.
+    """Return, for each ε, the strategies that differ from the best by more than luck.
 
-    Luck: a point, how far the rows held out may be off, or two standard errors of the difference between releases with
-    the same seeds, whichever is most.
+    Luck is the largest of three: one percentage point, the margin of the held-out rows, and two standard errors of the
+    difference between releases with the same seeds.
     """
     pieces, compared = done.pieces[np.isfinite(done.pieces["epsilon"])], []
     n_test = float(pieces.groupby("fold")["n_test"].first().sum())
@@ -70,7 +70,7 @@ def apart(done: SweepResult, measure: str) -> list[Apart]:
 
 
 def sentence(compared: Sequence[Apart], epsilon: float, scale: MeasureScale) -> str:
-    """Which strategies differ at this ε, and up to which ε none does."""
+    """State which strategies differ at this ε, and up to which ε none does."""
     if not compared:
         return ""
     here = min(compared, key=lambda at: abs(np.log(at.epsilon / epsilon)))

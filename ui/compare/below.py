@@ -1,4 +1,4 @@
-"""Below the chart of the Compare page: the table, small multiples for depth and trees, and the map of ε and depth."""
+"""Tabs below the chart of the Compare page: table, small multiples for depth and trees, map of ε and depth, and α."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ui.shared.downloads import offer_csv
 from ui.shared.page import chart, titled
 from ui.shared.tables import Table
 
-PIECES = 5  # simulated releases behind small multiples and the map, on one split
+PIECES = 5  # simulated releases, on one split, that each tab but the table averages over
 
 
 class Below:
-    """One opened tab: drawn as far as its sweep is done, brought on by `work`."""
+    """The open tab. It draws the finished pieces of its sweep, and `work` simulates the others."""
 
     def __init__(self, opened: str, view: Comparison, table: Table) -> None:
         self._opened, self._view, self._data = opened, view, table
@@ -49,14 +49,14 @@ class Below:
             self._note.caption("Nothing of this is simulated yet. If the page has paused, press *Go on* above.")
 
     def table(self, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> None:
-        """The table follows the main sweep."""
+        """Redraw the table if it is open and the main sweep has more pieces."""
         if self._opened == "Table" and done.n != self._drawn:
             self._shown = compared(self._view, lines, done, levels)
             show_table(self._shown, done.n, self._place)
             self._drawn = done.n
 
     def work(self, place, budget: TimeBudget) -> None:
-        """Bring this tab's own sweep to its end."""
+        """Simulate the rest of this tab's sweep."""
         if self._lines:
             text = f"{self._opened}: simulated release {{n:,}} of {{total:,}}: {{name}}"
             for n in run(self._lines, PIECES, place, text, budget, self._drawn):
@@ -74,7 +74,7 @@ class Below:
 
     @property
     def _without_delta(self) -> str:
-        """What is left out here of what the chart above has."""
+        """Words for the δ that the chart above has and this tab leaves out."""
         return ", with δ = 0" if self._view.delta else ""
 
     def _open_multiples(self, table: Table) -> None:
@@ -157,7 +157,7 @@ class Below:
         wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
         nonprivate = wide.pop(np.inf)
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
-        at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` has it simulated
+        at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` adds this ε
         best = int(values[:, at].argmax())
         idle = self._learns_nothing(values, float(nonprivate.max()))
         scale = view.scale if idle else replace(view.scale, ceiling=float(nonprivate.max()))
@@ -177,7 +177,7 @@ class Below:
         chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
-        """That no depth is better than guessing at any ε, nor without noise; empty where one is, or none can say."""
+        """State that no depth beats guessing at any ε or without noise. Empty if one does, or no floor is known."""
         levels, measure = [level(self._data)], MEASURES[self._view.measure]
         guessed = floor(levels, measure)
         if guessed is None:

@@ -1,4 +1,4 @@
-"""Settings of single forests: what differs from the rule, in the sidebar, in the link, and in the name of a line."""
+"""Settings of single forests that differ from the rule: in the sidebar, in the link, and in the name of a line."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
 
-Changes = dict[str, dict[str, int | str]]  # forest to settings: depth, trees, and labels of options by their key
+Changes = dict[str, dict[str, int | str]]  # for each forest: depth, trees, and labels of options by their key
 BY_RULE: Final = "by rule"
-_PARAMETER: Final = "own"  # in the link
-_LONGEST: Final = 4_000  # of a link's text, far above what all forests together need
+_PARAMETER: Final = "own"  # query parameter of the link
+_LONGEST: Final = 4_000  # characters of the parameter, far more than all forests together need
 
 
 def choose(kinds: tuple[str, ...]) -> Changes:
-    """Draw the expander in the sidebar. Gives the settings that somebody, or a link, has set for these forests."""
+    """Draw the expander in the sidebar. Return the settings of these forests that the user or a link has set."""
     changes = _kept()
     with st.expander("Settings of one forest", key="own_settings"):
         if kinds:
@@ -42,12 +42,12 @@ def choose(kinds: tuple[str, ...]) -> Changes:
 
 
 def applied(settings: ForestSettings, changes: Mapping[str, int | str], varied: str = "") -> tuple[ForestSettings, str]:
-    """A certified forest with what is set for it, and the end of its line's name, which states that.
+    """Return a certified forest with its changes, and the end of its line's name, which states them.
 
     Parameters
     ----------
     varied : {"", "depth", "trees"}
-        An axis of the chart: not set here, and not named.
+        Setting that the chart varies. It is neither set nor named here.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def applied(settings: ForestSettings, changes: Mapping[str, int | str], varied: 
 
 
 def read(text: str) -> tuple[Changes, list[str]]:
-    """What a link says, and which of it nobody can set: names that are not known, wrong types, out of range.
+    """Parse the parameter of a link. Return its valid changes, and the names of unknown or invalid settings.
 
     >>> read('{"boosted": {"depth": 4, "trees": true, "share": "30%"}, "oak": {"depth": 4}}')
     ({'boosted': {'depth': 4, 'share': '30%'}}, ['boosted trees', 'oak'])
@@ -101,7 +101,7 @@ def read(text: str) -> tuple[Changes, list[str]]:
 
 
 def _options(kind: str) -> dict[str, Option]:
-    """Those that are set here: an allowed δ has one control for all forests."""
+    """Return the options that can be set for one forest. Switches are not: one control allows δ for all forests."""
     return {o.key: o for o in FORESTS[kind].options if o.choices["certified"] and not o.switch}
 
 
@@ -130,7 +130,7 @@ def _is_default(kind: str, key: str, value: int | str) -> bool:
 
 
 def _kept() -> Changes:
-    """What is set in this session; another link is read once."""
+    """Return the changes of this session. A new link replaces them once."""
     linked = st.query_params.get(_PARAMETER)
     if linked is not None and linked != state.SETTINGS_LINK.value:
         state.SETTINGS.value, state.SETTINGS_IGNORED.value = read(linked)
@@ -144,7 +144,7 @@ def _stored() -> Changes:
 
 
 def _into_link(changes: Changes) -> None:
-    """Only what is set."""
+    """Write the changes into the link, or remove the parameter if there are none."""
     if changes:
         text = json.dumps(changes, ensure_ascii=False, separators=(",", ":"))
         state.SETTINGS_LINK.value = text
@@ -175,7 +175,7 @@ def _number(kind: str, key: str, title: str, numbers: tuple[int, ...], changes: 
 
 
 def _moved_to(kind: str, key: str, value: int | str) -> str:
-    """The control's key, its state being what is kept."""
+    """Return the control's key after setting its state to the stored value."""
     widget = state.SETTING(kind, key)
     if widget.value != value:
         widget.value = value
@@ -183,7 +183,7 @@ def _moved_to(kind: str, key: str, value: int | str) -> str:
 
 
 def _take(kind: str, key: str) -> None:
-    """Keep what somebody has set, if it differs from the rule or the default."""
+    """Store the user's value, or drop the stored one if it equals the rule or the default."""
     changes = _stored()
     value = state.SETTING(kind, key).value
     if value != BY_RULE and not _can_be(kind, key, value):

@@ -1,4 +1,4 @@
-"""What the Compare page draws: lines, tables, small multiples and the map, from sweeps as far as they are done."""
+"""The chart and the table of the Compare page, drawn from the finished pieces of the sweeps, and its notes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ui.shared.wording import epsilon_text, plain, unbroken
 
 
 def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> MeasureScale:
-    """Floor and ceiling of a measure, means over splits; the ceiling once all that could be it are fitted."""
+    """Return floor and ceiling of a measure, as means over splits. The ceiling is None until all models are fitted."""
     name = MEASURES[measure]
     floor = baselines.floor(levels, name)
     scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)
@@ -50,7 +50,7 @@ def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> Measur
 
 
 def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place=st):
-    """All forests against ε."""
+    """Draw all forests against ε."""
     series = [series_of(view, line, done, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
@@ -65,7 +65,7 @@ def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, 
 
 
 def series_of(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureScale, color: int) -> Series:
-    """A forest against ε, with its band."""
+    """Return the curve of one forest against ε, with its band."""
     name, settings = line.line.name, line.line.settings
     cells = done.cells.loc[name].reset_index()
     cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
@@ -95,12 +95,12 @@ def _promise(settings: ForestSettings, epsilon: float) -> str:
 
 
 def _bound(loss: float, epsilon: float) -> float | Fraction:
-    """A loss from a table, which is rounded up to the next float, without the digit that this adds to all of ε."""
+    """Cap a loss, which was rounded up to the next float, at ε as typed, so that no extra digit shows."""
     return loss if np.isinf(loss) else min(Fraction(loss), as_typed(epsilon))
 
 
 def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> pd.DataFrame:
-    """One row a forest, at the ε of the slider. No price where the forest predicts no better than guessing."""
+    """Return one row for each forest at the ε of the slider. A forest without headroom has no price of privacy."""
     rows, at_stake = [], headroom_of(done, levels, "accuracy")
     for line in lines:
         cells = done.cells.loc[line.line.name].reset_index()
@@ -139,7 +139,7 @@ def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels
 
 
 def show_table(table: pd.DataFrame, n: int, place=st) -> None:
-    """Sortable by a click on a column's head; drawn once for each number of pieces."""
+    """Draw the sortable table, once for each number `n` of pieces."""
     share = st.column_config.NumberColumn(format="percent")
     shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")
     three = st.column_config.NumberColumn(format="%.3f")
@@ -180,7 +180,7 @@ def show_table(table: pd.DataFrame, n: int, place=st) -> None:
 
 
 def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
-    """Why there is nothing to draw: a measure that needs two classes where the held-out rows have one."""
+    """Explain why a measure has no values: the held-out rows are all of one class. Empty if it has some."""
     if done.cells[MEASURES[view.measure]]["mean"].notna().any():
         return ""
     return (
@@ -190,7 +190,7 @@ def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
 
 
 def about_claims() -> None:
-    """What dashed lines are."""
+    """Explain dashed lines."""
     with st.container(border=True):
         badge("Not certified")
         st.markdown(
@@ -201,7 +201,7 @@ def about_claims() -> None:
 
 
 def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
-    """What δ above 0 means for some of the forests, and that all of them may be compared at one δ."""
+    """Explain what δ above 0 means for some of the forests, and why all of them compare at one δ."""
     text = (
         f"{which} have a weaker promise: what comes out may be one in a million (δ = 10⁻⁶) more likely than ε allows. "
         "A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
@@ -212,7 +212,7 @@ def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
 
 
 def about_leaks(table: Table) -> None:
-    """A table whose schema was read from the rows certifies nothing."""
+    """Warn that no forest is certified on a table whose schema was read from the rows."""
     leaks = table.domain.leaks()
     if leaks:
         more = f" And {plural(len(leaks) - 1, 'other part')} of the schema." if len(leaks) > 1 else ""

@@ -1,4 +1,4 @@
-"""The Python that makes the grid of the Compare page in a notebook."""
+"""Python code that computes the grid of the Compare page in a notebook."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from ui.shared.tables import Table
 
 
 def grid_as_code(lines: Sequence[Line], table: Table, releases: int, folds: int) -> str:
-    """A call of `surface` with the page's forests, ε, repeats, splits and seeds.
+    """Return a call of `surface` with the page's forests, ε, repeats, splits and seeds.
 
     Parameters
     ----------
     lines : sequence of Line
-        With one ε grid for all.
+        Forests of the page, all with the same grid of ε.
     releases : int
         Simulated releases of each forest.
     folds : int
+        Number of splits.
     """
     as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
     names = sorted({_class(line).__name__ for line in lines})
@@ -67,7 +68,7 @@ def _class(line: Line) -> type[ForestClassifier]:
 
 
 def _entry(line: Line) -> list[str]:
-    """A forest and its arguments; ε is the grid's."""
+    """Return the code of one forest. ε is no argument, because the grid sets it."""
     arguments = {key: value for key, value in line.settings.parameters().items() if key != "epsilon"}
     values = [f"        {key}={written(value)}," for key, value in arguments.items()]
     return [f"    {line.name!r}: {_class(line).__name__}(", *values, "    ),"]

@@ -1,4 +1,4 @@
-"""The controls of the Compare page, in the link; checked again in Python."""
+"""The controls of the Compare page. The link holds their values, so Python checks them again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECONDS: Final = 10  # of work, until the page pauses and asks whether to go on
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared."""
+    """The user's choice of forests, ε, measure and simulations."""
 
     kinds: tuple[str, ...]
     published: bool
@@ -47,16 +47,16 @@ class Comparison:
 
     @property
     def scale(self) -> MeasureScale:
-        """How the measure is written."""
+        """Name and unit of the measure, without floor and ceiling."""
         return MeasureScale(self.measure, self.measure in IN_PERCENT, None, None)
 
     def changes_of(self, kind: str) -> dict[str, int | str]:
-        """What somebody has set for one forest."""
+        """Return the settings of one forest that the user changed."""
         return dict(dict(self.changes).get(kind, ()))
 
 
 def choose(epsilon: float) -> Comparison:
-    """Draw the controls in the sidebar."""
+    """Draw the controls in the sidebar and return the user's choice."""
     with st.sidebar:
         all_known(state.FORESTS, FORESTS)
         kinds = st.multiselect(
@@ -116,14 +116,14 @@ def choose(epsilon: float) -> Comparison:
 
 
 def lines(view: Comparison, table: Table) -> list[Line]:
-    """A line for each forest, and where that is asked for one for each with δ above 0, and as published."""
+    """Return a line for each forest, and if chosen, further lines with δ above 0 and as published."""
     lines = lines_of(table, view.kinds, "certified", view.neighbors, delta=view.delta)
     lines += lines_of(table, view.kinds, "as_published", view.neighbors) if view.published else []
     return [replace(_changed_line(view, line), epsilons=grid_with(view.epsilon)) for line in lines]
 
 
 def _changed_line(view: Comparison, line: Line, varied: str = "") -> Line:
-    """The same with what somebody has set for its forest, and a name that says so."""
+    """Return the line with the user's settings for its forest, which its name then states."""
     if not line.settings.certified:
         return line
     settings, note = changed_settings.applied(line.settings, view.changes_of(line.settings.kind), varied)
@@ -131,7 +131,7 @@ def _changed_line(view: Comparison, line: Line, varied: str = "") -> Line:
 
 
 def at_depths(view: Comparison, table: Table) -> list[Line]:
-    """Certified forests at several depths."""
+    """Return lines of the certified forests at several depths."""
     return [
         _changed_line(view, Line(settings, COARSE, depths=tuple(d for d in DEPTHS if d <= _deepest(settings))), "depth")
         for settings in _certified(view, table)
@@ -139,7 +139,7 @@ def at_depths(view: Comparison, table: Table) -> list[Line]:
 
 
 def at_sizes(view: Comparison, table: Table) -> list[Line]:
-    """Certified forests with several numbers of trees, those that have one tree left out."""
+    """Return lines of the certified forests with several numbers of trees, without single-tree forests."""
     return [
         _changed_line(
             view,
@@ -152,9 +152,9 @@ def at_sizes(view: Comparison, table: Table) -> list[Line]:
 
 
 def mapped(view: Comparison, table: Table) -> list[Line]:
-    """The forest of the map, at every depth. If the grid lacks the ε of the slider, that ε gets a separate line.
+    """Return the line of the mapped forest at every depth, and a second one if the grid lacks the slider's ε.
 
-    So a moved slider keeps the simulations of the grid.
+    Separate lines keep the simulations of the grid when the slider moves.
     """
     kind = select("Forest", list(view.kinds), state.MAPPED, "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbors)

@@ -1,4 +1,4 @@
-"""Which forest comes first, which ones differ from it by luck only, and which only guess: in words."""
+"""A sentence on which forest comes first, which ones differ from it by luck only, and which only guess."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpforest.plotting.compare import MeasureScale
 from ui.compare.comparison_controls import MEASURES, Comparison
 from ui.jobs.results import SweepResult
 
-NAMED: Final = 3  # forests, in a sentence
+NAMED: Final = 3  # forests that a sentence names
 
 
 def insight(
@@ -22,7 +22,7 @@ def insight(
     at_stake: dict[str, Headroom],
     published: Collection[str] = (),
 ) -> str:
-    """Which certified forest is best at the present ε, which ones differ from it by luck only, and which only guess."""
+    """Name the best certified forest at the present ε, those that differ from it by luck only, and those that guess."""
     cells = done.cells[MEASURES[view.measure]].reset_index()
     here = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
     here = here.dropna(subset=["mean"])
@@ -39,7 +39,7 @@ def insight(
 
 
 def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
-    """Where no forest is better than guessing, their order and the price of privacy mean nothing."""
+    """State that no forest is better than guessing, so that neither order nor price of privacy means anything."""
     guessing = "guessing" if scale.floor is None else f"guessing ({scale.text(scale.floor)})"
     who, one = ("None of these forests", "one") if len(view.kinds) > 1 else ("This forest does not", "it")
     text = (
@@ -58,7 +58,7 @@ def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
 
 
 def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.DataFrame, at: Headroom) -> str:
-    """The best at this ε and its equals."""
+    """Name the best forest at this ε, and those whose spread overlaps with its spread."""
     if scale.floor is not None and best["mean"] <= scale.floor + at.noise:
         return (
             f"At ε = {view.epsilon:g} no forest is better than guessing ({scale.text(scale.floor)}) by more than luck; "
@@ -74,7 +74,7 @@ def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.Data
 
 
 def _who(near: Sequence[str], others: int) -> str:
-    """By name where they are few: the sentence stands above the chart, which is to be on the same screen."""
+    """Name the forests if they are few, else count them: a long sentence would push the chart off the screen."""
     if len(near) <= NAMED:
         return _listed(near)
     return f"all {others} others" if len(near) == others else f"{len(near)} of the {others} others"

@@ -1,4 +1,4 @@
-"""How boosted trees came about: α by level, the weights of the rows, and what the trees add up to for one record."""
+"""Boosted trees from inside: α by level, the weights of the rows, and the score of one record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 12  # trees whose α is drawn
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Below the tree: α and weights of all trees."""
+    """Draw what stands below the tree: α and row weights of all trees."""
     private = choice.settings.certified
     titled(
         "α of each level",
@@ -46,7 +46,7 @@ def show(choice: Choice, view: ForestView) -> None:
         "of the rows, the thin one all of them; dotted is the most that a row may weigh, which the noise is made for.",
     )
     _, class_of_tree = view.boosters
-    first = int(class_of_tree.min())  # where each class has a booster, the first of them stands for all
+    first = int(class_of_tree.min())  # if each class has a booster, draw that of the first class
     traces = [trace for trace, c in zip(view.traces, class_of_tree, strict=True) if c == first]
     spread = max(trace.weight_spread for trace in traces)
     if spread < 1 / 512:
@@ -81,7 +81,7 @@ def _names(view: ForestView) -> list[str]:
 
 
 def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
-    """What the trees add up to for one record, in a sentence."""
+    """Write in a sentence how the trees score one record."""
     leaf_values, class_of_tree = view.boosters
     values, classes = leaf_values[leaves], view.domain.classes
     if view.domain.n_classes == 2:

@@ -1,4 +1,4 @@
-"""A hint for the curator: bounds that are exactly a lowest or highest value of the rows, and rounder ones."""
+"""A hint for the curator: bounds that equal a lowest or highest value of the rows, with rounder ones to fill in."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _exact_bounds(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[E
 
 
 def of(table: Table) -> list[ExactBounds]:
-    """Attributes with such bounds; where looking at the rows costs nobody anything, only those that were read."""
+    """Return the bounds that equal a value of the rows. For a public table, return only bounds read from the rows."""
     exact = _exact_bounds((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
     return [bounds for bounds in exact if not table.is_public or bounds.name in read]
 
 
 def sentence(exact: Sequence[ExactBounds]) -> str:
-    """Name the bounds that are exactly a value of the rows, of the first `MOST` attributes."""
+    """Name the bounds of the first `MOST` attributes that equal a value of the rows."""
     clauses = []
     for bounds in exact[:MOST]:
         ends = ((bounds.low, bounds.at_low, "lowest"), (bounds.high, bounds.at_high, "highest"))
@@ -46,7 +46,7 @@ def sentence(exact: Sequence[ExactBounds]) -> str:
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Show such bounds where somebody has stated a source, rounder ones, and a button that fills these in.
+    """Show such bounds that have a stated source, and a button that fills in rounder ones.
 
     `questionnaire` asks about bounds without a source.
 

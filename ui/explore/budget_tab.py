@@ -34,7 +34,7 @@ NOT_LISTED = (
 
 
 def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
-    """The Budget tab."""
+    """Draw the Budget tab."""
     if ledger.budget is not None:
         pure = ledger.kind == PURE
         titled(
@@ -86,7 +86,7 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
 
 
 def in_mu_squared(budget: PrivacyLoss, delta: float) -> str:
-    """Why shares are drawn of a Gaussian budget, and what all of it is."""
+    """Explain why a Gaussian budget is drawn as shares of μ², and state all of it."""
     return (
         "What Gaussian noise costs adds up in μ² and not in ε, so shown are shares of μ². All of it is "
         f"μ² = {epsilon_text(budget.amount)}, which is ε = {epsilon_text(budget.epsilon(delta))}{at_delta(delta)}."
@@ -94,7 +94,7 @@ def in_mu_squared(budget: PrivacyLoss, delta: float) -> str:
 
 
 def used_up(ledger: Ledger, delta: float = 0.0) -> str:
-    """What a release would spend of its budget."""
+    """State what a release would spend of its budget."""
     if ledger.budget is None or ledger.kind == PURE:
         used = f"ε = {ledger.spent} of {ledger.epsilon}"
     else:
@@ -123,7 +123,7 @@ def _sentence(entry, budget: PrivacyLoss) -> str:
 
 
 def _fraction(value: Fraction) -> str:
-    """As it is where that can be read, else as a decimal, rounded up.
+    """Write a fraction as it is if its denominator is at most 1,000, else as a decimal, rounded up.
 
     >>> _fraction(Fraction(1, 2)), _fraction(Fraction(5303300859, 1250000000))
     ('1/2', '4.2427')
@@ -136,7 +136,7 @@ def _first_up(text: str) -> str:
 
 
 def ledger_table(ledger: Ledger) -> pd.DataFrame:
-    """One row for each kind of question that a release asks; exact in ε, rounded up in μ²."""
+    """Return one row for each kind of question that a release asks. Costs are exact in ε and rounded up in μ²."""
     unit, amount = ("ε", str) if ledger.kind == PURE else ("μ²", epsilon_text)
     return pd.DataFrame(
         [

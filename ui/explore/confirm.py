@@ -1,4 +1,4 @@
-"""What was read from the rows and is asserted by a person, in their words: and what counts as a source."""
+"""Sources that a person asserts for parts of a schema: which words count as a source, and what an edit changes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ EXAMPLE: Final = "the questionnaire, page 2"
 READ: Final = "read from the data"
 
 _FROM_THE_DATA: Final = re.compile(r"from the data\b(?! (dictionary|sheet|description|documentation|protocol))")
-_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # some write without spaces
+_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # some scripts have no spaces
 
 
-# What is known from there is what a source is asked against. (Nobody can be kept from a lie, but from a slip.)
+# Words for values that come from the rows, which are no source. The check prevents slips; it cannot prevent lies.
 _ROWS_THEMSELVES: Final = {"guess", "guessed", "guessing", "min", "max", "minimum", "maximum", "dunno"}
 
 
 def is_source(words: str) -> bool:
-    """Whether words can say where something is known from: three different ones at least, and not the rows themselves.
+    """Return whether words can name a source: at least three different words, and none that names the rows themselves.
 
     >>> [is_source(words) for words in ("yes", "ok ok ok", "asdf", "page 2", "1 2 3", "a b c")]
     [False, False, False, False, False, False]
@@ -47,7 +47,7 @@ def is_source(words: str) -> bool:
     >>> is_source("from the data dictionary, page 3")
     True
     """
-    words = "".join(sign for sign in words if unicodedata.category(sign) != "Cf")  # which nobody sees
+    words = "".join(sign for sign in words if unicodedata.category(sign) != "Cf")  # drop invisible characters
     different = {word.casefold() for word in _WORD.findall(words)}
     if different & _ROWS_THEMSELVES or _FROM_THE_DATA.search(" ".join(words.casefold().split())):
         return False
@@ -55,7 +55,7 @@ def is_source(words: str) -> bool:
 
 
 def check_source(words: str, what: str) -> None:
-    """Raise DomainError unless words can be a source."""
+    """Raise DomainError unless the words can name a source."""
     if not is_source(words):
         problem = f"{words.strip()!r} does not say" if words.strip() else "It does not say"
         raise DomainError(
@@ -65,7 +65,7 @@ def check_source(words: str, what: str) -> None:
 
 
 def state(feature: Feature) -> str:
-    """Where an attribute comes from, for its row."""
+    """Describe where the parts of an attribute are known from, for its row of the editor."""
     by_part = sources(feature)
     of_values = next(iter(by_part.values()))[0]
     read = [what for what, (source, _) in by_part.items() if source == "data"]
@@ -77,19 +77,20 @@ def state(feature: Feature) -> str:
 
 
 def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: str) -> Feature:
-    """The attribute as edited, with the sources of its parts.
+    """Return the edited attribute with the sources of its parts.
 
-    Words that were typed are about the row, so they assert all of it that has no source or one that they replace.
-    Without new words, what was changed loses its document: that does not say so any more.
+    New words concern the whole row of the editor: they assert each part that was changed, has no source, or has the
+    source of the values. Without new words, a changed part that was documented counts as read from the data, because
+    the document does not state the new value.
 
     Parameters
     ----------
     old, new : Feature
-        As it was; with the values of the editor and the sources of `old`.
+        The attribute before the edit; the one with the edited values, still with the sources of `old`.
     changed : collection of str
-        Columns of the editor.
+        Columns of the editor that the user changed.
     note : str
-        Words in the editor.
+        Words in the editor's column for the source. Empty if the user cleared them.
     """
     by_part = sources(old)
     of_values: Source = next(iter(by_part.values()))
@@ -113,7 +114,7 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
 
 
 def summary(parts: Sequence[Part]) -> str:
-    """What was read, in half a sentence."""
+    """List in half a sentence what was read from the rows."""
     clauses = []
     for what, words in (
         (BOUNDS, "the bounds"),

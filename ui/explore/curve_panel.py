@@ -36,7 +36,7 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 
 
 class Panel:
-    """Drawn once, then refined in place. It states the cost of a Gaussian ledger as ε at `delta`."""
+    """Chart and text, drawn once and refined in place. The cost of a Gaussian ledger is stated as ε at `delta`."""
 
     def __init__(
         self, choice: Choice, result: SweepResult, ledger: Ledger, level: Baselines, delta: float = 0.0
@@ -90,18 +90,18 @@ class Panel:
         self._say(result)
 
     def refine(self, result: SweepResult) -> None:
-        """The same chart, surer; the download follows."""
+        """Redraw the chart and the text from a result with more simulated releases. The download follows."""
         self._result = result
         figure = self._figure(result)
         if figure.data != self._drawn.data:
-            # Streamlit wants no chart twice in a run of a page, and one may come back to what was drawn before.
+            # Streamlit refuses the same chart twice in one run, and a refined chart may equal an earlier one.
             self._redrawn += 1
             chart(figure, self._alt(result), self._chart, title=_TITLE, key=f"curve_{self._redrawn}")
             self._drawn = figure
         self._say(result)
 
     def _say(self, result: SweepResult) -> None:
-        """What to read from it; first of all whether there is anything to lose to privacy."""
+        """Write what to read from the chart, with a warning first if the forest has no headroom."""
         at = self._headroom(self._measure)
         if at.has_none:
             self._warning.info(self._nothing(at), icon=":material/info:")
@@ -117,7 +117,7 @@ class Panel:
         self._price.caption(price(len(result.private("accuracy")), result.epsilons, self._ledger, self._delta))
 
     def _nothing(self, at: Headroom) -> str:
-        """Why this forest is worth nothing here, and what may be."""
+        """Explain why this forest learns nothing here, and what may help."""
         table, settings = self._choice.table, self._choice.settings
         guess = "always saying “" + plain(table.domain.classes[int(self._level.floor["class"])], 20) + "”"
         if self._measure == "balanced_accuracy":
@@ -134,7 +134,7 @@ class Panel:
         return f"{sentences} {helps}{self._others.sentence(self._measure, at)}"
 
     def look_elsewhere(self) -> bool:
-        """What δ buys; where this forest learns nothing, another one. False when there is nothing left to do."""
+        """Measure what δ buys, then try another forest if this one learns nothing. Return False if nothing is left."""
         return self._gain.step() or (self._headroom(self._measure).has_none and self._others.step())
 
     @property
@@ -149,7 +149,7 @@ class Panel:
     @property
     def _floor(self) -> float:
         value = floor([self._level], self._measure)
-        assert value is not None  # of both measures here
+        assert value is not None  # both measures of this page have a floor
         return value
 
     def _figure(self, result: SweepResult):
@@ -179,14 +179,14 @@ class Panel:
 
 
 def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0) -> str:
-    """What the simulated forests behind a curve would cost if they were released: exactly as many as were drawn.
+    """Describe what releasing all simulated forests of a curve would cost.
 
     Parameters
     ----------
     repeats : int
         Simulated releases at each ε.
     delta : float
-        δ of every ε of the curve and of the sums. Above 0 for a Gaussian ledger.
+        δ at which each ε of the curve and each sum holds. Above 0 for a Gaussian ledger.
     """
     points = len(epsilons)
     budget = ledger.budget
@@ -196,7 +196,7 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
             f"{plural(repeats * points, 'forest')} behind the curve do not have the ε they claim, so no sum says "
             "what releasing them would cost."
         )
-    # A release may cost less than its ε (or μ²): always the same part of it.
+    # A release may cost less than its ε (or μ²), but at each ε it costs the same share of it.
     each = ledger.loss * repeats
     budgets = PrivacyLoss.total((_budget_at(e, ledger.kind, delta) for e in epsilons), ledger.kind)
     all_of_them = PrivacyLoss(ledger.kind, each.amount / budget.amount * budgets.amount)
@@ -211,12 +211,12 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
 
 
 def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
-    """What a release at an ε of the curve may cost."""
+    """Return the budget of a release at one ε of the curve."""
     return PrivacyLoss.pure(positive_fraction(epsilon)) if kind == PURE else mu_for(positive_fraction(epsilon), delta)
 
 
 def table(result: SweepResult, level: Baselines, settings: ForestSettings) -> pd.DataFrame:
-    """One row for each ε. Curator only."""
+    """Return the figures of the curve, one row for each ε. Curator only."""
     accuracy, balanced = result.private("accuracy"), result.private("balanced_accuracy")
     return pd.DataFrame(
         {

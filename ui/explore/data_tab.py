@@ -1,4 +1,4 @@
-"""The Data tab: the public domain, what everybody may know of a table, to be corrected; and how the file was read."""
+"""The Data tab: an editor of the public domain, which is all that everybody may know of a table, and reading notes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ui.shared.wording import plain
 
 
 def show(choice: Choice, simulated: Releases | None = None) -> None:
-    """The Data tab; with simulated releases also where the rows lie."""
+    """Draw the Data tab. With simulated releases, also draw where the rows lie on the public scale."""
     table = choice.table
     _leaks(table)
     if table.uploaded:
@@ -46,7 +46,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
         "something about the rows.",
     )
     load_domain.show(table)
-    asked = st.container()  # filled once it is known whether edits wait
+    asked = st.container()  # filled below, once `pending` is known
     st.caption("Cell by cell: what you change here counts once you apply it.")
     edited = _editor(table)
     classes = _classes(table)
@@ -118,7 +118,7 @@ def _editor(table: Table) -> pd.DataFrame:
     rows = _rows(table)
     config = {
         "use": st.column_config.CheckboxColumn("use", help="Leave out what should not be learned from."),
-        # Texts: a column of numbers makes 13 of a pasted "1,3", and in some browsers 5 of a typed "0,5".
+        # Bounds are texts: a column of numbers reads a pasted "1,3" as 13, and in some browsers a typed "0,5" as 5.
         "lowest": st.column_config.TextColumn("lowest", alignment="right"),
         "highest": st.column_config.TextColumn("highest", alignment="right"),
         "whole": st.column_config.CheckboxColumn("whole numbers"),
@@ -144,7 +144,7 @@ def _editor_key(table: Table) -> state.Key:
 
 
 def _pending(table: Table, classes: tuple[str, str]) -> bool:
-    """Whether something was typed that is not applied yet."""
+    """Return whether the user typed something that is not applied yet."""
     domain = table.domain
     if _editor_key(table).value.get("edited_rows"):
         return True
@@ -175,7 +175,7 @@ def _classes(table: Table) -> tuple[str, str]:
 
 
 def _apply(table: Table, edited: pd.DataFrame, classes: tuple[str, str]) -> None:
-    """Build the edited domain; one sentence where it makes none."""
+    """Apply the edited domain, or show a message if it is not valid."""
     try:
         rows = zip(
             (*table.domain.features, *spare(table)),
@@ -196,7 +196,7 @@ def _apply(table: Table, edited: pd.DataFrame, classes: tuple[str, str]) -> None
 
 
 def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -> Feature:
-    """A feature as edited. Words about its source assert its row; changing it drops an old source."""
+    """Return the edited attribute. `confirm.edited_sources` sets the sources of its parts."""
     row, before = edited_cells.cleaned(row), edited_cells.cleaned(before)
     changed = {name for name in row if row[name] != before[name]}
     if not changed - {"use"}:
@@ -228,7 +228,7 @@ def _public(table: Table) -> None:
         table.key in declared,
         key=key,
         help="Otherwise every release says that its settings were chosen by looking at this table.",
-        # At once, for what stands further up on the page.
+        # A callback runs before the page, whose upper part needs the new value.
         on_change=lambda: (declared.add if key.value else declared.discard)(table.key),
     )
 

@@ -13,14 +13,14 @@ from ui.shared.sidebar import Choice
 
 
 class DeltaGain:
-    """A sentence, filled in when there is time; none for forests that have no δ."""
+    """A sentence that is filled in when time allows. Empty for forests without δ."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._place = choice, st.empty()
         self._left = choice.settings.option("delta") is not None
 
     def step(self) -> bool:
-        """Simulate one release with the other δ; False when there is nothing left to do."""
+        """Simulate one release with the other δ. Return False if nothing is left to do."""
         if not self._left:
             return False
         self._left = False
@@ -37,7 +37,7 @@ class DeltaGain:
 
 
 def sentence(epsilon: float, other: float, repeats: int, *, allowed: bool) -> str:
-    """The figure with the δ that is not shown above.
+    """State the accuracy with the other δ than the page shows above.
 
     >>> sentence(1.0, 0.8468, 1, allowed=False)
     'What δ = 10⁻⁶ would buy at ε = 1: 84.7 % right, by 1 simulated release.'

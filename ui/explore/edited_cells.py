@@ -1,4 +1,4 @@
-"""Edited cells of the public domain: what each one changes in its attribute. No Streamlit in here."""
+"""Edited cells of the public domain, and what each one changes in its attribute. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ RULE_NAMES: Final = {rule: name for name, rule in RULES.items()}
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the editor, in types that can hold an empty cell: Streamlit drops an edit of another type."""
+    """Cast the rows of the editor to types that hold an empty cell, as Streamlit drops an edit of another type."""
     types = dict.fromkeys(TICKED, "boolean") | dict.fromkeys((*BOUNDS, *TEXTS), "object")
     return frame.astype(types)
 
 
 def cleaned(row: dict[str, Any]) -> dict[str, Any]:
-    """The cells that can be edited. An empty cell becomes False, None or "", whatever value the editor gives it.
+    """Return the editable cells. An empty cell becomes False, None or "", whatever value the editor gives it.
 
     >>> cleaned({"use": pd.NA, "lowest": float("nan"), "values": None, "state": "documented"})
     {'use': False, 'lowest': None, 'values': ''}
@@ -48,7 +48,7 @@ def _cleaned(cell: str, value: Any) -> Any:
 
 
 def number(text: str) -> float | str:
-    """The number in a cell, with a decimal point or a decimal comma. The text itself if it is none or ambiguous.
+    """Parse the number in a cell, with a decimal point or comma. Return the text if it is ambiguous or no number.
 
     >>> number("1,3"), number(" 1.3 "), number("0,125"), number("1,300"), number("abc")
     (1.3, 1.3, 0.125, '1,300', 'abc')
@@ -63,7 +63,7 @@ def number(text: str) -> float | str:
 
 
 def shown(value: float | None) -> str | None:
-    """A bound as text with all of its digits, so that `number` gives the same bound. None if there is none.
+    """Write a bound with all of its digits, so that `number` returns the same bound. None stays None.
 
     >>> shown(9.0), shown(49.5), shown(None)
     ('9', '49.5', None)
@@ -74,7 +74,7 @@ def shown(value: float | None) -> str | None:
 
 
 def changes(old: Feature, cell: str, value: Any) -> dict[str, Any]:
-    """Parameters of the attribute that one edited cell sets. The cell comes from `cleaned`.
+    """Return the parameters of the attribute that one edited cell sets. `value` comes from `cleaned`.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""What the app opens with, from a file, for a machine that has nothing compiled yet; no Streamlit in here.
+"""First curve of the default settings, from a file, for a machine that has compiled nothing yet. No Streamlit here.
 
-The file is written by `scripts/first_curve.py`; a test draws some of it again.
+`scripts/first_curve.py` writes the file; a test simulates some of it again.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ PATH: Final = Path(__file__).parents[2] / "data" / "first_curve.json"
 
 @dataclass(frozen=True)
 class FirstLook:
-    """The first simulated releases, and what a release would carry."""
+    """The first simulated releases, and the certificate and ledger that a release would carry."""
 
     pieces: list[list[Row]]
     certificate: Certificate
     ledger: Ledger
 
     def into(self, job: SweepJob) -> None:
-        """Keep them, as if they had been simulated here."""
+        """Add the releases to a job, as if they had been simulated here."""
         for n, piece in enumerate(self.pieces):
             job.add(n, piece)
 
 
 def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
-    """Of these settings on this table; None for all but those that the app opens with."""
+    """Return the first look of these settings on this table, or None unless the app opens with them."""
     if table.uploaded or not PATH.exists():
         return None
     content = json.loads(PATH.read_text())
@@ -48,7 +48,7 @@ def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
 
 
 def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
-    """What all of it depends on, as JSON reads it back."""
+    """Return all that the stored releases depend on, as JSON reads it back."""
     of = {
         "table": table.schema_key,
         "domain": fingerprint(table.domain),
@@ -60,7 +60,7 @@ def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
 
 
 def as_json(job: SweepJob) -> list[list[Row]]:
-    """Pieces as JSON takes them: no ε stands for infinity."""
+    """Return the pieces in JSON types, with None for an infinite ε."""
     return [
         [{**row, "epsilon": row["epsilon"] if math.isfinite(row["epsilon"]) else None} for row in job.pieces[n]]
         for n in range(job.n_done)
@@ -68,5 +68,5 @@ def as_json(job: SweepJob) -> list[list[Row]]:
 
 
 def _read(row: Row) -> Row:
-    """What `as_json` has written."""
+    """Convert one row of `as_json` back."""
     return {**row, "epsilon": math.inf if row["epsilon"] is None else row["epsilon"]}

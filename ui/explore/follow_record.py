@@ -1,4 +1,4 @@
-"""One record that was held out on its way through the trees: its votes, the verdict, its path."""
+"""One held-out record on its way through the trees: its votes, the verdict, its path."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from ui.shared.wording import plain
 
 
 def choose_row(choice: Choice) -> int:
-    """Index of the held-out record to follow."""
+    """Return the index of the held-out record to follow."""
     about = "A record that the simulated release has not seen, by its number."
     return place_by_number("Record held out", len(split(choice.table).y_test), state.ROW, width=150, help=about)
 
 
 def place_by_number(label: str, n: int, key: state.Key, **settings: Any) -> int:
-    """Index of one of `n` things that the user numbers from 1."""
+    """Return the index, from 0, of the number from 1 to `n` that the user chooses."""
     within(key, 1, n)
     number = st.number_input(label, 1, n, key=key, persist_state="session", **settings)
     return min(max(int(number), 1), n) - 1
 
 
 def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
-    """Show the record, its votes and the verdict; give its path in this tree."""
+    """Show the record, its votes and the verdict. Return its path in this tree, as node numbers."""
     parts = split(choice.table)
     codes, truth = parts.X_test[row], int(parts.y_test[row])
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
@@ -64,7 +64,7 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
 
 
 def _verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
-    """How the trees vote, in a sentence."""
+    """Write how the trees vote, in a sentence."""
     labels, flip, classes = view.labels[leaves], view.flip[leaves], view.domain.classes
     share = np.bincount(labels, minlength=view.domain.n_classes) / len(labels)
     winner = int(share.argmax())
@@ -82,7 +82,7 @@ def _voted() -> None:
 
 
 def points(key: str) -> list:
-    """Where a chart was clicked: the customdata of the points chosen."""
+    """Return the numbers in the customdata of the points that the user clicked in a chart."""
     chosen: Any = st.session_state.get(key)
     points = chosen.selection.points if hasattr(chosen, "selection") else []
     numbers = [np.ravel(point["customdata"])[0] for point in points if "customdata" in point]

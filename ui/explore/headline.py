@@ -25,7 +25,7 @@ UNTIL: Final = " That holds once the schema is public (*Data* tab)."
 
 
 def header(choice: Choice) -> None:
-    """Whose table it is, what is learned from it, and what a release promises them, in two lines."""
+    """Write two lines: whose table it is and what a forest learns from it, and what a release promises."""
     table, settings = choice.table, choice.settings
     subject = story(table)
     who = plural(len(table.frame), subject.one, subject.many)
@@ -39,12 +39,12 @@ def header(choice: Choice) -> None:
 
 
 def is_skewed(level: Baselines) -> bool:
-    """Whether always guessing one class looks better than it is."""
+    """Return whether classes are so skewed that always guessing one of them looks better than it is."""
     return level.floor["accuracy"] > 1 / level.floor["classes"] + 0.1
 
 
 class Figures:
-    """Accuracy, without privacy, floor, and what ε means; drawn once, then refined in place."""
+    """Four figures, drawn once and refined in place: accuracy, best without privacy, floor, and the meaning of ε."""
 
     def __init__(self, choice: Choice, certificate: Certificate, result: SweepResult, level: Baselines) -> None:
         self._choice, self._certificate, self._level = choice, certificate, level
@@ -56,14 +56,14 @@ class Figures:
                     self._elements.append((st.markdown(f"### {value}", anchors=False), st.caption(note)))
 
     def refine(self, result: SweepResult) -> None:
-        """The same figures, surer."""
+        """Redraw the figures from a result with more simulated releases."""
         for (value_element, note_element), (_, value, note, _) in zip(self._elements, self._texts(result), strict=True):
             value_element.markdown(f"### {value}", anchors=False)
             note_element.caption(note)
 
     def _texts(self, result: SweepResult) -> list[tuple[str, str, str, str | None]]:
-        """(label, value, note, help) of each."""
-        at = list(result.epsilons).index(self._choice.settings.epsilon)  # every result has it
+        """Return (label, value, note, help) of each figure."""
+        at = list(result.epsilons).index(self._choice.settings.epsilon)  # every result has this ε
         shown, floor = is_skewed(self._level), self._level.floor
         classes, most_frequent = self._choice.table.domain.classes, int(floor["class"])
         (headroom,) = headroom_of(result, [self._level], "accuracy").values()
@@ -93,7 +93,7 @@ class Figures:
         return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
     def _without_privacy(self, result: SweepResult, shown: bool) -> tuple[str, str, str, str | None]:
-        """The best without privacy, and the same forest without noise."""
+        """Return the figure of the best model without privacy. Its note states this forest without noise."""
         without_noise = float(result.without_noise("accuracy").mean())
         forest = f"this forest without noise: {percent(without_noise)}"
         help = (
@@ -139,7 +139,7 @@ def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, s
 
 
 def _sure(promise: Guarantee, *, holds: bool) -> str:
-    """What the large number is about; in a separate paragraph what may be guessed of somebody's values.
+    """Describe the large number, and in a second paragraph how surely somebody's values may be guessed.
 
     >>> _sure(would_promise(1.0, 0.0, "add-remove"), holds=True).split("\\n\\n")[1]
     'unsure between two values of theirs, at most 88.1 %'
@@ -150,7 +150,7 @@ def _sure(promise: Guarantee, *, holds: bool) -> str:
 
 
 def _odds(promise: Guarantee) -> str | None:
-    """By how much a belief may change; with a δ it may in rare releases change by anything."""
+    """Describe by how much a belief may change. None with a δ, since rare releases may change a belief by anything."""
     if promise.delta:
         return None
     value = _factor(value_epsilon(float(promise.epsilon), promise.neighbors))
@@ -167,7 +167,7 @@ def _factor(epsilon: float) -> str:
 
 
 def broken_promise(certificate: Certificate) -> None:
-    """Why a published mechanism does not have the privacy it claims."""
+    """Show why a published mechanism does not have the privacy that it claims."""
     with st.container(border=True):
         badge("Not certified")
         st.markdown(" ".join(plain(reason, 600) for reason in certificate.reasons[:1]))

@@ -29,7 +29,7 @@ NO_DATA = "no data: label is pure noise"
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """The Leaves tab."""
+    """Draw the Leaves tab."""
     n_rows, flip = view.n_rows, view.flip
     full = n_rows > 0
     titled(
@@ -104,7 +104,7 @@ def show(choice: Choice, view: ForestView) -> None:
 
 
 def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
-    """The exact figures of some leaves. Curator only."""
+    """Return the exact figures of some leaves, one row for each. Curator only."""
     trees, classes = view.trees, [str(c) for c in view.domain.classes]
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1
     true = view.true_labels[leaves]

@@ -1,4 +1,4 @@
-"""A domain as a file: taken home as JSON or as a codebook, and loaded again where it belongs."""
+"""A domain as a file: downloads as JSON or as a codebook, and an upload of either."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MB: Final = 2**20
 
 
 def downloads(table: Table) -> None:
-    """Both files of the domain as it is applied."""
+    """Offer both files of the applied domain."""
     domain, mark = table.domain, "CURATOR_ONLY_" if table.domain.leaks() else ""
     st.download_button(
         "Download as JSON",
@@ -51,7 +51,7 @@ def downloads(table: Table) -> None:
 
 
 def show(table: Table) -> None:
-    """Attach a file, see what it says, and load it with a press."""
+    """Take a file, show what it says, and load it if the user presses the button."""
     loaded = state.LOADED.value.get(table.schema_key)
     with st.expander("Load a domain from a file", icon=":material/upload_file:"):
         st.caption(
@@ -72,7 +72,7 @@ def show(table: Table) -> None:
 
 
 def _offer(table: Table, name: str, data: bytes) -> None:
-    """What a file would change, or why it cannot be used."""
+    """Show what a file would change, or why it cannot be used."""
     try:
         loaded = _read(table, name, data, exactly=False)
         if (
@@ -98,12 +98,12 @@ def _offer(table: Table, name: str, data: bytes) -> None:
         tables.edit(table, loaded.domain)
         after = tables.kept(before, loaded.domain)
         state.LOADED.value = {table.schema_key: (tables.fingerprint(after), changes(before, after))}
-        state.DOMAIN_FILES.value += 1  # the file was dealt with
+        state.DOMAIN_FILES.value += 1  # a new key empties the uploader
         st.rerun()
 
 
 def _read(table: Table, name: str, data: bytes, *, exactly: bool) -> Loaded:
-    """A file put over the domain of a table."""
+    """Read a file and merge it into the domain of a table."""
     is_json = name.lower().endswith(".json") or data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     if not is_json:
         book, file = read_codebook(data), None

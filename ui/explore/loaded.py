@@ -1,4 +1,4 @@
-"""A domain from a file, put over the one of a table: what it says, and not what it does not say. No streamlit here."""
+"""Merge a domain from a file into the domain of a table; what the file leaves open stays. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from ui.explore import confirm
 
 @dataclass(frozen=True)
 class Loaded:
-    """The domain of a table with a file put over it.
+    """The domain of a table with a file merged into it.
 
     Parameters
     ----------
     domain : Domain
+        Merged domain; the table's domain if the file is unreadable.
     names : tuple of str
-        Attributes that the file says something of.
+        Attributes that the file has an entry for.
     notes : tuple of str
-        What of the file is not used, and what it does not mention.
+        Messages about unused entries and columns of the file, and about attributes without an entry.
     mistakes : tuple of str
-        Why nothing can be loaded.
+        Reasons why nothing can be loaded; empty if the file is valid.
     differs : bool
         Whether the file names other attributes than the table uses.
     """
@@ -39,7 +40,7 @@ class Loaded:
 
 
 def of_json(content: Any) -> Domain:
-    """The domain of `Domain.to_dict`; DomainError for anything else."""
+    """Return the domain that `Domain.to_dict` wrote; raise DomainError for any other JSON."""
     try:
         forest_schema.check(content, "domain")
         return Domain.from_dict(content)
@@ -50,7 +51,7 @@ def of_json(content: Any) -> Domain:
 
 
 def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
-    """The same domain as entries, its sources as they are for the values that it states."""
+    """Return the domain of a JSON file as codebook entries, with sources only for the parts that the JSON states."""
     entries = []
     for place, (written, feature) in enumerate(zip(content["features"], file.features, strict=True), 1):
         of_values, of_type, of_missing = sources(feature).values()
@@ -85,21 +86,22 @@ def over(
     exactly: bool = False,
     other_kinds: bool = True,
 ) -> Loaded:
-    """Put a file over a domain.
+    """Merge a file into a domain.
 
     Parameters
     ----------
     domain : Domain
-        Of the table, as edited.
+        Domain of the table, with the user's edits.
     spare : sequence of Feature
-        Columns that it does not use.
+        Columns of the table that `domain` does not use.
     book : Codebook
+        Entries of the file.
     file : Domain, optional
-        Where the file is JSON: for the classes, and for sources of what concerns the whole table.
+        Domain of a JSON file. It provides the classes and the sources of what concerns the whole table.
     exactly : bool
-        Use the attributes that the file names, and no others; else the choice of columns stays.
+        Whether to use the attributes that the file names and no others. If False, the choice of columns stays.
     other_kinds : bool
-        Whether the kind of an attribute may change: where cells are read from texts.
+        Whether the kind of an attribute may change. It may where the cells are read from text.
     """
     if book.mistakes:
         return Loaded(domain, mistakes=book.mistakes)
@@ -139,7 +141,13 @@ def over(
 
 
 def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> Feature:
-    """An attribute with what a file says of it. A bound that changes without words counts as read from the data."""
+    """Return an attribute with its entry merged in. A part that changes without a source counts as read from the data.
+
+    Raises
+    ------
+    DomainError
+        If the kind may not change, a source is not valid, or the entry has a source but lacks values.
+    """
     kind = entry.kind or _kind_by_values(entry) or old.kind
     if kind != old.kind and not other_kinds:
         raise DomainError(f"{entry.where}, column 'kind': {old.name!r} is {old.kind} in this table.")
@@ -163,10 +171,10 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
 
 
 def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
-    """The entry with a public rule where its words assert something that the file leaves open.
+    """Return the entry with a public rule for each part that its words assert but the file leaves open.
 
-    The table has read this from the rows, so its value must not count as asserted. The rule fits any column: numbers
-    need not be whole, and missing cells form a category.
+    The table read such a part from the rows, so its present value must not count as asserted. The rule fits any
+    column: numbers need not be whole, and missing cells form a category.
     """
 
     def is_left_open(part: str) -> bool:
@@ -215,11 +223,11 @@ def _source(entry: CodebookEntry, part: str, now: Source, changed: bool) -> Sour
     if now[1] == stated[1] and now[0] != "data" and not changed:
         return now
     _check_words(entry.where, stated, now, changed=changed)
-    return "asserted", stated[1]  # whoever loads a file says so, whatever the file says of itself
+    return "asserted", stated[1]  # the person who loads the file asserts it, also if the file says "documented"
 
 
 def _check_words(where: str, stated: Source, now: Source, *, changed: bool = False) -> None:
-    """What gets public here says where it is known from; what was public with these words stays so."""
+    """Raise DomainError unless the words name a source. An unchanged part with an unchanged source passes."""
     if stated == now and not changed:
         return
     try:
@@ -229,7 +237,7 @@ def _check_words(where: str, stated: Source, now: Source, *, changed: bool = Fal
 
 
 def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -> tuple[dict[str, Any], list[str]]:
-    """(the classes and their source, notes about them)."""
+    """Return (changed parameters of the domain for its classes and their source, notes about them)."""
     stated: Source | None
     if file is not None and file.classes and file.label == domain.label:
         values, stated, where = file.classes, (file.classes_source, file.classes_note), "The label"
@@ -253,7 +261,7 @@ def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -
 
 
 def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, Any]:
-    """Sources of how the file is written and of the columns, where the JSON says them of the same ones."""
+    """Return the JSON's sources of the file format and of the choice of columns, each only where both domains agree."""
     changes: dict[str, Any] = {}
     if file is None:
         return changes
@@ -280,7 +288,7 @@ def _not_used(used: dict[str, Feature], unused: dict[str, Feature], entries: dic
 
 
 def changes(before: Domain, after: Domain) -> str:
-    """What a file has changed, in a sentence.
+    """Describe in a sentence how many attributes gain, lose, or still lack a source.
 
     >>> read = Feature("a", "numeric", 0, 1)
     >>> known = Feature("a", "numeric", 0, 1, source="asserted", source_note="a share by definition")

@@ -1,4 +1,4 @@
-"""Values that look alike but differ, and classes that only one row has: reported before a forest learns them."""
+"""Report values that look alike but differ, and classes that only one row has, before a forest learns them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 3
 
 
 def show(table: Table) -> None:
-    """A sentence for each; nothing where there is nothing to say."""
+    """Show a message about look-alike values and one about rare classes, each only if there are any."""
     domain = table.domain
     lists = [(f"Values of “{plain(f.name, 30)}”", f.categories) for f in domain.features if f.kind == "categorical"]
     lists = [("Classes", domain.classes), *lists]
@@ -45,7 +45,7 @@ def show(table: Table) -> None:
 
 
 def look_alike(values: Iterable[object]) -> list[tuple[str, ...]]:
-    r"""Groups of values that a reader takes for the same.
+    r"""Return groups of values that a reader takes for the same.
 
     >>> look_alike(["Yes", "yes ", "no", "1"]), len(look_alike(["caf\u00e9", "cafe\u0301", "cafe"]))
     ([('Yes', 'yes ')], 1)
@@ -58,7 +58,7 @@ def look_alike(values: Iterable[object]) -> list[tuple[str, ...]]:
 
 
 def of_one_row(table: Table) -> list[object]:
-    """Classes that one row has."""
+    """Return the classes that exactly one row has."""
     index = table.domain.listed_labels(pd.Series(table.frame[table.label]))
     counts = np.bincount(index[index >= 0], minlength=table.domain.n_classes)
     return [label for label, n in zip(table.domain.classes, counts, strict=True) if n == 1]

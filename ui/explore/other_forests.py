@@ -1,4 +1,4 @@
-"""Where a forest learns nothing: which of the others would, from one simulated release of each."""
+"""Search for a forest that learns something where the chosen one does not, by one simulated release of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OtherForests:
         self._left = [other for other in every if other.name != settings.name]
 
     def step(self) -> bool:
-        """Simulate one more; False when there is none left."""
+        """Simulate one more forest. Return False if none is left."""
         if not self._left:
             return False
         other = self._left.pop(0)
@@ -40,7 +40,7 @@ class OtherForests:
         return True
 
     def sentence(self, measure: str, at: Headroom) -> str:
-        """Which are better than guessing at the present ε, by more than luck; empty until all are known."""
+        """Name the forests that beat guessing at the present ε by more than luck. Empty until all are simulated."""
         if self._left:
             return ""
         epsilon = self._choice.settings.epsilon

@@ -20,11 +20,11 @@ from ui.shared.epsilon import choose_epsilon, grid_with
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 
-AWAY: Final = 0.3  # seconds in which a chart leaves for the browser: while kernels are compiled nothing else runs
+AWAY: Final = 0.3  # seconds for a chart to reach the browser, since nothing else runs while kernels compile
 
 
 def show() -> None:
-    """Draw the page, then refine it while somebody looks."""
+    """Draw the page, then refine its figures until the user moves a control."""
     open_page("Explore")
     top = st.container()
     choice = sidebar.choose(choose_epsilon())
@@ -33,7 +33,7 @@ def show() -> None:
     table, settings = choice.table, choice.settings
     with top:
         headline.header(choice)
-    welcome.line()  # below ε, which is to be near for those who work without a mouse
+    welcome.line()  # below ε, so that keyboard users reach ε first
     stored = None if is_ready(settings) else first_look.stored(table, settings)
     try:
         if stored is None:
@@ -54,7 +54,7 @@ def show() -> None:
     if not settings.certified:
         headline.broken_promise(certificate)
 
-    # A first curve at once, on a machine that has nothing compiled from a file ...
+    # Draw a first curve at once. If nothing is compiled yet, its simulated releases come from a file.
     if stored:
         stored.into(job)
     few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
@@ -70,11 +70,11 @@ def show() -> None:
         figures.offer()
 
     def other_work() -> bool:
-        """The ceiling; what δ buys; then, where this forest learns nothing, which other would."""
+        """Do one step: fit the ceiling, then measure what δ buys, then try other forests if this one learns nothing."""
         return level.step() or panel.look_elsewhere()
 
-    # ... refined while somebody looks, until a control moves; the ceiling is fitted in between. Not behind the dialog
-    # that releases, whose buttons would wait for the end of this run: closing it runs the page once more.
+    # Refine the curve until a control moves, and do the other work in between. Wait while the release dialog is open,
+    # because its buttons would wait for the end of this run; closing the dialog reruns the page.
     if not is_asked:
         for surer in first_release.refined(job, result, first_release.LAST, panel.progress, other_work):
             numbers.refine(surer)
@@ -84,7 +84,7 @@ def show() -> None:
 
 
 def _tabs(choice: Choice, certificate, ledger, job: SweepJob) -> None:
-    """Four tabs, of which the open one is drawn."""
+    """Add four tabs and draw the open one."""
     epsilon, releases = choice.settings.epsilon, job.releases
     tabs = {
         "Tree": lambda: tree_tab.show(choice, releases.view(epsilon)),

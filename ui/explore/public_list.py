@@ -1,4 +1,4 @@
-"""Everything that is about to be asserted: nobody can assert what they do not see."""
+"""List of everything that the user is about to assert, so that they see it first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS: Final = ("bounds or categories", "type", "missing cells")
 
 
 def show(table: Table, chosen: Sequence[Part]) -> None:
-    """Parts of a schema, as sentences and as a table of the attributes."""
+    """Show parts of a schema: those of the table as sentences, those of attributes as a table."""
     domain = table.domain
     of_table = {part.what: part for part in chosen}
     sentences = []

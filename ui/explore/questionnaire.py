@@ -1,4 +1,4 @@
-"""The guided way to a public schema: one question after another, attributes of one kind together; many at once."""
+"""Questionnaire for a public schema: one question for each group of attributes, or one answer for many at once."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _WHOLE: Final = {"yes": True, "no": False}
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Ask what was read from the rows, group after group; where nothing was, offer to change many at once.
+    """Ask group by group about the parts that were read from the rows. If none was, offer to change many at once.
 
-    Not while edits wait to be applied: they would be lost.
+    While edits wait to be applied (`pending`), the button is off, because an answer would drop them.
     """
     questions = open_questions(table.domain)
     if not questions:
@@ -97,7 +97,7 @@ def _key(table: Table) -> str:
 
 
 def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
-    """The next group that was not skipped, or another one."""
+    """Return the group that the user chooses. It starts at the first one that was not skipped."""
     left = [feature for feature in table.domain.features if feature.leaks()]
     groups = column_groups.groups(left) if left else {}
     others = [group for group, names in groups.items() if names not in questions.values()]
@@ -118,7 +118,7 @@ def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
 
 
 def _members(table: Table, group: str, questions: dict[str, list[str]], key: str) -> tuple[Sequence[str], bool]:
-    """(names of a group, whether it is also about the table as a whole)."""
+    """Return (attributes of a group, whether the group also concerns the table as a whole)."""
     left = [feature for feature in table.domain.features if feature.leaks()]
     if group in questions:
         return questions[group], group == TABLE
@@ -136,7 +136,7 @@ def _chosen_again(table: Table, key: str) -> list[str]:
 def _skip(table: Table, group: str) -> None:
     skipped = state.SKIPPED.value.setdefault(table.schema_key, [])
     if set(open_questions(table.domain)) <= {*skipped, group}:
-        skipped.clear()  # all were: from the start
+        skipped.clear()  # every group was skipped, so start again
     skipped.append(group)
 
 
@@ -186,7 +186,7 @@ def _ask(
 
 
 def _kinds(table: Table, names: Collection[str], key: str, *, of_table: bool, again: bool) -> set[str]:
-    """Kinds of parts that the words are about: all that there are, or some."""
+    """Return the kinds of parts that the user asserts: all that these attributes have, or some of them."""
     parts = {part.what for part in read_parts(table.domain) if part.name in names or (of_table and not part.name)}
     if again:
         parts = {what for f in table.domain.features if f.name in names for what in sources(f)}
@@ -201,7 +201,7 @@ def _kinds(table: Table, names: Collection[str], key: str, *, of_table: bool, ag
 
 
 def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool) -> dict[str, tuple[float, float]]:
-    """The ranges that are asserted: one that is typed, or the rounder ones, or those that stand."""
+    """Return the asserted ranges by name: one typed range for all, or rounder ones. Empty if the present ones stay."""
     if not features:
         return {}
     st.markdown("**Between which numbers does everybody know these lie?**")
@@ -231,7 +231,7 @@ def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool)
 
 
 def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
-    """How the user states the ranges; for a single attribute there is one way."""
+    """Return how the user states the ranges. A single attribute always gets a typed range."""
     if len(names) == 1:
         return ONE
     choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]
@@ -256,7 +256,7 @@ def _missing(features: Sequence[Feature], key: str) -> str | None:
 
 
 def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
-    """A choice for all of them; where they differ now, each may stay as it is."""
+    """Return one choice for all attributes. If they differ now, "as listed" leaves each unchanged."""
     start = next(iter(now)) if len(now) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]
     known(key, offered)

@@ -1,4 +1,4 @@
-"""What is left to ask about a schema, attributes of one kind together, and what an answer makes of it. No streamlit."""
+"""Open questions about a schema, grouped by kind of attribute, and the schema after an answer. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Target = tuple[str, str]  # as `Part.what` and `Part.name`
 
 @dataclass(frozen=True)
 class StatedValues:
-    """Values that the user states for some attributes. None, or no range, leaves the present value.
+    """Values that the user states for some attributes. None, or a missing range, keeps the present value.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class StatedValues:
 
 
 def open_questions(domain: Domain) -> dict[str, list[str]]:
-    """Attributes that are not public yet, each in one group; what concerns the table as a whole comes last.
+    """Return the attributes that are not public yet, each in one group. The group about the whole table comes last.
 
     >>> columns = [Feature(f"word_freq_{w}", "numeric", 0, 1) for w in ("make", "all", "our")]
     >>> columns += [Feature("town", "categorical", categories=("x",)), Feature("age", "numeric", 0, 9)]
@@ -58,7 +58,7 @@ def open_questions(domain: Domain) -> dict[str, list[str]]:
 
 
 def _disjoint(names: Sequence[str]) -> dict[str, list[str]]:
-    """Names that begin alike, the largest groups first, none in two of them."""
+    """Group names that begin alike, the largest groups first. No name is in two groups."""
     groups: dict[str, list[str]] = {}
     for start, members in alike(names, all_of_them=True).items():
         if set[str]().union(*groups.values()).isdisjoint(members):
@@ -67,7 +67,7 @@ def _disjoint(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def left_to_say(domain: Domain, questions: Mapping[str, Sequence[str]]) -> str:
-    """How far it is, in a sentence; names stand as they are."""
+    """Describe the progress in a sentence. Names are not escaped."""
     n = domain.n_features
     n_left = sum(1 for feature in domain.features if feature.leaks())
     groups = [f"{title} ({len(names):,})" if len(names) > 1 else title for title, names in questions.items()]
@@ -76,7 +76,7 @@ def left_to_say(domain: Domain, questions: Mapping[str, Sequence[str]]) -> str:
 
 
 def targets(domain: Domain, names: Collection[str], kinds: Collection[str], *, again: bool = False) -> list[Target]:
-    """What an answer is about: parts of these kinds that were read; `again` also those that have a source."""
+    """Return the parts of these kinds that were read from the rows; with `again`, all parts of these kinds."""
     if not again:
         return [
             (part.what, part.name)
@@ -87,7 +87,7 @@ def targets(domain: Domain, names: Collection[str], kinds: Collection[str], *, a
 
 
 def answered(domain: Domain, about: Collection[Target], stated: StatedValues, source: Source | None) -> Domain:
-    """The schema with an answer, its values and their source; without a source just the values, to be looked at.
+    """Return the schema with the stated values and their source. If `source` is None, only the values change.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94),))
     >>> about = [(what, "age") for what in ("bounds", "type", "missing")]
@@ -120,10 +120,10 @@ def _answered(feature: Feature, parts: set[str], stated: StatedValues, source: S
 
 
 def one_range(ranges: Collection[tuple[float, float]]) -> tuple[float, float]:
-    """The narrowest range that holds all of them."""
+    """Return the narrowest range that holds all of these."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def is_alike(names: Sequence[str]) -> bool:
-    """Whether all these names begin alike, so that one range may be meant for all of them."""
+    """Return whether all names begin alike, so that one range may fit all of them."""
     return len(names) == 1 or len(next(iter(alike(names, all_of_them=True).values()), ())) == len(names)

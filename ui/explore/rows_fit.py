@@ -1,4 +1,4 @@
-"""How the rows fit the public domain: cells and labels that do not, and what the public rule makes of them."""
+"""How the rows fit the public domain: cells and labels outside of it, and what the public rule reads them as."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("attribute", "what", "cells", "read as")
 
 
 def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
-    """(a row for each attribute and way not to fit, rows left out for their labels)."""
+    """Return (a row for each attribute and way not to fit, number of rows left out for their labels)."""
     rows = [
         (feature.name, what, int(n), _read_as(feature, what))
         for feature, counts in zip(domain.features, domain.report(columns).itertuples(index=False), strict=True)
@@ -27,7 +27,7 @@ def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> t
 
 
 def all_beyond(cells: pd.DataFrame, n_rows: int) -> list[str]:
-    """Numeric attributes none of whose numbers lie within their bounds. Takes the first value of `out_of_domain`."""
+    """Return the numeric attributes with no number within the bounds. `cells` is the first value of `out_of_domain`."""
     names = []
     for name, rows in cells.groupby("attribute", sort=False):
         counts = rows.set_index("what")["cells"]
@@ -59,7 +59,7 @@ def _read_as(feature: Feature, what: str) -> str:
 
 
 def show(table: Table) -> None:
-    """Counts, each with what becomes of such cells in every fit."""
+    """Show the number of cells that do not fit, and what every fit reads them as."""
     titled(
         "How the rows fit",
         "Curator only",

@@ -1,4 +1,4 @@
-"""On the Data tab: the scale of a numeric attribute, and where its rows lie on it."""
+"""Panel of the Data tab: the scale of a numeric attribute, and where its rows lie on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ui.shared.tables import read_by, split
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Choose an attribute; the rows on its public scale beside what one simulated release finds out about them."""
+    """Draw the rows of a chosen attribute on its public scale, with the noisy scale of one simulated release."""
     table = read_by(choice.table, choice.settings)
     numeric = [feature for feature in table.domain.features if feature.kind == "numeric"]
     if not numeric:

@@ -1,4 +1,4 @@
-"""Columns of an upload that are not used: ids, dates, constants, or left out by hand. No streamlit in here."""
+"""Unused columns of an upload: ids, dates, constants, and columns that the user leaves out. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ui.shared.tables import Table
 
 
 def spare(table: Table) -> list[Feature]:
-    """Such columns as attributes read from the data; empty for a table that comes with the app."""
+    """Return the unused columns as attributes read from the data. Empty for a bundled table."""
     if table.csv is None:
         return []
     features = []

@@ -1,4 +1,4 @@
-"""Whose rows a bundled table holds, and what is asked of them, in words; no Streamlit in here."""
+"""Words for each bundled table: who its rows are about, and what a forest predicts. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ui.shared.wording import plain
 
 
 class Story(NamedTuple):
-    """One and many of those whom a row is about, and the question that a forest learns to answer."""
+    """Singular and plural of what a row is about, and the question that a forest learns to answer."""
 
     one: str
     many: str
@@ -40,7 +40,7 @@ _STORIES: Final = {
 
 
 def story(table: Table) -> Story:
-    """Of a bundled table with its own label; of any other table rows, and which column is predicted."""
+    """Return the story of a bundled table with its default label, else one that names rows and the label column."""
     if not table.uploaded and table.key in _STORIES and table.label == bundled(table.key).label:
         return _STORIES[table.key]
     attributes = plural(len(table.domain.features), "attribute")

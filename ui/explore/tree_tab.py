@@ -1,4 +1,4 @@
-"""One tree: its questions, as far as they can be read, and all of it at a glance."""
+"""The Tree tab: the questions of one tree near the root, and the whole tree at a glance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WIDTHS = ("as wide as its records", "all leaves alike")
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """The Tree tab: the questions, read from the root, and below them the whole tree at a glance."""
+    """Draw the Tree tab: the questions from the root, and below them the whole tree at a glance."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tree = choose_tree(view)
         st.button(
@@ -60,7 +60,7 @@ def show(choice: Choice, view: ForestView) -> None:
 def _questions(
     choice: Choice, view: ForestView, tree: int, nodes: NodeTable, structure: tuple, path: list[int]
 ) -> None:
-    """The part that can be read: question by question, from the root or from where somebody clicked."""
+    """Draw the questions of a few levels, from the root or from the node that the user clicked."""
     root, deepest = _root(structure, nodes), int(nodes.trees.level.max())
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="content"):
@@ -122,7 +122,7 @@ def _questions(
 def _whole_tree(
     choice: Choice, view: ForestView, tree: int, nodes: NodeTable, structure: tuple, path: list[int]
 ) -> None:
-    """All levels and leaves at a glance."""
+    """Draw all levels and leaves at a glance."""
     known(state.WIDTH, WIDTHS)
     by_records = state.WIDTH.value in (None, WIDTHS[0])
     deepest = int(nodes.trees.level.max())
@@ -165,7 +165,7 @@ def _draw_again() -> None:
 
 
 def _drawn_how(choice: Choice, view: ForestView) -> str:
-    """Where the questions come from, in a sentence."""
+    """Describe in a sentence how the questions were drawn."""
     if FORESTS[choice.settings.kind].chooses_questions:
         return "Each question was drawn too, the likelier the better it separates the classes, and paid for out of ε. "
     if view.scale is not None:
@@ -177,7 +177,7 @@ def _drawn_how(choice: Choice, view: ForestView) -> str:
 
 
 def _flipped(nodes: NodeTable) -> str:
-    """How many leaves hold another label than without noise, and the expected number of them."""
+    """State how many leaves hold another label than without noise, and the expected number of them."""
     at = nodes.trees.leaf_nodes
     full = int(np.isfinite(nodes.flip[at]).sum())
     if not full:
@@ -191,13 +191,13 @@ def _flipped(nodes: NodeTable) -> str:
 
 
 def _no_say(view: ForestView) -> bool:
-    """Whether every question was about as likely to be drawn as by chance alone."""
+    """Return whether every question was less than 1.5 times as likely to be drawn as by chance alone."""
     ratio = [p / c for trace in view.traces for p, c in zip(trace.probability, trace.chance, strict=True)]
     return max(float(r.max()) for r in ratio) < 1.5
 
 
 def _of_class(view: ForestView, tree: int) -> str:
-    """Which class a tree is about, where there is a booster for each."""
+    """Name the class of a tree if each class has a booster; else return an empty text."""
     if view.class_of_tree is None or view.domain.n_classes == 2:
         return ""
     return f", “{plain(view.domain.classes[int(view.class_of_tree[tree])], 20)}” or not"
@@ -205,7 +205,7 @@ def _of_class(view: ForestView, tree: int) -> str:
 
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
     settings, table = choice.settings, choice.table
-    by_rule = settings.certified and settings.depth == AUTO  # which goes by a noisy number of records
+    by_rule = settings.certified and settings.depth == AUTO  # that depth follows a noisy number of records
     asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, planned_rows(table, settings))[0]
     if deepest >= asked or FORESTS[settings.kind].is_fitted_anew:
         return ""
@@ -216,7 +216,7 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
 
 
 def choose_tree(view: ForestView) -> int:
-    """Index of the tree to look at, the same in every tab."""
+    """Return the index of the chosen tree, the same in every tab."""
     return place_by_number("Tree", view.trees.n_trees, state.TREE, width=130)
 
 
@@ -226,7 +226,7 @@ def _clicked(key: str, structure: tuple) -> None:
 
 
 def _look_at(structure: tuple, node: int) -> None:
-    """Start the drawing at a node, for as long as the tree asks about the same attributes."""
+    """Start the drawing at a node while the tree asks about the same attributes."""
     state.FOCUS.value = (structure, node)
 
 
@@ -239,16 +239,16 @@ def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
 
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
-    """What a node number belongs to: a tree that asks about these attributes, wherever it cuts numbers.
+    """Return a key of the tree that a node number belongs to. It depends on the attributes asked, not on thresholds.
 
-    Cuts that follow the noisy scale move with ε; whoever reads at a node stays there.
+    Thresholds on the noisy scale move with ε, and the user's node must stay.
     """
     attributes = b"".join(np.ascontiguousarray(part).tobytes() for part in (nodes.trees.kind, nodes.trees.feature))
     return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(attributes)
 
 
 def _root(structure: tuple, nodes: NodeTable) -> int:
-    """Node the focus drawing starts at; a leaf that was clicked is shown below its parent."""
+    """Return the node that the drawing starts at. A clicked leaf is drawn below its parent."""
     looked_at, node = state.FOCUS.value
     if looked_at != structure:
         return 0
@@ -259,7 +259,7 @@ def _root(structure: tuple, nodes: NodeTable) -> int:
 
 
 def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int) -> None:
-    """The questions and answers that lead to where the drawing starts; each leads back up."""
+    """Draw the questions and answers from the root to the first node drawn, each as a button that leads back up."""
     steps = ancestors(nodes.trees, root)
     if len(steps) == 1:
         return
@@ -276,7 +276,7 @@ def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int)
 
 
 def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) -> None:
-    """The answers to the first question drawn, to read on from without a mouse."""
+    """Offer the answers to the first question drawn, for users without a mouse."""
     tree = nodes.trees
     below = tree.first_child[root] + np.arange(tree.n_children[root])
     below = below[tree.kind[below] != LEAF]
@@ -299,7 +299,7 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
 
 
 def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
-    """The questions of the overview, to read on from without a mouse: those that most records come to."""
+    """Offer the questions of the overview that most records reach, for users without a mouse."""
     tree = nodes.trees
     inner = np.flatnonzero(tree.kind != LEAF)
     if len(inner) < 2:

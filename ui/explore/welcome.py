@@ -1,4 +1,4 @@
-"""The line that a newcomer sees, until it is closed: where to start, for three kinds of people."""
+"""A line for newcomers with three places to start, shown until the user closes it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ui import state
 
 
 def line() -> None:
-    """Three starts, and a cross; gone for the rest of the session once somebody closes it or has been elsewhere.
+    """Show three links and a button that closes the line for the rest of the session.
 
-    A room with a projector is not new here, and needs the place for the curve.
+    Presentation mode hides the line, to leave its space to the curve.
     """
     if state.WELCOMED.value or state.PRESENT.value:
         return
