@@ -59,7 +59,7 @@ def test_the_answer_equals_that_of_the_engine_and_is_selected(choose):
     first = answers(0.8, 0.9, 64, SMALL)[0]
     assert first.is_sure
     assert f"**{first.forest}** needs the smallest ε: **{first.epsilon:g}**" in words(page)
-    assert f"{first.reached} of 64 simulated releases reach 80.0 % there, so at least" in words(page)
+    assert f"{first.reached} of 64 simulated releases reach 80.0 % there with the margin" in words(page)
     assert looked_at(page) == (first.forest, first.epsilon)
     chart = json.loads(page.get("plotly_chart")[0].proto.spec)
     assert f"{first.forest} at ε = {first.epsilon:g}" in json.dumps(chart, ensure_ascii=False)

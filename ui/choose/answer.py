@@ -87,6 +87,8 @@ def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> st
     also = f" ({', '.join(others) if len(others) <= NAMED else f'{len(others)} others'} as well)" if others else ""
     claimed = "" if wish.certified else ", as claimed"
     seen = f"{first.reached} of {first.releases} simulated releases reach {percent(needed)} there"
+    if wish.margin:
+        seen += " with the margin for the held-out rows"
     if first.is_sure:
         sure = f"{seen}, so at least {percent_down(first.at_least)} of all do (95 % confidence)."
     elif n < wish.releases:

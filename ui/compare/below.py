@@ -67,7 +67,7 @@ class Below:
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(
-                "Every forest with depth and trees by rule, as published the paper's, unless its name says otherwise.",
+                "Each forest takes depth and trees from the rule, or from its paper as published, unless its name says otherwise.",
                 width="content",
             )
             offer_csv("Table as CSV", lambda: self._shown, "CURATOR_ONLY_compare_table.csv", type="tertiary")
