@@ -67,7 +67,7 @@ class Below:
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(
-                "Each forest takes depth and trees from the rule, or from its paper as published, unless its name says otherwise.",
+                "Each forest takes depth and trees from the rule (as published: from its paper), or its name has them.",
                 width="content",
             )
             offer_csv("Table as CSV", lambda: self._shown, "CURATOR_ONLY_compare_table.csv", type="tertiary")
