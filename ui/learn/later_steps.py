@@ -6,9 +6,9 @@ from typing import Final
 
 from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, AnswerOption, Control, Link, Step
 
-# Goal: Privacy has a price per question, so the best tree is smaller than you think.
 DEPTH: Final = Step(
     key="depth",
+    goal="Privacy has a price per question, so the best tree is smaller than you think.",
     minutes=5,
     badges=("Simulated", "Curator only"),
     title="Depth and empty leaves",
@@ -50,9 +50,9 @@ DEPTH: Final = Step(
     "different rows differ, and their vote gains from that.",
 )
 
-# Goal: A promise is a fraction you can count; published is not the same as true.
 PROOF: Final = Step(
     key="proof",
+    goal="A promise is a fraction you can count; published is not the same as true.",
     minutes=6,
     badges=("From a formula",),
     title="A proof that failed",
@@ -85,9 +85,9 @@ PROOF: Final = Step(
     "class.",
 )
 
-# Goal: With noise the same attack fails, gently, with ε as the dial.
 REBUILD: Final = Step(
     key="rebuild",
+    goal="With noise the same attack fails, gently, with ε as the dial.",
     minutes=5,
     badges=("Made-up tables",),
     title="Rebuild the class again",
@@ -115,9 +115,9 @@ REBUILD: Final = Step(
     ),
 )
 
-# Goal: Choosing ε is weighing two costs, and the table decides the rate of exchange.
 CHOOSE: Final = Step(
     key="choose",
+    goal="Choosing ε is weighing two costs, and the table decides the rate of exchange.",
     minutes=5,
     badges=("Simulated", "Curator only"),
     title="Choose ε: a school, a hospital, a bank",

@@ -57,6 +57,8 @@ class Step:
     ----------
     key : str
         Name of its chart.
+    goal : str
+        Goal of the step, for the teacher; the page does not show it.
     reveal : str
         The right answer, shown to everybody whatever they predicted.
     aside : str
@@ -65,6 +67,7 @@ class Step:
 
     key: str
     minutes: int
+    goal: str
     badges: tuple[Kind, ...]
     title: str
     text: str

@@ -11,9 +11,9 @@ from ui.learn.later_steps import CHOOSE, DEPTH, PROOF, REBUILD
 from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, AnswerOption, Control, Link, Step
 from ui.shared.forests import EPSILONS
 
-# Goal: Exact statistics of groups can give away everybody in them.
 HOOK: Final = Step(
     key="class",
+    goal="Exact statistics of groups can give away everybody in them.",
     minutes=3,
     badges=("Made-up tables",),
     title="Rebuild the class",
@@ -58,9 +58,9 @@ HOOK: Final = Step(
     "all 60 seeds, ten exact trees rebuild 29.1 of 30 on average, twenty rebuild 30.0.",
 )
 
-# Goal: Noise lies now and then about a small group and hardly ever about a large one.
 LEAF: Final = Step(
     key="leaf",
+    goal="Noise lies now and then about a small group and hardly ever about a large one.",
     minutes=5,
     badges=("From a formula",),
     title="One noisy leaf",
@@ -90,9 +90,9 @@ LEAF: Final = Step(
     "*changing* an answer that is ε = ln 3 = 1.10.",
 )
 
-# Goal: ε limits how much more one can know about a person, whoever asks and whatever they know.
 PROMISE: Final = Step(
     key="promise",
+    goal="ε limits how much more one can know about a person, whoever asks and whatever they know.",
     minutes=6,
     badges=("From a formula",),
     title="What ε promises",
@@ -129,9 +129,9 @@ PROMISE: Final = Step(
     "guesses over all releases.",
 )
 
-# Goal: Noisy trees can vote well; too many of them have too little data each.
 VOTES: Final = Step(
     key="votes",
+    goal="Noisy trees can vote well; too many of them have too little data each.",
     minutes=5,
     badges=("Simulated", "Curator only"),
     title="Trees vote",
@@ -173,9 +173,9 @@ VOTES: Final = Step(
     ),
 )
 
-# Goal: What is asked of the same rows adds up; what is asked of different rows does not.
 BUDGET: Final = Step(
     key="budget",
+    goal="What is asked of the same rows adds up; what is asked of different rows does not.",
     minutes=5,
     badges=("Simulated", "Curator only"),
     title="The budget",
