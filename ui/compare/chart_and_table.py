@@ -54,7 +54,8 @@ def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, 
     series = [series_of(view, line, done, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
-    at = list(series[0].epsilons).index(view.epsilon)  # every line has the ε of the slider
+    epsilons = series[0].epsilons
+    at = min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - view.epsilon))  # the ε of the slider, or the nearest
     values = ", ".join(f"{one.name} {scale.text(one.mean[at])}" for one in series)
     return chart(
         figure,
