@@ -53,8 +53,7 @@ def test_choose_upload_attach_and_look(explore: Explore) -> None:
 
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.slider("Depth").press("ArrowRight")
-    # A link with depth and trees turns the rule off, with or without `by_rule`.
-    assert explore.settings().keys() - {"by_rule"} == {"data", "forest", "trees", "tab", "depth"}
+    assert explore.settings().keys() == {"data", "forest", "by_rule", "trees", "tab", "depth"}
     explore.go_to("Use a released forest")
     expect(explore.main).not_to_contain_text("400 rows")
     idle(explore.page)

@@ -10,7 +10,6 @@ from tests.ui.app_words import words
 from ui.shared import release, sidebar, tables
 from ui.shared.boost_controls import ALPHAS, BOUNDS
 from ui.shared.forests import FORESTS, ForestSettings, as_code
-from ui.shared.shape_controls import HAND_DEPTH
 
 GREEDY = [name for name, kind in FORESTS.items() if kind.is_fitted_anew and kind.is_published]
 
@@ -55,16 +54,6 @@ def test_alpha_drawn_by_hand_reaches_the_trees(app):
     )
     app.run()
     assert any("level 0: α = 0.300" in figure and "level 1: α = 0.100" in figure for figure in figures(app))
-
-
-@pytest.mark.parametrize("data, epsilon", [("zoo", "10"), ("nursery", "0.1")])
-def test_alpha_drawn_by_hand_gets_no_depth_from_the_number_of_records(app, data, epsilon):
-    """A release would take the depth as a public setting; at ε = 10 and 0.1 the rule would not choose 4 here."""
-    app.query_params.clear()  # depth and trees by rule
-    app.query_params.update({"data": data, "forest": "boosted", "alphas": "drawn by hand", "eps": epsilon})
-    app.run()
-    assert not app.exception and app.slider(key="depth").value == HAND_DEPTH
-    assert f"{HAND_DEPTH} until you move the slider" in words(app)
 
 
 def test_the_page_reports_where_no_reweighting_happens(app):

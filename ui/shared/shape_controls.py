@@ -21,7 +21,6 @@ from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.tables import Table, fingerprint, planned_rows
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
-HAND_DEPTH: Final = 4  # the boosted forest's depth as published
 # The domain that rules use while there is no table: one attribute and two classes.
 _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
@@ -59,15 +58,16 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
     sliders, how = st.container(), ""
     if settings.kind == "boosted":
         how = boost_controls.strategy(settings.mode)
-        if how == "hand" and settings.certified:
-            depth = start_depth = HAND_DEPTH
+        if how == "hand":  # the depth is a setting then, so it may not follow from private rows
+            depth = start_depth
     with sliders:
         chosen_depth = _depth(settings, depth, by_rule, ends, start_trees)
         chosen_trees = _trees(settings, trees, by_rule, start_depth)
-        if how == "hand" and settings.certified and by_rule:
+        if how == "hand" and is_private and by_rule:
             st.caption(
-                f"α drawn by hand has one value for each level, so the depth is fixed: {HAND_DEPTH} until you move the "
-                "slider. The rule's depth would depend on the exact number of records, which is private."
+                "α drawn by hand has one value for each level, so the depth is fixed. It is the rule's for "
+                f"{ROWS_WITHOUT_A_TABLE:,} records until you move the slider, because the number of your records is "
+                "private."
             )
     settings = settings if by_rule else replace(settings, depth=chosen_depth, trees=chosen_trees)
     if not how:
@@ -141,14 +141,14 @@ def _has_private_size(settings: ForestSettings, table: Table) -> bool:
 
 def _by_hand(other: state.Key, start: int) -> None:
     """Turn the rule off after a slider has moved. The other slider then leaves the number of the rule."""
-    if state.BY_RULE.value is not False:
-        state.BY_RULE.value = False
+    if state.BY_RULE.value:
         st.session_state[other] = start
+    state.BY_RULE.value = False  # also if it is off already: the assignment puts it into the link
 
 
 def _start_from(starts: dict[state.Key, int]) -> None:
     """Set both sliders to numbers that do not depend on the exact number of rows, if the rule is now off."""
-    if state.BY_RULE.value is False:
+    if not state.BY_RULE.value:
         for key, start in starts.items():
             st.session_state[key] = start
 
