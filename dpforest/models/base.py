@@ -167,7 +167,7 @@ class ForestClassifier(BudgetedClassifier):
         ----------
         domain : Domain
             Complete, and on the scale that `reading_domain` returns.
-        rows : Rows
+        rows : EncodedTable
             Rows that this domain encoded.
 
         Returns
@@ -181,6 +181,7 @@ class ForestClassifier(BudgetedClassifier):
             If `check` raises.
         """
         model = self._checked()
+        model._check_size(max(rows.n_given, len(rows.y)))
         model._check_unasked(domain, rows.n_given)
         ready = model._encoded(domain, rows)
         return lambda: model._fit_forest(domain, ready, 1)

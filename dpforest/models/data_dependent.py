@@ -136,9 +136,12 @@ class DataDependentClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or the rows are on a scale that no budget has paid for.
+            If a parameter is out of range, if there are more rows than a public bound allows, or if only a simulation
+            may fit these rows: on a scale that no budget has paid for, or as part of a table (`of_table`).
         """
-        return self._checked()._fit_forest(domain, rows, n_jobs, trace)
+        model = self._checked()
+        model._check_size(max(rows.n_given, len(rows.y)))
+        return model._fit_forest(domain, rows, n_jobs, trace)
 
     def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int, trace: Trace | None = None) -> Forest:
         raise NotImplementedError
@@ -152,6 +155,11 @@ class DataDependentClassifier(ForestClassifier):
         """Return the spec of a fit, and its rows, on the released scale if the fit asks and pays for one."""
         if rows.scale is not None and self._budget is not None:
             raise ValueError("these rows are on a scale that nobody paid for; encode them anew with encode")
+        if rows.n_table and self._budget is not None and not isinstance(source, DemoSource):
+            raise ValueError(
+                "these rows are part of a table whose release is simulated, which needs a seed (random_state); for a "
+                "release encode the rows anew with encode"
+            )
         spec, scale = self._prepare(
             domain,
             rows.n_asked,

@@ -22,6 +22,7 @@ from dpforest import (
 from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.greedy.greedy import GreedyClassifier
 from dpforest.tables.out_of_domain import OutOfDomainWarning
+from dpforest.tables.rows import read_rows
 from tests.conftest import public_domain
 from tests.models.random_forests import DOMAIN, X, Y, every_estimator, fit, table
 
@@ -266,3 +267,39 @@ def test_the_booster_reads_no_bins():
     assert {field.name for field in fields(encoded)} == {"codes", "y", "row_ids", "n_given", "n_table", "memo", "scale"}
     forest = model.fit_encoded(DOMAIN, encoded)
     assert forest.to_json(uncertified=True) == model.fit(rows, labels).forest_.to_json(uncertified=True)
+
+
+DATA_DEPENDENT = [kind for kind in ESTIMATORS if issubclass(kind, DataDependentClassifier)]
+
+
+@pytest.mark.parametrize("kind", DATA_DEPENDENT, ids=lambda kind: kind.__name__)
+def test_only_a_simulation_fits_rows_as_part_of_a_table(kind):
+    """Their forest may depend on the exact number of rows, so a fit with secret noise refuses them."""
+    rows, labels = table()
+    part = (
+        kind().encode(DOMAIN, DOMAIN.encode(rows), DOMAIN.encode_labels(labels), np.arange(len(rows))).of_table(1_000)
+    )
+    with pytest.raises(ValueError, match="which needs a seed"):
+        kind().fit_encoded(DOMAIN, part)
+    assert not kind(random_state=0).fit_encoded(DOMAIN, part).certificate.certified
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        dpforest.FriedmanSchusterClassifier(n_bound=10, criterion="entropy", max_depth=2),
+        dpforest.BoostedForestClassifier(n_bound=10),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_way_to_fit_refuses_more_rows_than_the_public_bound(model):
+    rows, labels = table()
+    encoded = read_rows(DOMAIN, rows, labels)
+    for fit_anew in (
+        lambda: model.refitter(DOMAIN, encoded),
+        lambda: model.refitter(DOMAIN, replace(encoded, n_given=3)),
+        lambda: model.fit_encoded(DOMAIN, model.encode(DOMAIN, encoded.codes, encoded.y, encoded.ids)),
+        lambda: model.fit_encoded(DOMAIN, model.encode(DOMAIN, encoded.codes, encoded.y, encoded.ids, n_given=3)),
+    ):
+        with pytest.raises(ValueError, match="more rows than n_bound=10"):
+            fit_anew()
