@@ -1,4 +1,4 @@
-"""Boosted trees, round by round: weights, splits, leaves, coefficient. Who draws is handed in (`boost_mechanisms`)."""
+"""Boosting, tree after tree: weights, splits, leaves, coefficient. A `BoostMechanism` chooses splits and leaves."""
 
 import math
 from dataclasses import dataclass
@@ -18,29 +18,32 @@ UNIT = split_scores.UNIT
 
 
 class BoostMechanism(Protocol):
-    """What answers a booster's questions about rows: certified mechanisms, a paper's, or exact data (no privacy)."""
+    """The part of a booster that chooses splits and leaves: certified, as published, or exact (no privacy)."""
 
     def start_tree(self, number: int, weight_bound: int) -> None:
-        """A new tree begins; no weight is above `weight_bound` / 1024."""
+        """Start a new tree, in which no row weighs more than `weight_bound` / 1024."""
 
     def split(
         self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
     ) -> np.ndarray:
-        """A candidate for each node of a level; -1 for none."""
+        """Return the candidate that splits each node of a level; -1 for a node without a split."""
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """From true class weights of the leaves, in 1/1024, what they add to the score, and β, which is part of it."""
+        """Return the values that leaves add to the score, and the coefficient β of the tree, which they include.
+
+        `table` holds the true class weights of the leaves, in 1/1024.
+        """
 
     @property
     def alphas(self) -> list[float]:
-        """α of each level of the tree that was grown last."""
+        """α of each level of the last tree."""
 
 
 @dataclass(frozen=True)
 class Boosted:
-    """Trees of one score: candidates chosen, what leaves add, β, bounds on weights, and where rows ended up.
+    """Trees of one score: chosen candidates, values of leaves, β, bounds on weights, and the leaf of each row.
 
-    `tables` are the leaves' true class weights; `traces` is empty unless asked for.
+    `tables` hold the true class weights of the leaves; `traces` is empty unless they are requested.
     """
 
     chosen: list[list[np.ndarray]]
@@ -61,23 +64,24 @@ def boost(
     *,
     trace: bool,
 ) -> Boosted:
-    """Algorithm "Mα-boost" (Nock and Henecka 2020), with margins stored instead of weights.
+    """Run the algorithm "Mα-boost" (Nock and Henecka 2020), with margins stored instead of weights.
 
     Parameters
     ----------
     bins : array of shape (n, n_features)
+        Bin of each cell.
     positive : int32 array of shape (n,)
-        1 for the rows of the class that is scored, 0 for the others.
+        1 for rows of the class that is scored, 0 for other rows.
     mechanism : BoostMechanism
     trace : bool
-        Write down how every split was drawn.
+        Whether to record how every split is drawn.
     """
     link = m_alpha(spec.alpha_link)
     sign = np.where(positive == 1, 1.0, -1.0)
     score, reach = np.zeros(len(bins)), 0.0
     grown = Boosted([], [], [], [], [], [], [])
     for number in range(spec.n_trees):
-        # No weight is above what the released trees so far can make of it: public, as they are.
+        # The trees released so far bound every weight. The bound is public, as they are.
         bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
         weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
         tree_trace = TreeTrace() if trace else None
@@ -103,15 +107,16 @@ def boost(
 
 
 def leaf_link(table: np.ndarray, alpha: float, *, shrink: float = 0.0) -> np.ndarray:
-    """Values of leaves from their class weights: the link of the share of the positive class, 0 where there is none.
+    """Return the values of leaves: the link of the positive class's share of the weight, 0 for a leaf without weight.
 
     Parameters
     ----------
     table : array of shape (n_leaves, 2)
-        Weights of the negative and the positive class; negative ones (after noise) count as 0.
+        Weights of the negative and the positive class; negative weights (after noise) count as 0.
     alpha : float
+        α of the loss that the link belongs to.
     shrink : float
-        Weight that is added to a leaf as if its classes were balanced.
+        Weight that is added to each leaf, half of it to either class.
     """
     table = np.maximum(table, 0)
     total = table.sum(axis=1) + shrink
@@ -120,5 +125,5 @@ def leaf_link(table: np.ndarray, alpha: float, *, shrink: float = 0.0) -> np.nda
 
 
 def tree_error(table: np.ndarray) -> int:
-    """Weight of the rows that majority votes of these nodes get wrong, in 1/1024."""
+    """Return the weight of the rows that the majority votes of these nodes misclassify, in 1/1024."""
     return int(table.min(axis=1).sum())

@@ -1,4 +1,4 @@
-"""Who answers a booster: certified mechanisms (also in a demo), the paper's, or the exact data (non-private model)."""
+"""Choice of a booster's splits and leaves: certified (also in a demo), as published, or exact (non-private model)."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ from dpforest.trees.split_scores import node_potentials, node_tables, score_spli
 
 
 class _BoostMechanism:
-    """What the three have in common."""
+    """Base class of the three mechanisms."""
 
     def __init__(self, spec: BoostSpec, first_key: int) -> None:
         self.spec, self.alphas, self.bound, self._first_key = spec, list[float](), UNIT, first_key
@@ -24,23 +24,23 @@ class _BoostMechanism:
     def start_tree(self, number: int, weight_bound: int) -> None:
         """See `BoostMechanism`."""
         self.alphas, self.bound, self.number = [], weight_bound, number
-        self.key = (self._first_key + number) * 64  # draws of a demonstration: 64 of them a tree
+        self.key = (self._first_key + number) * 64  # in a demonstration, each tree has 64 keys for its draws
 
     def beta_of(self, values: np.ndarray, table: np.ndarray) -> float:
-        """β = (a/n) Σ w y h(x), summed over leaves."""
+        """Return β = (a/n) Σ w y h(x), summed over leaves."""
         total = float(values @ (table[:, 1] - table[:, 0])) / UNIT
         return self.spec.step / self.spec.n_bound * total
 
 
 class CertifiedBoostMechanism(_BoostMechanism):
-    """Every answer is noisy and paid for (Nock and Henecka's algorithm, repaired; docs/PAPERS.md)."""
+    """Nock and Henecka's algorithm, repaired (docs/PAPERS.md): every answer is noisy and paid for from the budget."""
 
     def __init__(
         self, spec: BoostSpec, query_budgets: dict[str, QueryBudget], source: SecretSource | DemoSource, first_key: int
     ) -> None:
         super().__init__(spec, first_key)
         self._paid, self._source = query_budgets, source
-        self._errors: list[float] = []  # noisy errors by level: of this tree ("noisy") or the one before ("carried")
+        self._errors: list[float] = []  # noisy error by level, of this tree ("noisy") or of the last one ("carried")
 
     def start_tree(self, number: int, weight_bound: int) -> None:
         """See `BoostMechanism`."""
@@ -66,7 +66,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
-        """α of a level: the ratio of the tree's error to the root's, as far as it may be known."""
+        """Return α of a level: public (`BoostSpec.scheduled`), or the tree's noisy error divided by its root's."""
         if self.spec.queries_calibration:
             error = tree_error(node_tables(histogram, candidates))
             table = np.array([[error]], np.int64)
@@ -99,14 +99,14 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return values * beta, beta
 
     def _folded(self, values: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """β h(λ) with noise in every leaf, at a budget divided among the leaves: β couples them."""
+        """Return β h(λ) with noise in every leaf. The leaves divide the budget, because β depends on all of them."""
         limit = self.spec.step * self.spec.max_leaf**2 * self.bound / UNIT  # |β h| <= α W
         scaled = np.clip(values * self.beta_of(values, table) / limit, -1, 1)
         parts = [self._noisy_values(scaled[i : i + 1], 2 * VALUE_STEPS, i) for i in range(len(scaled))]
         return np.concatenate(parts) * limit
 
     def _noisy_values(self, shares: np.ndarray, width: int, place: int) -> np.ndarray:
-        """Numbers from -1 to 1 on a grid, with noise for a change of any of them by `width` steps, clamped again."""
+        """Round numbers from -1 to 1 to a grid, add noise for a change of any one by `width` steps, and clamp them."""
         steps = np.rint(shares * VALUE_STEPS).astype(np.int64) + VALUE_STEPS
         noisy = noisy_table(
             steps[:, None], width, self._paid["leaves"], self._source, key=(self.key + 31) + (place << 20)
@@ -114,7 +114,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.clip((noisy[:, 0] - VALUE_STEPS) / VALUE_STEPS, -1, 1)
 
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
-        """β with separate noise; leaf values are released already, and one row changes the sum by at most W M."""
+        """Return β with separate noise. Leaf values are already released; one row changes the sum by at most W M."""
         most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
         shift = n * UNIT // GRAIN  # noisy tables start from 0
@@ -128,7 +128,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
 
 
 class ExactBoostMechanism(_BoostMechanism):
-    """No privacy: the best candidate, true leaves, true β, objective calibration split by split."""
+    """Mechanism without privacy: the best candidates, true leaves, true β, and α calibrated anew for every split."""
 
     def split(
         self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
@@ -164,19 +164,19 @@ class ExactBoostMechanism(_BoostMechanism):
         return self.spec.scheduled(level)
 
     def stops(self, table: np.ndarray) -> bool:
-        """Whether a node is pure."""
+        """Return whether a node stays without a split, which it does if it is pure."""
         return bool(table.min() == 0)
 
     def pmf(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
-        """Probability of each candidate."""
+        """Return the probability of each candidate, shared equally by the best ones."""
         return selection.choice_pmf(scores, allowed, np.inf)
 
     def pick(self, pmf: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
-        """The first of the best."""
+        """Return the first of the best candidates."""
         return int(pmf[0].argmax())
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """True values and β; M is the largest value of the tree itself."""
+        """Return true values and β, with the largest absolute value in the tree as M."""
         values = leaf_link(table, self.spec.alpha_link)
         largest = float(np.abs(values).max())
         if largest == 0:
@@ -187,7 +187,7 @@ class ExactBoostMechanism(_BoostMechanism):
 
 
 class PublishedBoostMechanism(ExactBoostMechanism):
-    """The paper's mechanism to the letter, in floating point: exact β and exact α, so not private."""
+    """The paper's mechanism to the letter, in floating point. Its β and α are exact, so it is not private."""
 
     def __init__(self, spec: BoostSpec, epsilon: Fraction, seed: int, first_key: int) -> None:
         super().__init__(spec, first_key)
@@ -195,23 +195,26 @@ class PublishedBoostMechanism(ExactBoostMechanism):
         self._seed = seed
 
     def stops(self, table: np.ndarray) -> bool:
-        """In private mode trees are always complete."""
+        """Return False, because the paper's private trees are always complete."""
         return False
 
     def pmf(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
-        """exp(-ε_ν f/(2 Δ)) with ε_ν = β_tree ε/(T d 2^depth) and Δ = 3 + 2 α (√m - 1); scores are f/2 in 2^-20."""
+        """Return probabilities proportional to exp(-ε_ν f/(2 Δ)); scores are -f/2 in units of 2^-20.
+
+        ε_ν = β_tree ε/(T d 2^level) and Δ = 3 + 2 α (√m - 1).
+        """
         spec = self.spec
         budget = float(spec.tree_share) * self._epsilon / (spec.n_trees * spec.depth * 2**level)
         spread = 3 + 2 * alpha / UNIT * (np.sqrt(spec.n_bound) - 1)
         return selection.choice_pmf(scores, np.ones_like(allowed), budget / spread / UNIT**2)
 
     def pick(self, pmf: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
-        """Drawn from a seed."""
+        """Draw a candidate from a seed."""
         generator = np.random.default_rng((self._seed, self.key + level, node))
         return int(generator.choice(pmf.shape[1], p=pmf[0]))
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Link, Laplace noise of scale 2 M T 2^d / (β_pred ε), and only then the clamp to [-M, M] (gap G4)."""
+        """Apply the link, Laplace noise of scale 2 M T 2^d / (β_pred ε), and only then clamp to [-M, M] (gap G4)."""
         spec, most = self.spec, self.spec.max_leaf
         generator = np.random.default_rng((self._seed, self.key + 31))
         values = leaf_link(table, spec.alpha_link)
@@ -229,13 +232,13 @@ class PublishedBoostMechanism(ExactBoostMechanism):
 
 
 def published_leaf_scale(spec: BoostSpec, epsilon: float) -> float:
-    """Scale of the paper's noise on a leaf value, the budget divided evenly among leaves."""
+    """Return the scale of the paper's noise on a leaf value; leaves divide the budget evenly."""
     share = (1 - spec.tree_share) * (1 - QUERY_SHARE if spec.beta == "laplace" else 1)
     return 2 * spec.max_leaf * spec.n_trees * 2**spec.depth / (float(share) * epsilon)
 
 
 def children_tables(histogram: np.ndarray, table: np.ndarray, candidates: Candidates, candidate: int) -> np.ndarray:
-    """Class weights (2, n_classes) of the children that a candidate makes of one node."""
+    """Return the class weights (2, n_classes) of the two children of a node that a candidate splits."""
     feature, cut = int(candidates.feature[candidate]), int(candidates.cut[candidate])
     start = int(candidates.slot[feature])
     if candidates.kind[candidate] == 0:
@@ -246,5 +249,5 @@ def children_tables(histogram: np.ndarray, table: np.ndarray, candidates: Candid
 
 
 def _sum_to(table: np.ndarray, level: int) -> np.ndarray:
-    """Leaf tables summed up to the nodes of a level."""
+    """Return the class weights of the nodes of a level, as sums over the leaves below."""
     return table.reshape(2**level, -1, table.shape[1]).sum(axis=1)

@@ -1,4 +1,4 @@
-"""A boosted forest as it stands before it has seen a row: every choice, and what it will charge."""
+"""The plan of a boosted forest before it reads a row: every choice, and the charges to the ledger."""
 
 import math
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from dpforest.trees.split_scores import UNIT
 CALIBRATIONS = ("noisy", "carried", "schedule", "published")
 LEAVES = ("counts", "range", "published")
 BETAS = ("post", "one", "laplace", "folded", "published")
-DECAY = 0.7  # of α from level to level in the public schedule
-QUERY_SHARE = Fraction(1, 10)  # of a tree's leaf budget that beta="laplace" takes
+DECAY = 0.7  # factor of α from one level to the next in the public schedule
+QUERY_SHARE = Fraction(1, 10)  # share of a tree's leaf budget that beta="laplace" takes
 VALUE_STEPS = 1024  # steps from 0 to M, for leaf values that get noise themselves
-LEAST_SHARE = 1e-4  # the paper's ζ: posteriors stay this far from 0 and 1
-GRAIN = 16  # of 1/1024 of weight, for coefficients that get noise themselves
-# Which β can follow which leaf: "post" needs noisy tables, "folded" noises β h(λ) leaf by leaf.
+LEAST_SHARE = 1e-4  # the paper's ζ: smallest distance of a posterior from 0 and 1
+GRAIN = 16  # grid step, in 1/1024 of weight, for coefficients that get noise themselves
+# Values of `beta` for each `leaf`: "post" needs noisy tables, "folded" adds noise to β h(λ) leaf by leaf.
 FITTING = {
     "counts": ("post", "one", "laplace"),
     "range": ("one", "laplace", "folded"),
@@ -35,18 +35,18 @@ FITTING = {
 
 @dataclass(frozen=True)
 class BoostSpec:
-    """A boosted forest without its budget. Parameters as in `BoostedForestClassifier`, resolved.
+    """Every choice of a boosted forest except its budget. Parameters as in `BoostedForestClassifier`, resolved.
 
     Parameters
     ----------
     alpha : float, str or tuple of float
-        Fixed, a calibration, or α level by level.
+        One number, the name of a calibration, or a number for each level.
     n_bound : int
         Public: the number of rows (replace-one, as published) or a bound on it (add-remove).
     n_scores : int
-        Boosters that share the budget: 1 for two classes, else one for each class.
+        Number of boosters that divide the budget: 1 for two classes, otherwise one for each class.
     step_factor : float
-        From 1 - π to 1 + π of the paper, which lets anything be chosen beforehand.
+        Factor from 1 - π to 1 + π. The paper allows any choice that is made in advance.
     """
 
     n_trees: int
@@ -84,7 +84,7 @@ class BoostSpec:
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
             raise ValueError(f"beta={self.beta!r} does not go with leaf={self.leaf!r}; choose one of {choices}")
-        if self.as_published:  # nothing else is what the paper does, and the certificate would not name its gaps
+        if self.as_published:  # the certificate names the gaps of the paper's choices only
             if self.leaf != "published":
                 raise ValueError(f"leaf={self.leaf!r} is not the paper's; use it with mode='certified' only")
         else:
@@ -104,12 +104,12 @@ class BoostSpec:
 
     @property
     def step(self) -> float:
-        """The paper's a, from (α / M²) (1 - π) to (α / M²) (1 + π)."""
+        """The paper's step a, a number from (α / M²) (1 - π) to (α / M²) (1 + π)."""
         return self.step_factor * self.alpha_link / self.max_leaf**2
 
     @property
     def largest_link(self) -> float:
-        """Most that the link makes of a leaf, before it is clamped to `max_leaf`: of a share of 1 - ζ."""
+        """Largest value of a leaf before the clamp to `max_leaf`: the link of a share of 1 - ζ."""
         return float(m_alpha(self.alpha_link).link(np.asarray(1 - LEAST_SHARE)))
 
     @property
@@ -118,21 +118,21 @@ class BoostSpec:
 
     @property
     def split_sensitivity(self) -> Fraction:
-        """For the ledger: most that a row of weight 1 changes the score of a split, in rows."""
-        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # calibrated ones: any
+        """Sensitivity in the ledger: the most that a row of weight 1 changes the score of a split, in rows."""
+        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # calibrated: any α
         most = max(split_scores.sensitivity("m-alpha", self.n_bound, alpha=round(UNIT * alpha)) for alpha in alphas)
-        return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))  # scores are half of the paper's, in 1/1024 squared
+        return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))  # scores are half of the paper's, in units of 2^-20
 
     def scheduled(self, level: int) -> float:
-        """α of a level where it is public: of "schedule", and of the first tree of "carried", 0.7 ** level."""
+        """Return the public α of a level; for "schedule" and the first tree of "carried" it is 0.7 ** level."""
         if isinstance(self.alpha, tuple):
             return self.alpha[level]
         return DECAY**level if isinstance(self.alpha, str) else float(self.alpha)
 
     def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, QueryBudget]:
-        """Pay for all that trees will ask, before they ask (docs/PRIVACY.md); with the preparation it sums to epsilon.
+        """Charge all queries of the trees in advance (docs/PRIVACY.md); with the preparation, they sum to epsilon.
 
-        Levels and trees read the same rows again, one after the other; nodes of a level read disjoint rows.
+        Levels and trees read the same rows one after another; nodes of a level read disjoint rows.
         """
         epsilon *= self.preparation.left
         each, n_levels = epsilon / ledger.rows / self.n_scores / self.n_trees, self.n_trees * self.n_scores * self.depth
@@ -161,7 +161,7 @@ class BoostSpec:
         return {name: query_budget for name, query_budget in paid.items() if query_budget is not None}
 
     def check_drawable(self, epsilon: Fraction) -> None:
-        """Raise BudgetError where the noise of this budget is larger than what the exact samplers can draw."""
+        """Raise BudgetError if the noise of this budget is larger than the exact samplers can draw."""
         widths = {
             "calibration": UNIT,
             "beta": UNIT // GRAIN + 2,
@@ -177,12 +177,12 @@ class BoostSpec:
 
 
 def resolve_alpha(alpha: Any) -> float | str | tuple[float, ...]:
-    """`alpha` as a spec keeps it.
+    """Return `alpha` in the form that a spec keeps.
 
     Raises
     ------
     ValueError
-        If it is none of a number from 0 to 1, a calibration, or a list of such numbers.
+        If `alpha` is neither a number from 0 to 1, nor a calibration, nor a list of such numbers.
     """
     if isinstance(alpha, str):
         check_choice("alpha", alpha, CALIBRATIONS)

@@ -31,57 +31,56 @@ from dpforest.trees.leaves import ScoreLeaves
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostedForestClassifier(GreedyClassifier):
-    """Trees grown one after another, each on rows weighted by how badly the trees so far do on them.
+    """Boosted trees: each tree weights the rows by how badly the trees before it classify them.
 
-    Splits are drawn by the exponential mechanism on the Mα-loss, leaves by noise on their class weights. More than two
-    classes are reduced to one booster for each class against the rest, which divides epsilon among them.
+    The exponential mechanism draws splits by the Mα-loss, and leaves get noise on their class weights. With more than
+    two classes, there is one booster for each class against the rest, and the boosters divide epsilon.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model.
     n_estimators : int or "auto", default="auto"
-        Trees; for each class where there are more than two. "auto": by a public rule (`models.shape_rules`), as
-        published 5.
+        Number of trees; with more than two classes, for each class. "auto": by a public rule (`models.shape_rules`),
+        as published 5.
     max_depth : int or "auto", default="auto"
-        All leaves are at this depth. "auto": as many levels as a list of `alpha` has, else by the rule; as published 4.
+        Depth of all leaves. "auto": the length of `alpha` if it is a list, otherwise by the rule; as published 4.
     neighbors, mode, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
-        Threads for prediction; a fit takes one.
+        Threads for prediction; a fit uses one.
     n_bins : int, default=10
-        Parts into which the public range of a numeric attribute is cut.
+        Number of bins that divide the public range of a numeric attribute.
     alpha : float, str, list of float or None, default=None
-        α of the loss that splits are chosen by: low values need less noise, high ones boost faster. A number from 0 to
-        1; a list of them, one for each level (drawn by hand); "schedule" (0.7 to the power of the level);
-        or objective calibration, α = error of the tree so far / error of its root: "noisy" (asked level by level, paid
-        for), "carried" (from the noisy leaves of the tree before), "published" (exact; with mode="as_published" only).
-        None: 0, which was the most accurate at every epsilon where we measured (WHAT-WE-LEARNED.md); as published
-        "published".
+        α of the loss that splits reduce: low values need less noise, high values boost faster. A number from 0 to 1; a
+        list of numbers, one for each level; "schedule" (0.7 to the power of the level); or objective calibration,
+        α = error of the tree so far / error of its root: "noisy" (queried and charged at each level), "carried"
+        (from the noisy leaves of the previous tree), "published" (exact; with mode="as_published" only). None: 0, the
+        most accurate value at every epsilon that we measured (WHAT-WE-LEARNED.md); as published "published".
     alpha_link : float or None, default=None
-        α of leaf values and weights, above 0. None: `alpha` where it is a number above 0, else 1.
+        α of leaf values and row weights, above 0. None: `alpha` if it is a number above 0, otherwise 1.
     max_leaf : float or None, default=None
-        Public bound M on what a leaf says. None: 2, as published 10.
+        Public bound M on the absolute value of a leaf, before β. None: 2, as published 10.
     step_factor : float, default=1.0
-        What the paper's step α/M² is multiplied by, which β is in proportion to; between 0 and 2. Public: the paper
-        lets it be chosen from 1 - π to 1 + π, and does not say which. Nothing depends on it where `beta` is "one".
+        Public factor of the paper's step α/M², between 0 and 2; β is proportional to the step. The paper allows any
+        factor from 1 - π to 1 + π, and does not recommend one. It has no effect if `beta` is "one".
     leaf : {"counts", "range", "published"} or None, default=None
-        Noise on the two class weights of a leaf (None, certified), or on its value, which is bounded by `max_leaf`.
-        "published" (None, as published) divides the budget among leaves, which are disjoint.
+        What gets noise: "counts" the two class weights of a leaf (None, certified), "range" its value, which `max_leaf`
+        bounds. "published" (None, as published) divides the budget among the leaves, although their rows are disjoint.
     beta : {"post", "one", "laplace", "folded", "published"} or None, default=None
-        Coefficient of a tree: computed from the noisy leaves, 1 (None where leaves are "counts"), with separate
-        noise, or folded into the leaves before noise. "published" (None, as published) is exact, which gives the data
-        away.
+        Coefficient β of a tree: "post" is computed from the noisy leaves, "one" is 1 (None if `leaf` is "counts"),
+        "laplace" has separate noise (None if `leaf` is "range"), "folded" is a factor of the leaves before their noise.
+        "published" (None, as published) is exact, which gives the data away.
     shrink : bool or None, default=None
-        Shrink the noisy leaves of leaf="counts" toward 0 as if they held a further weight of two noise scales. None:
-        certified only.
+        Whether to shrink the noisy leaves of leaf="counts" toward 0, as if each held a further weight of two noise
+        scales. None: True if certified, otherwise False.
     tree_share : float, default=0.5
-        Share of epsilon that goes into splits (the paper's β_tree); the rest goes into leaves.
+        Share of epsilon for splits (the paper's β_tree); the rest is for leaves.
     calibration_share : float, default=0.05
-        Share of the former that alpha="noisy" takes.
+        Share of the budget for splits that alpha="noisy" takes for its queries.
     n_bound : int or None, default=None
-        Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the most that
-        can be weighed. Under replace-one the number of rows itself is public.
+        Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the largest
+        number that a fit accepts. Under replace-one the number of rows itself is public.
 
     Attributes
     ----------
@@ -91,7 +90,7 @@ class BoostedForestClassifier(GreedyClassifier):
     References
     ----------
     R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020): Corollary 7, sections
-    4 and 5. What had to be repaired is in docs/PAPERS.md.
+    4 and 5. The repairs are in docs/PAPERS.md.
 
     Examples
     --------
@@ -127,14 +126,14 @@ class BoostedForestClassifier(GreedyClassifier):
 
     @property
     def _levels_by_hand(self) -> int | None:
-        """Certified, a list of α says how many levels there are, unless `max_depth` does."""
+        """Length of `alpha` if it is a list and sets the depth (certified, `max_depth` is "auto"), otherwise None."""
         if not isinstance(self.alpha, Sequence) or isinstance(self.alpha, str):
             return None
         return len(self.alpha) if self.max_depth == AUTO and self.mode == "certified" else None
 
     @property
     def most_depth(self) -> int:
-        """Most levels of complete trees that a fit will grow."""
+        """Largest depth of the complete trees that a fit grows."""
         levels = self._levels_by_hand
         return super().most_depth if levels is None else min(levels, MAX_DEPTH)
 
@@ -171,7 +170,7 @@ class BoostedForestClassifier(GreedyClassifier):
         )
 
     def scores_of(self, domain: Domain) -> int:
-        """Boosters: one for two classes, else one for each."""
+        """Return the number of boosters: one for two classes, otherwise one for each class."""
         return 1 if domain.n_classes == 2 else domain.n_classes
 
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
@@ -222,7 +221,7 @@ class BoostedForestClassifier(GreedyClassifier):
             self._fill(trace, spec, rows, grown, place, domain.n_classes, paid)
             trace.labels = (
                 values * np.sign([b for booster in grown for b in booster.betas])[place >> spec.depth] > 0
-            ).astype(np.uint8)  # a leaf votes for a class by its own sign, whatever its tree counts
+            ).astype(np.uint8)  # the class of a leaf is the sign of its value without β, which may be negative
         leaves, about = ScoreLeaves(values, classes, spec.alpha_link), {"alpha": spec.alpha, "n_bins": spec.n_bins}
         return self._assembled(spec, domain, trees, leaves, ledger, source, about, rows.scale)
 
@@ -236,7 +235,7 @@ class BoostedForestClassifier(GreedyClassifier):
         n_classes: int,
         paid: dict[str, QueryBudget],
     ) -> None:
-        """What the drawings show: rows in leaves, the evidence behind leaf values, and the noise on it."""
+        """Fill the trace for the drawings: rows in leaves, the class weights behind leaf values, and their noise."""
         trace.trees = [tree for booster in grown for tree in booster.traces]
         n_places = 2**spec.depth
         counts = [
@@ -257,10 +256,10 @@ class BoostedForestClassifier(GreedyClassifier):
         else:
             scale = 2 * spec.max_leaf / float(paid["leaves"].epsilon_each)
         clean = leaf_link(tables, spec.alpha_link)
-        if not spec.as_published:  # which has noise before it clamps
+        if not spec.as_published:  # as published, the clamp follows the noise
             clean = np.clip(clean, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
-        if spec.beta == "folded":  # noise is on β h, whose bound a M² W stands for M here
+        if spec.beta == "folded":  # noise is on β h, with a bound of a M² W instead of M
             beta = np.bincount(tree, clean * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
             clean = clean * beta / (spec.max_leaf * bounds)
         trace.noise = ValueNoise(tables, clean, np.full(len(clean), scale))

@@ -1,4 +1,4 @@
-"""Greedy trees on class counts: who draws their splits, and which rows each tree reads."""
+"""Greedy trees on class counts: the draw of their splits, and the rows that each tree reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,26 +17,27 @@ from dpforest.trees.candidates import Candidates
 from dpforest.trees.split_scores import node_potentials, node_tables, score_splits, sensitivity
 
 NORMAL = 65_536  # grid steps from the worst normalized score to the best
-MOST_PARTS = 64  # of the ratio between structure and estimation rows
+MOST_PARTS = 64  # largest ratio of structure to estimation rows, and of estimation to structure rows
 
 
 @dataclass
 class SplitSelector:
-    """Draws the splits of one tree from its counts; call it as `grow_tree` does.
+    """Callable that draws the splits of one tree from its counts, for `grow_tree`.
 
     Parameters
     ----------
     criterion : str
+        Score of a split (`split_scores`).
     n_bound : int
-        For the sensitivity: public, see `split_scores.sensitivity`.
+        Public bound on the number of rows, for `split_scores.sensitivity`.
     stages : sequence of QueryBudget
-        One: a draw among all candidates. Two: a draw among features, each as good as its best candidate, then one
-        among the candidates of that feature (the multinomial forest). Empty: no privacy, the best candidate.
+        One budget: a draw among all candidates. Two budgets: a draw among features, each with the score of its best
+        candidate, then a draw among its candidates (the multinomial forest). Empty: the best candidate, no privacy.
     key : int
-        Of the draws of a demonstration.
+        First key of the draws in a demonstration.
     normalized : bool
-        Scores stretched from 0 to 1 in each node, as the multinomial forest's paper does. One row can then move any
-        score from one end to the other, so that the size of the table does not help.
+        Whether to stretch the scores of each node to the range from 0 to 1, as the multinomial forest's paper does. One
+        row can then move any score from one end to the other, so more rows do not make the draw more accurate.
     """
 
     candidates: Candidates
@@ -73,9 +74,9 @@ class SplitSelector:
         return chosen
 
     def _draw(self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int) -> tuple[np.ndarray, np.ndarray]:
-        """One choice a node, and where a trace is kept its probability."""
+        """Draw a choice for each node. Return the choices and their probabilities (1 without a trace)."""
         query_budget = self.stages[stage]
-        if self.normalized:  # any table can have any scores from 0 to NORMAL
+        if self.normalized:  # one row may move any score up or down by NORMAL
             scores, width = stretched(scores, allowed), 2 * NORMAL
         else:
             width = sensitivity(self.criterion, self.n_bound)
@@ -86,9 +87,9 @@ class SplitSelector:
 
 
 def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candidates) -> tuple[np.ndarray, np.ndarray]:
-    """Score of each feature's best allowed candidate, and which features have one: (n_nodes, n_features) both.
+    """Return each feature's best allowed score, and whether it has an allowed candidate, both (n_nodes, n_features).
 
-    A maximum of scores that one row moves within the same interval moves within it too.
+    If one row moves all scores within an interval, it moves their maxima within the same interval.
     """
     first = candidates.first
     some = np.flatnonzero(np.diff(first))
@@ -100,7 +101,7 @@ def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candida
 
 
 def stretched(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Scores from 0 (the worst allowed one of a node) to `NORMAL` (the best), rounded down; all 0 where they agree."""
+    """Return scores from 0 (worst allowed one of a node) to `NORMAL` (best), rounded down; 0 if all are the same."""
     low = np.where(allowed, scores, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
     high = np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True)
     return np.where(allowed, (scores - low) * NORMAL // np.maximum(high - low, 1), 0)
@@ -108,19 +109,19 @@ def stretched(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Which rows grow each tree and which decide its leaves: a pair of index arrays for each tree."""
+    """Indices of the rows that grow each tree (`structure`) and of those that decide its leaves (`estimation`)."""
 
     structure: list[np.ndarray]
     estimation: list[np.ndarray]
 
 
 def structure_share(partition_rate: float) -> Fraction:
-    """Probability that a row grows the tree rather than deciding its leaves: r/(1+r), as a fraction of small numbers.
+    """Return the probability r/(1+r) that a row grows the tree and does not decide its leaves, as a small fraction.
 
     Raises
     ------
     ValueError
-        If the rate is not a number, or too far from 1.
+        If the rate is not a number from 1/64 to 64.
     """
     if not is_number(partition_rate, 1 / MOST_PARTS, MOST_PARTS):
         raise ValueError(f"partition_rate={partition_rate!r} is not a number from 1/{MOST_PARTS} to {MOST_PARTS}")
@@ -131,7 +132,7 @@ def structure_share(partition_rate: float) -> Fraction:
 def share_out(
     row_ids: np.ndarray, n_trees: int, share: Fraction, partition: str, source: SecretSource | DemoSource
 ) -> Shares:
-    """Draw for each row, by itself, its tree (or all of them) and whether it grows the tree or decides its leaves."""
+    """Draw for each row, independently, its tree (or take all trees), and whether it grows it or decides its leaves."""
     out = Shares([], [])
     if partition == "independent":
         drawn = assign_rows(row_ids, n_trees * share.denominator, source)

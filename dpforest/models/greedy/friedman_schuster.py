@@ -1,4 +1,4 @@
-"""One private greedy tree (Friedman and Schuster), the baseline of those who let trees look at the data."""
+"""One private greedy tree (Friedman and Schuster), the baseline of forests that choose splits from the data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from dpforest.voting import leaf_shares, leaf_votes
 
 @dataclass(frozen=True)
 class TreeSpec:
-    """A single tree as it stands before it has seen a row. `n_bound` is public: a bound on the rows, or their number.
+    """The plan of a single tree before it reads a row. `n_bound` is public: a bound on the rows, or their number.
 
     Parameters as in `FriedmanSchusterClassifier`, resolved; `epsilon` is the budget, None without privacy.
     """
@@ -47,11 +47,11 @@ class TreeSpec:
 
     @property
     def split_sensitivity(self) -> Fraction:
-        """For the ledger: the most that one row changes the score of a split, in rows."""
+        """Sensitivity in the ledger: the most that one row changes the score of a split, in rows."""
         return Fraction(round(10 * sensitivity(self.criterion, self.n_bound) / UNIT), 10)
 
     def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:
-        """Pay for splits and leaves."""
+        """Charge the ledger for splits and leaves. Return both budgets, None without privacy."""
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
             return None
@@ -80,26 +80,25 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     epsilon : float or None, default=1.0
         Privacy budget. None gives the non-private model: the best splits and true counts.
     max_depth : int or "auto", default="auto"
-        All leaves are at this depth, as published at most there. "auto": by a public rule (`models.shape_rules`), as
+        Depth of all leaves; as published, their largest depth. "auto": by a public rule (`models.shape_rules`), as
         published 5.
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
-        As published, the paper's tree: noisy counts decide where branches end, cuts of numbers are drawn by the
-        exponential mechanism, an attribute of categories has a child for each, and all answers have an equal share of
-        epsilon.
+        "as_published" grows the paper's tree: noisy counts decide where branches end, the exponential mechanism draws
+        cuts of numeric attributes, a split on a categorical attribute has a child for each category, and all answers
+        have an equal share of epsilon.
     scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
-        Threads for prediction; a fit takes one.
+        Threads for prediction; a fit uses one.
     n_bins : int, default=10
-        Parts into which the public range of a numeric attribute is cut (certified).
+        Number of bins that divide the public range of a numeric attribute (certified).
     criterion : {"max", "gini", "entropy", "gain_ratio"}, default="max"
-        Rows that the children's majority votes get right, Gini impurity, or information gain. The paper's gain ratio
-        has no bound on what one row changes: as published only.
+        Rows that the children's majority votes classify correctly, Gini impurity, information gain, or the paper's gain
+        ratio, which is for mode="as_published" only: it has no bound on what one row changes.
     tree_share : float, default=0.5
-        Share of epsilon that goes into splits, divided evenly among levels; the rest goes into the counts of leaves
-        (certified).
+        Share of epsilon for splits, divided evenly among levels; the rest is for the counts of leaves (certified).
     n_bound : int or None, default=None
         Public bound on the number of rows, for criterion="entropy" or "gain_ratio" under add-remove. None: 2,000,000.
 
@@ -110,8 +109,8 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     References
     ----------
-    A. Friedman, A. Schuster, "Data mining with differential privacy" (2010), section 4; that splits cost half when
-    scores can only fall with a further row, and how the budget is divided, is ours (docs/PAPERS.md).
+    A. Friedman, A. Schuster, "Data mining with differential privacy" (2010), section 4. Two parts are ours
+    (docs/PAPERS.md): half the cost of a split if a further row can only lower scores, and the division of the budget.
 
     Examples
     --------
@@ -147,7 +146,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         stages = [paid[0]] if paid is not None else []
         selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=tree_trace)
         candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
-        root = None  # a release takes it from its rows
+        root = None  # a release computes it from its rows
         if isinstance(source, DemoSource):
             root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, ones, domain.n_classes))
         chosen, node = grow_tree(
@@ -187,7 +186,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Most levels of complete trees that a fit will grow; 1 as published, where trees are others."""
+        """Largest depth of the complete trees that a fit grows; 1 as published, as those trees are not complete."""
         return 1 if self.mode == "as_published" else super().most_depth
 
     @property
@@ -200,7 +199,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def _hides_rows(self) -> bool:
-        return self.epsilon is not None  # the paper asks for a bound as well
+        return self.epsilon is not None  # also as published: the paper needs a bound too
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> TreeSpec | PublishedTreeSpec:
         depth, bound = int(self._shape(domain, preparation)[1]), self._row_bound(n_rows)

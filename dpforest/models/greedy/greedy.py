@@ -1,4 +1,4 @@
-"""The base of the forests that choose splits from the data: bins of public candidates."""
+"""The base class of the forests that choose splits from the data, and their rows in the bins of public candidates."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -17,21 +17,21 @@ from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.released_scale import ReleasedScale
 from dpforest.trees.routing import encoded
 
-MOST_CELLS = 2**27  # of a level's histograms: a gigabyte
+MOST_CELLS = 2**27  # largest number of cells in the histograms of a level: a gigabyte
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinnedRows(EncodedRows):
-    """Encoded rows, in the bins that the candidates for splits lie between.
+    """Encoded rows and their bins. Candidates for splits lie between bins.
 
     Attributes
     ----------
     candidates : Candidates
-        All splits that may be asked for.
+        All splits that a tree may have.
     bins : array of shape (n, n_features)
-        Number of the bin of each cell.
+        Index of the bin of each cell.
     n_bins : int
-        Parts into which the range of a numeric attribute is cut.
+        Number of bins that divide the range of a numeric attribute.
     """
 
     candidates: Candidates
@@ -39,7 +39,7 @@ class BinnedRows(EncodedRows):
     n_bins: int
 
     def on_scale(self, domain: Domain, scale: ReleasedScale) -> Self:
-        """The same rows in bins of a released scale."""
+        """Return the same rows in bins of a released scale."""
         candidates = public_candidates(domain, self.n_bins, scale)
         bins = bin_codes(domain, self.codes, self.n_bins, scale)
         return replace(super().on_scale(domain, scale), candidates=candidates, bins=bins)
@@ -48,7 +48,7 @@ class BinnedRows(EncodedRows):
 def bin_rows(
     domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_bins: int, *, n_given: int | None = None
 ) -> BinnedRows:
-    """Encode and bin a table. `X` may be codes already; `n_given` is the number of rows where none was left out."""
+    """Encode and bin a table. `X` may hold codes; `n_given` is the number of rows before any was left out."""
     codes = encoded(domain, X)
     return BinnedRows(
         codes=codes,
@@ -63,7 +63,7 @@ def bin_rows(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GreedyClassifier(DataDependentClassifier):
-    """Base of the forests whose splits are chosen from the data. Not for use by itself."""
+    """Base class of the forests that choose splits from the data. Not for use by itself."""
 
     n_bins: int = 10
 
@@ -73,11 +73,14 @@ class GreedyClassifier(DataDependentClassifier):
     def encode(
         self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, *, n_given: int | None = None
     ) -> BinnedRows:
-        """The rows in the bins of this forest; parameters as of `DataDependentClassifier.encode`."""
+        """Return the rows in the bins of this forest; parameters as in `DataDependentClassifier.encode`."""
         return bin_rows(domain, X, y, row_ids, int(self.n_bins), n_given=n_given)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Under add-remove an error must not depend on the number of rows, so it is taken for 0, or for `size`."""
+        """Raise the ValueErrors of the fit before its first query.
+
+        Under add-remove an error must not depend on the number of rows, so the check plans for 0 rows, or for `size`.
+        """
         is_secret = self._prepares and self.neighbors == ADD_REMOVE
         self._preview(domain, 0 if is_secret else n_rows)
         self._check_file(domain)
@@ -90,15 +93,15 @@ class GreedyClassifier(DataDependentClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Most levels of complete trees that a fit will grow; 1 where it grows others."""
+        """Largest depth of the complete trees that a fit grows; 1 if its trees are not complete."""
         return MOST_AUTO_DEPTH if self.max_depth == AUTO else int(self.max_depth)
 
     @property
     def most_trees(self) -> int:
-        """Most trees that a fit will grow, for each score."""
+        """Largest number of trees that a fit grows for each score."""
         return MOST_AUTO_TREES if self.n_estimators == AUTO else int(self.n_estimators)
 
 
 def demo_seed(source: SecretSource | DemoSource) -> int:
-    """The seed of a demonstration; without one a fresh one that nobody keeps, for what is never a release."""
+    """Return the seed of a demonstration, otherwise a fresh seed that is not kept, for what is never a release."""
     return source.seed if isinstance(source, DemoSource) else int(source.words(1)[0])

@@ -43,8 +43,8 @@ from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 class MultinomialForestClassifier(GreedyClassifier):
     """Trees that draw the feature, the value to split at, and each leaf's label by the exponential mechanism.
 
-    A row either grows a tree or decides its leaves. The three temperatures B1, B2, B3 say how much a draw favors the
-    best choice, and are what it costs.
+    Each row either grows a tree (structure row) or decides its leaves (estimation row). The temperatures B1, B2 and B3
+    set how strongly the draws of features, values and labels favor the best choice, and are the costs of these draws.
 
     Parameters
     ----------
@@ -52,33 +52,37 @@ class MultinomialForestClassifier(GreedyClassifier):
         Privacy budget of the whole forest. None gives the non-private model: best splits and true labels (certified),
         or the paper's forest with its temperatures (as published).
     n_estimators : int or "auto", default="auto"
-        "auto": 1, the most accurate; to rank rows, 4 are better. As published 10; the paper takes 100, which leaves
-        each tree few rows, or little of epsilon.
+        Number of trees. "auto": 1, the most accurate number; 4 trees rank rows better. As published "auto" is 10; with
+        100 trees, as in the paper, each tree has few rows or little of epsilon.
     max_depth : int, "auto" or None, default="auto"
-        All leaves are at this depth. "auto": by a public rule (`models.shape_rules`); None: 4; as published both are
-        without limit.
+        Depth of all leaves; as published, their largest depth. "auto": by a public rule (`models.shape_rules`); None:
+        4. As published, "auto" and None mean the largest depth that is supported, 60.
     neighbors, mode, scale_share, size, domain, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
     n_bins : int, default=16
-        Parts into which the public range of a numeric attribute is cut (certified).
+        Number of bins that divide the public range of a numeric attribute (certified).
     split_score : {"counts", "normalized"}, default="counts"
-        "counts" weighs the impurity decrease by the number of rows, so that more rows make better splits.
-        "normalized" stretches decreases from 0 to 1 in each node, as the paper does.
+        "counts" multiplies the impurity decrease by the number of rows, so that more rows make better splits.
+        "normalized" stretches the decreases of each node to the range from 0 to 1, as the paper does.
     feature_temperature, value_temperature, label_temperature : float or None, default=None
-        B1, B2, B3, set by hand; certified, they must fit into epsilon. None derives them from epsilon (see Notes);
-        as published and without epsilon they are 10, 10 and infinity.
+        Temperatures B1, B2 and B3. In certified mode, their cost must fit into epsilon. None derives a temperature from
+        epsilon (see Notes); as published with epsilon=None, the values are 10, 10 and infinity.
     partition : {"independent", "shared"}, default="independent"
-        Each row in one tree by its own draw, or every row in every tree with epsilon / n_estimators each.
+        "independent": each row is in one tree, by an independent draw. "shared": every row is in every tree, and each
+        tree has epsilon / n_estimators.
     partition_rate : float, default=1.0
-        Rows that grow a tree for each row that decides its leaves.
+        Ratio of structure rows to estimation rows, from 1/64 to 64: each row is drawn for the structure with
+        probability r/(1+r).
     min_leaf : int, default=5
-        Estimation rows that a leaf needs (as published).
+        Number k of estimation rows that a leaf needs (as published).
     stopping : {"code", "min_leaf", "reject"}, default="code"
-        How `min_leaf` is applied (as published): as in the authors' code, or before or after the draw of a split.
+        How `min_leaf` is applied (as published): "code" as in the authors' code, "min_leaf" before the draw of a split,
+        "reject" after it.
     impurity : {"gini", "entropy"}, default="gini"
-        What a split is to lower (as published; certified it is Gini, whose sensitivity needs no bound on the rows).
+        Impurity that splits reduce (as published). In certified mode it is Gini impurity, whose sensitivity needs no
+        bound on the rows.
     purity_stop : bool, default=True
-        Whether a branch ends where all structure rows are of one class (as published). The paper's theorem on
+        Whether a branch ends if all its structure rows have one class (as published). The paper's theorem on
         consistency has no such rule.
     structure_seed : int, default=0
         Seed of the non-private model.
@@ -90,14 +94,14 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     Notes
     -----
-    A tree of depth d costs max(d (B1 + B2), B3), as a row grows it or decides its leaves. Derived from epsilon are
-    B1 = B2 = ε_tree / (2 d) and B3 = ε_tree; ε_tree is epsilon, divided by `n_estimators` where rows are shared, and
-    halved under replace-one.
+    A tree of depth d costs max(d (B1 + B2), B3), because a row either grows it or decides its leaves. In certified
+    mode, None derives B1 = B2 = ε_tree / (2 d) and B3 = ε_tree. Here ε_tree is epsilon, less what the
+    fit spends before trees grow, divided by `n_estimators` if rows are shared, and halved under replace-one.
 
     References
     ----------
     J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia, "Multinomial random forest: toward consistency and
-    privacy-preservation" (2020). What had to be repaired is in docs/PAPERS.md.
+    privacy-preservation" (2020). The repairs are in docs/PAPERS.md.
 
     Examples
     --------
@@ -136,13 +140,16 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Most levels of complete trees that a fit will grow; 1 as published, where trees are others."""
+        """Largest depth of the complete trees that a fit grows; 1 as published, as those trees are not complete."""
         if self.mode == "as_published":
             return 1
         return DEFAULT_DEPTH if self.max_depth is None else super().most_depth
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        """With temperatures set by hand a rule asks for no scale: whether they fit into ε must not follow from rows."""
+        """Return the preparation. If temperatures are set by hand, the rule asks for no scale.
+
+        Whether the temperatures fit into ε must not depend on the rows.
+        """
         preparation = super()._preparation(domain, n_rows)
         by_rule = self.scale_share == AUTO and any(value is not None for value in self._by_hand)
         return replace(preparation, scale=Fraction(0)) if by_rule else preparation
@@ -301,12 +308,12 @@ class MultinomialForestClassifier(GreedyClassifier):
 
 
 def _shares(rows: BinnedRows, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:
-    """Which rows each tree reads: the same for every ε and depth of a sweep."""
+    """Return the rows that each tree reads; they are the same for every ε and depth of a sweep."""
 
     def draw() -> Shares:
         return share_out(rows.row_ids, spec.n_trees, spec.share, partition, source)
 
-    # Draws without a seed are for this release alone; and all rows for every tree would be much to keep.
+    # Draws without a seed are for this release alone, and shared rows would take too much memory to keep.
     if isinstance(source, SecretSource) or partition == "shared":
         return draw()
     return rows.once(("shares", source.seed, spec.n_trees, spec.share), draw)

@@ -1,4 +1,4 @@
-"""A multinomial forest as it stands before it has seen a row: temperatures, shape, and what it will charge."""
+"""The plan of a multinomial forest before it reads a row: temperatures, shape, and charges to the ledger."""
 
 import math
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import grow_midpoint_forest
 
 DEFAULT_DEPTH = 4
-ASSUMED_DEPTH = 10  # of the paper's accounting, which nothing enforces
-MOST_DEPTH = 60  # of the paper's trees
+ASSUMED_DEPTH = 10  # depth in the paper's accounting; nothing enforces it
+MOST_DEPTH = 60  # largest depth of the paper's trees
 NAMES = ("feature_temperature", "value_temperature", "label_temperature")
 
 
@@ -28,7 +28,7 @@ class MultinomialSpec:
 
     n_trees: int
     depth: int
-    feature: Fraction  # B1, B2, B3: cost of one draw for one row added or removed
+    feature: Fraction  # B1, then B2 and B3: cost of one draw for one row added or removed
     value: Fraction
     label: Fraction
     partition: str
@@ -45,11 +45,11 @@ class MultinomialSpec:
 
     @property
     def label_epsilon(self) -> Fraction:
-        """What all label draws cost together."""
+        """Cost of all label draws together."""
         return self.label * rows_changed(self.neighbors) * (self.n_trees if self.partition == "shared" else 1)
 
     def charge(self, ledger: Ledger) -> list[QueryBudget]:
-        """Pay for the draws of splits, on the rows that grow the trees."""
+        """Charge the ledger for the draws of splits, on the rows that grow the trees."""
         turns, branches = (self.n_trees, 1) if self.partition == "shared" else (1, self.n_trees)
         of = "tree by tree" if self.partition == "shared" else "rows shared out among the trees"
         paid = [
@@ -68,16 +68,16 @@ class MultinomialSpec:
         return [query_budget for query_budget in paid if query_budget is not None]
 
     def charge_labels(self, ledger: Ledger, n_leaves: int) -> None:
-        """Pay for the draws of labels, on the rows that decide leaves."""
+        """Charge the ledger for the draws of labels, on the rows that decide leaves."""
         how = (self.label_epsilon, self.n_trees, self.partition, self.neighbors)
         charge_leaves("exponential", range(n_leaves), *how, ledger, LABELS, ESTIMATION)
 
 
 @dataclass(frozen=True)
 class PublishedSpec:
-    """The paper's forest: candidates between the data's own values, stopping by exact counts.
+    """The plan of the paper's forest: candidates lie between values of the data, and exact counts end branches.
 
-    `nominal` is the ε that the paper's own sum claims for its temperatures, infinity included.
+    `nominal` is the ε that the paper's sum claims for its temperatures; it may be infinite.
     """
 
     n_trees: int
@@ -91,7 +91,7 @@ class PublishedSpec:
     impurity: str
     purity_stop: bool
     nominal: Fraction | float
-    preparation: Preparation = Preparation()  # nothing
+    preparation: Preparation = Preparation()  # no preparation
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.max_depth, 1, MOST_DEPTH)
@@ -99,7 +99,7 @@ class PublishedSpec:
     def grow(
         self, domain: Domain, codes: np.ndarray, y: np.ndarray, words: np.ndarray, *, seed: int, n_jobs: int
     ) -> tuple[Trees, np.ndarray]:
-        """The trees, and the estimation rows of each class in their leaves; `words` are the rows' `sorted_words`."""
+        """Return trees, and the estimation rows of each class in their leaves; `words` are the rows' `sorted_words`."""
         return grow_midpoint_forest(
             codes,
             y,
@@ -121,21 +121,24 @@ class PublishedSpec:
 
 
 def certified_temperatures(tree: Fraction, by_hand: tuple, depth: int) -> tuple[Any, Any, Any]:
-    """B1 = B2 = ε_tree / (2 d), B3 = ε_tree, or set by hand."""
+    """Return B1 = B2 = ε_tree / (2 d) and B3 = ε_tree, except for temperatures set by hand."""
     return _temperatures(by_hand, (tree / (2 * depth), tree / (2 * depth), tree))
 
 
 def published_temperatures(
     budget: Fraction | None, by_hand: tuple, n_trees: int, depth: int | None
 ) -> tuple[Any, Any, Any]:
-    """By the paper's theorem 2, B1 = B2 = ε/(2 d t), B3 = ε/t, or 10, 10, ∞, or set by hand."""
+    """Return B1 = B2 = ε/(2 d t) and B3 = ε/t (the paper's theorem 2), or 10, 10, ∞ if there is no ε.
+
+    Temperatures set by hand replace these.
+    """
     if budget is None:
         return _temperatures(by_hand, (10, 10, math.inf))
     return certified_temperatures(budget / n_trees, by_hand, ASSUMED_DEPTH if depth is None else depth)
 
 
 def _temperatures(by_hand: tuple, derived: tuple) -> tuple[Any, Any, Any]:
-    """Each as it was set, or else as it was derived."""
+    """Return each temperature as set by hand, otherwise as derived."""
     out = []
     for name, value, default in zip(NAMES, by_hand, derived, strict=True):
         if value is not None and not is_number(value, low=0):

@@ -1,7 +1,7 @@
-"""Friedman and Schuster's tree as they publish it: noisy counts end branches, attributes and cuts are drawn.
+"""Friedman and Schuster's tree as published: noisy counts end branches, and attributes and cuts are drawn.
 
 A. Friedman, A. Schuster, *Data mining with differential privacy* (KDD 2010): private ID3 by the exponential mechanism,
-and its way with numbers. Drawn in floating point, so never a release; curator only.
+and its cuts of numeric attributes. Draws are in floating point, so the tree is never a release: for the curator only.
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ CRITERIA: Final = (*COUNTED, GAIN_RATIO)
 
 @dataclass(frozen=True)
 class PublishedTreeSpec:
-    """The paper's tree before it has seen a row. `n_bound` is public: a bound on the rows, or their number.
+    """The plan of the paper's tree before it reads a row. `n_bound` is public: a bound on the rows, or their number.
 
-    A path asks for a noisy count at every node, for an attribute and a cut of each number at every level, and for the
-    class counts of its leaf: with n numeric attributes (2 + n) d + 2 answers, which share epsilon equally. A node is a
-    leaf where its noisy count, over t classes, is less than √2 over that share; t is the most values of an attribute.
-    Parameters as in `FriedmanSchusterClassifier`, resolved; `epsilon` is None without privacy: the best splits, until
-    a node is empty or of one class.
+    A path asks for a noisy count at every node, for an attribute and a cut of each numeric attribute at every level,
+    and for the class counts of its leaf: with n numeric attributes, (2 + n) d + 2 answers, each with an equal share of
+    epsilon. A node is a leaf if its noisy count, divided by the number of classes and by t, is less than √2 / share,
+    where t is the largest number of children of a split. Parameters as in `FriedmanSchusterClassifier`, resolved.
+    Without privacy `epsilon` is None, and the best splits grow the tree until a node is empty or has one class.
     """
 
     epsilon: Fraction | None
@@ -40,26 +40,26 @@ class PublishedTreeSpec:
     criterion: str
     n_bound: int
     neighbors: str
-    preparation: Preparation = Preparation()  # nothing
+    preparation: Preparation = Preparation()  # no preparation
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.depth, 1, MAX_DEPTH)
 
     def charge(self, ledger: Ledger) -> None:
-        """Take the right to ask, which comes without a budget behind it."""
+        """Enter the queries into the ledger, without a budget for them."""
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
         else:
             ledger.charge("counts, cuts and splits, as published", "exponential, Laplace", 1, None, 1, "sequential")
 
     def share(self, domain: Domain) -> Fraction | None:
-        """ε of each answer."""
+        """Return ε of each answer; None without privacy."""
         return None if self.epsilon is None else self.epsilon / ((2 + len(_numeric(domain))) * self.depth + 2)
 
     def ideal_loss(self, domain: Domain) -> Fraction | None:
-        """What the answers would lose if real numbers were real; None where scores have no bound.
+        """Return the loss of all answers if arithmetic were exact; None if scores have no bound, or without privacy.
 
-        A count costs its share. A draw costs half of it, as one row moves all scores of a node the same way.
+        A count costs its share. A draw costs half of it, because one row moves all scores of a node the same way.
         """
         share = self.share(domain)
         if share is None or self.criterion == GAIN_RATIO:
@@ -68,11 +68,11 @@ class PublishedTreeSpec:
         return share * (self.depth + 2 + Fraction(draws, 2)) * rows_changed(self.neighbors)
 
     def departures(self, domain: Domain) -> tuple[str, ...]:
-        """What the certificate says of where this is not the paper's tree."""
+        """Return the sentences of the certificate about differences from the paper's tree."""
         return capped(domain, self.depth, "multiway", PUBLISHED_LEAF_CAP)
 
     def grow(self, domain: Domain, codes: np.ndarray, y: np.ndarray, *, seed: int) -> tuple[Trees, np.ndarray]:
-        """The tree, and the rows of each class in its leaves, int64 (n_leaves, n_classes).
+        """Return the tree, and the rows of each class in its leaves, int64 (n_leaves, n_classes).
 
         Parameters
         ----------
@@ -85,16 +85,16 @@ class PublishedTreeSpec:
 
 
 def sensitivity(criterion: str, n_bound: int) -> float:
-    """What the paper says that one row changes a score by; of the gain ratio, which has no bound, as of the gain."""
+    """Return the paper's bound on how much one row changes a score; for the gain ratio, which has none, the gain's."""
     gain = float(np.log2(n_bound + 1) + 1 / np.log(2))
     return {"max": 1.0, "gini": 2.0}.get(criterion, gain)
 
 
 def score(tables: np.ndarray, criterion: str) -> np.ndarray:
-    """The score of each split from the class counts of its children (n_splits, n_children, n_classes).
+    """Return the score of each split, from the class counts of its children (n_splits, n_children, n_classes).
 
-    Rows that majorities get right; less the impurity, or less the entropy in bits, of the children's rows; or rows
-    times the gain ratio, which is 0 where all rows are in one child.
+    "max": rows that majority votes classify correctly. "gini", "entropy": minus the children's rows times their
+    impurity or entropy in bits. "gain_ratio": rows times the gain ratio, which is 0 if all rows are in one child.
 
     >>> split = np.array([[[4, 0], [1, 3]]])
     >>> [round(float(score(split, criterion)[0]), 4) for criterion in CRITERIA]
@@ -115,7 +115,7 @@ def score(tables: np.ndarray, criterion: str) -> np.ndarray:
 
 
 def choice_law(scores: np.ndarray, weights: np.ndarray | float, share: float, spread: float) -> np.ndarray:
-    """Probability of each choice: in proportion to its weight and to exp(ε' q / (2 Δ))."""
+    """Return the probability of each choice, proportional to its weight times exp(ε' q / (2 Δ))."""
     logits = share * scores / (2 * spread) + np.log(weights)
     shares = np.exp(logits - logits.max())
     return shares / shares.sum()
@@ -131,7 +131,10 @@ def _numeric(domain: Domain) -> list[int]:
 
 @dataclass
 class _Node:
-    """Rows of a node, how many tests are above it, the categories left to ask for, and codes left of each number."""
+    """A node: its rows, the number of tests above it, and what its path leaves open.
+
+    `categories` are the categorical attributes without a test above, `ranges` the possible codes of each numeric one.
+    """
 
     rows: np.ndarray
     level: int
@@ -147,7 +150,7 @@ class _Split:
 
 
 class _Growth:
-    """One tree, level by level, so that nodes come in the order of the flat layout."""
+    """Growth of one tree, level by level, so that nodes are in the order of the flat layout."""
 
     def __init__(
         self, spec: PublishedTreeSpec, domain: Domain, codes: np.ndarray, y: np.ndarray, share: float | None, seed: int
@@ -163,7 +166,7 @@ class _Growth:
         ranges = {j: (0, features[j].n_codes - 1) for j in _numeric(self.domain)}
         nodes = [_Node(np.arange(len(self.y)), 0, categories, ranges)]
         tests, counts, n_leaves = list[tuple[int, int, int, int]](), list[np.ndarray](), 1
-        for number, node in enumerate(nodes):  # which grows
+        for number, node in enumerate(nodes):  # the loop appends to `nodes`
             split = self._split(node)
             if split is None or n_leaves + len(split.children) - 1 > PUBLISHED_LEAF_CAP:
                 tests.append((LEAF, -1, -1, number))
@@ -179,8 +182,8 @@ class _Growth:
         return Trees(kind.astype(np.uint8), feature, threshold, child, start, self.spec.depth), np.stack(counts)
 
     def _split(self, node: _Node) -> _Split | None:
-        """How a node is split; None for a leaf."""
-        enough = self._is_worth(node)  # asked of every node, also of the last level
+        """Return the split of a node; None for a leaf."""
+        enough = self._is_worth(node)  # a query at every node, also at the last level
         open_ranges = [j for j, (low, high) in node.ranges.items() if low < high]
         features = sorted([*node.categories, *open_ranges])
         if not enough or node.level == self.spec.depth or not features:
@@ -216,10 +219,13 @@ class _Growth:
         return bool(noisy / (max(self.widths) * self.domain.n_classes) >= np.sqrt(2) / self.share)
 
     def _cut(self, node: _Node, j: int) -> int:
-        """A cut of a number: between two neighboring values all have one score, so their number is its weight."""
+        """Draw a cut of a numeric attribute.
+
+        All cuts between two neighboring values have the same score, so they are one choice, weighted by their number.
+        """
         low, high = node.ranges[j]
         edges, place = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
-        n, k = len(edges), self.domain.n_classes  # cuts from one edge to below the next part the rows alike
+        n, k = len(edges), self.domain.n_classes  # cuts from an edge to just below the next split rows alike
         table = np.bincount(place[2:] * k + self.y[node.rows], minlength=n * k).reshape(n, k)
         below = table.cumsum(axis=0)[:-1]
         scores = score(np.stack([below, table.sum(axis=0) - below], axis=1), self.spec.criterion)
@@ -228,14 +234,14 @@ class _Growth:
         return (first + last) // 2 if self.share is None else int(self.draw.integers(first, last + 1))
 
     def _table(self, rows: np.ndarray, j: int, cut: int | None) -> np.ndarray:
-        """Class counts of the children (n_children, n_classes)."""
+        """Return the class counts of the children (n_children, n_classes)."""
         codes, n_classes = self.codes[rows, j], self.domain.n_classes
         place = codes.astype(np.int64) if cut is None else (codes > cut).astype(np.int64)
         cells = self.widths[j] * n_classes
         return np.bincount(place * n_classes + self.y[rows], minlength=cells).reshape(-1, n_classes)
 
     def _choose(self, scores: np.ndarray, weights: np.ndarray | float = 1.0) -> int:
-        """The exponential mechanism over choices of unequal weight; without privacy the first of the best."""
+        """Draw a weighted choice by the exponential mechanism; without privacy, return the first of the best."""
         if self.share is None:
             return int(scores.argmax())
         return int(self.draw.choice(len(scores), p=choice_law(scores, weights, self.share, self.spread)))
