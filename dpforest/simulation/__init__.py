@@ -1,1 +1,1 @@
-"""Simulated releases: what forests on a table would look like if they were released, for whoever holds the table."""
+"""Simulated releases of forests on a table. They are computed from raw rows, for whoever holds the table."""

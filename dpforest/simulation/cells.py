@@ -1,4 +1,4 @@
-"""The cells of a grid of ε, depth and number of trees, and what a release at each would promise."""
+"""Cells of a grid of ε, depth and number of trees, and the privacy loss that a release at each would promise."""
 
 import math
 from collections.abc import Iterable
@@ -18,15 +18,15 @@ Classifier = TypeVar("Classifier", bound=ForestClassifier)
 def cells_of(
     forest: ForestClassifier, depths: Iterable[int] | None, trees: Iterable[int] | None
 ) -> list[tuple[int | None, int | None]]:
-    """Depth and number of trees of each cell; None for the forest's own.
+    """Return depth and number of trees of each cell; None stands for the forest's parameter.
 
     Parameters
     ----------
     forest : ForestClassifier
     depths : iterable of int, optional
-        Left out where the forest has no such parameter.
+        Ignored if the forest has no `max_depth`.
     trees : iterable of int, optional
-        The same.
+        Ignored if the forest has no `n_estimators`.
 
     Returns
     -------
@@ -39,23 +39,23 @@ def cells_of(
 
 
 def at_cell(forest: Classifier, depth: int | None, trees: int | None) -> Classifier:
-    """A clone of a forest with the depth and the number of trees of a cell."""
+    """Return a clone of a forest with the depth and the number of trees of a cell."""
     settings = {"max_depth": depth, "n_estimators": trees}
     return clone(forest).set_params(**{k: v for k, v in settings.items() if v is not None})
 
 
 def planned_rows(forest: ForestClassifier, n_labeled: int, n_given: int) -> int:
-    """Number of rows from which a release plans depth and number of trees.
+    """Return the number of rows from which a release plans depth and number of trees.
 
-    Where that number is private, a release asks for it with noise, and rows without a listed label do not count.
+    If the number of rows is private, a release asks for it with noise, and counts only rows with a listed label.
 
     Parameters
     ----------
     forest : ForestClassifier
     n_labeled : int
-        Rows of the table with a listed label.
+        Number of rows with a listed label.
     n_given : int
-        All rows of the table.
+        Number of all rows of the table.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def promises_of(
     cells: list[tuple[int | None, int | None]],
     n_rows: int,
 ) -> dict[tuple, tuple[bool, float]]:
-    """For each ε, depth and number of trees: whether a release would be certified, and what it would lose at most.
+    """Return whether a release would be certified, and its largest privacy loss, for each ε, depth and number of trees.
 
     Parameters
     ----------
@@ -79,19 +79,19 @@ def promises_of(
     domain : Domain
     epsilons : list of float
     cells : list of (int or None, int or None)
-        As of `cells_of`.
+        Result of `cells_of`.
     n_rows : int
-        Rows fitted on; used only as in `ForestClassifier.preview`.
+        Number of fitted rows; used only as in `ForestClassifier.preview`.
 
     Returns
     -------
     dict from (ε, depth, trees) to (bool, float)
-        The loss is infinite where no bound is known, else rounded up.
+        The loss is infinite if no bound is known, otherwise rounded up.
     """
     out, known = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:
-            small = 1 if forest.mode == "certified" and trees is not None else trees  # which changes nothing in a sum
+            small = 1 if forest.mode == "certified" and trees is not None else trees  # the loss is the same
             if (key := (epsilon, depth, small)) not in known:
                 model = at_cell(forest, depth, small).set_params(domain=domain, epsilon=epsilon, random_state=None)
                 known[key] = model.preview(domain, n_rows)[0].loss

@@ -1,6 +1,6 @@
-"""Simulated releases of forests that are another forest at every ε: each is fitted anew, on rows that are encoded once.
+"""Simulated releases of forests that must be fitted anew at every ε, on rows that are encoded once.
 
-Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+Everything here is simulated from seeds and computed from raw rows: for the curator to look at, never to publish.
 """
 
 import math
@@ -28,10 +28,10 @@ from dpforest.voting import CLIPPED_LOGISTIC
 class FittedSimulation(Simulation):
     """Simulated releases of one forest that is fitted anew at every ε.
 
-    Each is what a separate fit with the same seeds gives. What the fits of a repeat have in common is computed once
+    Each release equals a separate fit with the same seeds. Work that the fits of a repeat share is done once
     (`EncodedRows.once`).
 
-    Parameters as for `Simulation`.
+    Parameters as in `Simulation`.
 
     Examples
     --------
@@ -58,12 +58,12 @@ class FittedSimulation(Simulation):
     ):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
         self._has_structure_seed = "structure_seed" in forest.get_params()
-        self._without_noise = dict[Cell, Row]()  # where nothing but noise is random, the same in every repeat
-        self._checked = set[tuple[float, Cell]]()  # places where settings were found to go together
+        self._without_noise = dict[Cell, Row]()  # figures at ε = ∞; if only noise is random, all repeats share them
+        self._checked = set[tuple[float, Cell]]()  # where `check` accepted the parameters
         self._rows = forest.encode(domain, split.X_train, split.y_train, np.arange(len(split.y_train)))
 
     def check(self, epsilons: Sequence[float]) -> None:
-        """Raise ValueError for what cannot be planned, before anything is simulated."""
+        """Raise ValueError if a release cannot be planned, before any is simulated."""
         self.forest.check(self.domain, self.n_rows)
 
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
@@ -78,7 +78,7 @@ class FittedSimulation(Simulation):
             yield fitted or []
 
     def view(self, epsilon: float, seed: int = 0) -> ForestView:
-        """One simulated release, leaf by leaf."""
+        """Simulate one release, and return it leaf by leaf."""
         trace = Trace()
         model, rows = self._model(epsilon, (None, None), seed), self._rows
         forest = model.fit_encoded(self.domain, self._as_released(model, rows), trace=trace)
@@ -101,18 +101,18 @@ class FittedSimulation(Simulation):
         )
 
     def _model(self, epsilon: float, cell: Cell, seed: int) -> DataDependentClassifier:
-        """The forest at a place of the grid, with the seeds of a repeat."""
+        """Return the forest at an ε and a cell, with the seeds of a repeat."""
         model = at_cell(self.forest, *cell)
         model.set_params(epsilon=None if math.isinf(epsilon) else epsilon, random_state=seed + NOISE_SEED)
         return model.set_params(structure_seed=seed) if self._has_structure_seed else model
 
     def _as_released(self, model: DataDependentClassifier, rows: EncodedRows) -> EncodedRows:
-        """Rows that know how many a release would be fitted on, where a rule asks for that."""
+        """Return the rows as part of the released table (`EncodedRows.of_table`), if a rule may ask for its size."""
         by_rule = model.epsilon is not None and model.mode == "certified"
         return rows.of_table(self.n_rows) if by_rule and self.n_rows != len(rows.y) else rows
 
     def _row(self, epsilon: float, place: int, cell: Cell, seed: int, rows: EncodedRows) -> Row:
-        """Figures of one fit."""
+        """Return the figures of one fit."""
         if math.isinf(epsilon):
             if cell not in self._without_noise or self._has_structure_seed:
                 model = self._model(epsilon, cell, seed)
@@ -144,6 +144,6 @@ class FittedSimulation(Simulation):
 
 
 def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
-    """The rows on their exact scale, where a release asks for a scale."""
+    """Return the rows on their exact scale if a release may ask for a scale, otherwise as they are."""
     scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)))
     return rows if scale is None else rows.on_scale(domain, scale)

@@ -1,4 +1,4 @@
-"""Rows in the leaves of random trees: counted as they stream through one forest, or routed once for many cells.
+"""Row counts in the leaves of random trees: rows stream through one forest, or are routed once for many cells.
 
 A leaf at depth d of a shallower forest is an inner node of a deeper one, and the first trees of a forest are a forest.
 """
@@ -21,18 +21,18 @@ from dpforest.trees.layout import LEAF, Trees
 
 @dataclass(frozen=True, eq=False)
 class LeafCounts:
-    """Rows fitted on in the leaves that hold somebody or are asked for.
+    """Counts of fitted rows, in the leaves that hold a fitted row or that a held-out row reaches.
 
     Attributes
     ----------
     leaves : int array of shape (n,)
-        Their numbers in the forest.
+        Numbers of these leaves in the forest.
     counts : int64 array of shape (n, n_classes)
     empty : float
-        Share of all leaves that hold nobody.
+        Share of all leaves that hold no fitted row.
     place : int array
-        Of shape (n_trees, n_test): where among them the leaves of the rows held out are. Of `RoutedCounts` (n_asked,):
-        where the leaves are that any row asks for.
+        Index into `leaves` of the leaf of each held-out row, of shape (n_trees, n_test). In `RoutedCounts`, index into
+        `leaves` of each leaf that a held-out row reaches, of shape (n_asked,).
     """
 
     leaves: np.ndarray
@@ -41,11 +41,11 @@ class LeafCounts:
     place: np.ndarray
 
     def at(self, n_trees: int) -> np.ndarray:
-        """Where the leaves of each row held out are, int (n_trees, n_test)."""
+        """Return the index into `leaves` of the leaf of each held-out row, int (n_trees, n_test)."""
         return self.place
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Rows of two classes by the number of trees that vote for the second, int (n_releases, n_trees + 1, 2)."""
+        """Count rows of two classes by the number of votes for the second, int (n_releases, n_trees + 1, 2)."""
         out = np.empty((labels.shape[1], n_trees + 1, 2), np.int64)
         for release in range(len(out)):
             votes = routing.votes_at_leaves(self.place, np.ascontiguousarray(labels[:, release]), 2)
@@ -55,9 +55,9 @@ class LeafCounts:
 
 @dataclass(frozen=True, eq=False)
 class RoutedCounts(LeafCounts):
-    """The same, where rows were routed once.
+    """`LeafCounts` of rows that were routed once for many cells.
 
-    `test`, of shape (n_test, n_trees of the largest forest), says which asked leaf each row held out is in.
+    `test`, of shape (n_test, n_trees of the largest forest), is the index into `place` of each held-out row's leaf.
     """
 
     test: np.ndarray
@@ -74,7 +74,7 @@ class RoutedCounts(LeafCounts):
 
 
 class RoutedRows:
-    """The leaves of all rows in the deepest trees."""
+    """Leaves of all rows in the deepest trees; `asked` are those that a held-out row reaches."""
 
     def __init__(self, trees: Trees, domain: Domain, split: Split) -> None:
         self.trees, self.domain, self.split = trees, domain, split
@@ -83,11 +83,11 @@ class RoutedRows:
         asked = np.zeros(trees.n_leaves, bool)
         asked[test] = True
         self.asked = np.flatnonzero(asked)
-        self.test = np.ascontiguousarray((np.cumsum(asked, dtype=np.int32) - 1)[test].T)  # (n, n_trees), of `asked`
+        self.test = np.ascontiguousarray((np.cumsum(asked, dtype=np.int32) - 1)[test].T)  # indices into `asked`
 
     @cached_property
     def all_counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Leaves with rows when every row is in every tree, and their counts (n, n_classes)."""
+        """Leaves that hold rows if every row is in every tree, and their counts (n, n_classes)."""
         k = self.domain.n_classes
         cells = np.bincount(
             (self.train.astype(np.int64) * k + self.split.y_train).reshape(self.train.size),
@@ -98,7 +98,7 @@ class RoutedRows:
 
 
 class Level:
-    """The same forest cut off at a depth; found from a deeper cut, where there is one."""
+    """The deepest forest cut off at a smaller depth; computed from a deeper cut, if there is one."""
 
     def __init__(self, rows: RoutedRows, depth: int, deeper: "Level | None" = None) -> None:
         trees, self.rows = rows.trees, rows
@@ -107,13 +107,13 @@ class Level:
         node = trees.leaf_nodes if deeper is None else deeper.node
         while (below := trees.level[node] > depth).any():
             node = np.where(below, trees.parent[node], node)
-        self.node: np.ndarray = node  # above each deepest leaf
+        self.node: np.ndarray = node  # the leaf of this cut above each deepest leaf
         self.leaf = number[node] - np.int32(1)
         self.leaf_start = np.append(0, number)[trees.tree_start]
         self.asked = self.leaf[rows.asked]
 
     def count(self, spec: ForestSpec, seed: int) -> RoutedCounts:
-        """Add up rows, shared out among the trees as planned, in the leaves that hold somebody or are asked for."""
+        """Assign rows to trees as planned, and count them in the leaves of `LeafCounts`."""
         rows, k, end = self.rows, self.rows.domain.n_classes, int(self.leaf_start[spec.n_trees])
         tree_of_row = rows_to_trees(spec, np.arange(len(rows.split.y_train)), DemoSource(seed + NOISE_SEED))
         if tree_of_row is None:
@@ -128,7 +128,7 @@ class Level:
         used, asked = np.zeros(end, bool), self.asked
         used[leaf] = True
         empty = 1 - np.count_nonzero(used) / end
-        used |= spec.voting == "log-odds"  # whose prior is of all leaves
+        used |= spec.voting == "log-odds"  # the prior of log-odds depends on all leaves
         used[asked[asked < end]] = True
         place = np.cumsum(used, dtype=np.int32) - 1
         counts = np.zeros((int(place[-1]) + 1, k), np.int64)
@@ -145,9 +145,9 @@ def _add_rows(counts, place, weight):
 
 @njit(nogil=True, cache=True)
 def _count_votes(test, n_trees, labels, y, votes):
-    """Rows of each class by the number of trees that vote for the second class, for all releases at once.
+    """Count rows of each class by the number of trees that vote for the second class, for all releases at once.
 
-    `labels` (n_asked, n_releases) are the classes of the asked leaves.
+    `labels` (n_asked, n_releases) are the classes of the leaves that held-out rows reach.
     """
     n_releases = labels.shape[1]
     if n_releases == 1:

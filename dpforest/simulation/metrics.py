@@ -1,7 +1,7 @@
-"""How good predictions are: from shares of classes, or at once for many budgets from how many trees voted for a class.
+"""Metrics of predictions, from class shares, or for many budgets at once from the numbers of votes for a class.
 
-A forest's share of a class is read as its probability. Vote shares of 0 and 1 are moved by half a vote before the
-logarithm is taken, or a single row could make the log-loss infinite.
+A forest's share of a class serves as its probability. For the logarithm, vote shares of 0 and 1 move by half a vote,
+because a single row could otherwise make the log-loss infinite.
 """
 
 import math
@@ -10,28 +10,28 @@ from typing import Final
 import numpy as np
 
 METRICS: Final = ("accuracy", "balanced_accuracy", "auc", "f1", "log_loss", "calibration")
-_BINS: Final = 10  # of the calibration error
+_BINS: Final = 10  # number of bins of the calibration error
 
 
 def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
-    """Metrics of two classes from a histogram of votes.
+    """Return the metrics of two classes from a histogram of votes.
 
     Parameters
     ----------
     votes : int array of shape (..., n_trees + 1, 2)
-        Rows of either class for which v of the trees vote for the second class, v = 0..n_trees.
+        Number of rows of either class for which v trees vote for the second class, v = 0..n_trees.
     positive : {0, 1}
-        Class that F1 is about.
+        Class that F1 measures.
 
     Returns
     -------
     dict of float arrays of shape (...)
-        `METRICS`. Classes that do not occur give NaN where a metric needs them.
+        `METRICS`; NaN if a metric needs a class that does not occur.
 
     Examples
     --------
-    >>> found = from_votes(np.array([[3, 1], [0, 1], [1, 4]]))
-    >>> round(float(found["accuracy"]), 2), round(float(found["auc"]), 3)
+    >>> metrics = from_votes(np.array([[3, 1], [0, 1], [1, 4]]))
+    >>> round(float(metrics["accuracy"]), 2), round(float(metrics["auc"]), 3)
     (0.7, 0.771)
     """
     votes = np.asarray(votes, float)
@@ -71,7 +71,7 @@ def _vote_calibration(votes: np.ndarray, share: np.ndarray, says_second: np.ndar
 def from_shares(
     shares: np.ndarray, y: np.ndarray, predicted: np.ndarray, *, positive: int = 1, step: float = 1e-6
 ) -> dict[str, float]:
-    """Metrics from shares of classes.
+    """Return the metrics from class shares.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def from_shares(
         Rows sum to 1.
     y, predicted : int array of shape (n,)
     positive : int
-        With two classes, the one that F1 is about; with more, F1 and AUC are means over classes (one against the rest).
+        With two classes, the class that F1 measures. With more, F1 and AUC are means over classes (one against rest).
     step : float
-        Shares are kept this far from 0 and 1 before the logarithm: half a vote, where they are votes.
+        Distance from 0 and 1 to which shares are clipped for the logarithm: half a vote if they are vote shares.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def from_shares(
 
 
 def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
-    """Probability that a row of the class has a higher score than another, ties counting half; NaN without either."""
+    """Return P(a row of the class has a higher score than another row), a tie as half; NaN if either set is empty."""
     of_class, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
     if not len(of_class) or not len(others):
         return float("nan")
@@ -120,14 +120,14 @@ def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
 
 
 def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Share of rows predicted rightly, and the mean of that share over the classes that occur."""
+    """Return the share of correctly classified rows, and the mean of that share over the classes that occur."""
     right, n_rows = predicted == y, np.bincount(y)
     per_class = np.bincount(y, weights=right)[n_rows > 0] / n_rows[n_rows > 0]
     return float(right.mean()), float(per_class.mean())
 
 
 def flipped_share(evidence: np.ndarray, labels: np.ndarray, n_rows: np.ndarray | None = None) -> np.ndarray:
-    """Share of rows in leaves whose label is not one of the classes that most of the evidence is for.
+    """Return the share of rows in leaves whose label is not one of the classes with the most evidence.
 
     Parameters
     ----------
@@ -135,12 +135,12 @@ def flipped_share(evidence: np.ndarray, labels: np.ndarray, n_rows: np.ndarray |
         Rows of each class, or their weights.
     labels : int array of shape (n_leaves,) or (n_leaves, n_releases)
     n_rows : int array of shape (n_leaves,), optional
-        By default the sums of `evidence`.
+        Rows in each leaf; by default the sums of `evidence`.
 
     Returns
     -------
     float array of shape () or (n_releases,)
-        0 where there are no rows.
+        0 if there are no rows.
     """
     n_rows = evidence.sum(axis=1) if n_rows is None else n_rows
     each = labels.astype(np.int64).reshape(len(labels), math.prod(labels.shape[1:]))

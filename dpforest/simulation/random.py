@@ -1,11 +1,11 @@
-"""Count once, release many: forests whose structure does not look at data, at all depths, sizes and budgets of a grid.
+"""Simulated releases of forests with random structure: rows are counted once for many depths, sizes and budgets.
 
-Two ways of counting stand behind one generator. For one cell, rows are counted as they stream through its trees. For
-many, every row is routed through every tree of the largest, deepest forest once, and everything else follows by adding
-up (`leaf_counts`). Noise is drawn anew at every ε. Draws are keyed by (seed, leaf), leaves numbered as the smaller
-forest would number them: each cell is exactly what a separate fit with the same seeds gives.
+For one cell, rows are counted as they stream through its trees. For many cells, each row is routed once through every
+tree of the largest, deepest forest, and sums over leaves give the counts of all smaller forests (`leaf_counts`). Every
+ε gets new noise. Draws are keyed by (seed, leaf), and leaves have the numbers that they have in the smaller forest, so
+each cell is exactly what a separate fit with the same seeds gives.
 
-Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+Everything here is simulated from seeds and computed from raw rows: for the curator to look at, never to publish.
 """
 
 import math
@@ -44,10 +44,10 @@ Plan = tuple[ForestSpec, ReleasedScale | None]
 class RandomSimulation(Simulation):
     """Simulated releases of one forest with random structure.
 
-    Each repeat redraws structure, assignment and noise; rows are counted once a repeat for all budgets at which trees
-    are the same. Within a repeat the noise at different budgets comes from the same draws, so that a curve is smooth.
+    Each repeat redraws structure, assignment and noise, and counts rows once for all budgets at which the trees are the
+    same. Within a repeat, the noise at different budgets comes from the same draws, so that curves are smooth.
 
-    Parameters as for `Simulation`.
+    Parameters as in `Simulation`.
 
     Examples
     --------
@@ -77,16 +77,16 @@ class RandomSimulation(Simulation):
         self._seen: tuple[tuple, Trees, np.ndarray] | None = None
 
     def check(self, epsilons: Sequence[float]) -> None:
-        """Raise ValueError for what cannot be planned, before anything is simulated."""
+        """Raise ValueError if a release cannot be planned, before any is simulated."""
         for epsilon in epsilons:
             self.structures.at(epsilon).spec(self.domain, self.n_rows)
 
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
-        """See `Simulation.pieces`; a step is the counts of one plan with their releases, or some of these."""
+        """See `Simulation.pieces`; a step counts the rows for one plan, or releases from counts, or both."""
         return self._streamed(epsilons, seed) if tuple(cells) == ONE_CELL else self._routed(epsilons, cells, seed)
 
     def view(self, epsilon: float, seed: int = 0) -> ForestView:
-        """One simulated release, leaf by leaf."""
+        """Simulate one release, and return it leaf by leaf."""
         spec, scale = self.structures.prepare(epsilon, seed)
         key = (seed, *_counted_by(spec, scale))
         if self._seen is None or self._seen[0] != key:
@@ -100,13 +100,13 @@ class RandomSimulation(Simulation):
 
     @property
     def n_bytes(self) -> int:
-        """Of the trees and counts that were looked at last."""
+        """Number of bytes of the trees and counts of the last `view`."""
         _, trees, counts = self._seen or ((), None, None)
         arrays = [counts, *(vars(trees).values() if trees else ())]
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def forget(self) -> None:
-        """Drop the trees and counts that were looked at last."""
+        """Drop the trees and counts of the last `view`."""
         self._seen = None
 
     # ------------------------------------------------------------ one cell: rows are counted as they stream
@@ -117,7 +117,7 @@ class RandomSimulation(Simulation):
         for epsilon, plan in plans.items():
             groups.setdefault(_counted_by(*plan), []).append(epsilon)
         yield []
-        if len(groups) > 1:  # threads within threads mostly wait for Python's lock
+        if len(groups) > 1:  # threads within threads would mostly wait for Python's lock
 
             def work(alike: list[float]) -> list[Row]:
                 counted = self._counted(*plans[alike[0]], seed, 1)
@@ -139,11 +139,11 @@ class RandomSimulation(Simulation):
         trees, counts = self._grow_and_count(spec, scale, seed, n_jobs)
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=n_jobs)
 
-        # Only leaves that hold somebody or are asked for make a difference to the figures.
+        # The figures depend only on leaves that hold a fitted row or that a held-out row reaches.
         held = np.array(counts.any(axis=1))
         used = held.copy()
         used[leaves] = True
-        used |= spec.voting == "log-odds"  # whose prior is of all leaves
+        used |= spec.voting == "log-odds"  # the prior of log-odds depends on all leaves
         place = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
         return LeafCounts(np.flatnonzero(used), counts[used], 1 - np.count_nonzero(held) / len(held), place)
 
@@ -180,7 +180,7 @@ class RandomSimulation(Simulation):
     def _plans(
         self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int
     ) -> tuple[dict[tuple[int, float], ForestSpec], dict[bytes, ReleasedScale | None], dict[bytes, list[float]]]:
-        """Specs by cell and ε, and by scale: the scale itself, and the budgets at which trees grow on it."""
+        """Return the specs by cell and ε; the scales by a key; and the budgets of each scale, by the same key."""
         structures = [Structures(at_cell(self.forest, *cell), self.domain, self.split, self.n_rows) for cell in cells]
         specs = dict[tuple[int, float], ForestSpec]()
         scales, together = dict[bytes, ReleasedScale | None](), dict[bytes, list[float]]()
@@ -201,7 +201,7 @@ class RandomSimulation(Simulation):
     def _released(
         self, specs: Sequence[ForestSpec], counted: LeafCounts, epsilons: Sequence[float], seed: int
     ) -> list[Row]:
-        """Figures at each budget; the specs differ in what is left of it for the leaves."""
+        """Return the figures at each budget; the specs differ in the part of the budget that is left for leaves."""
         spec, private = specs[0], np.isfinite(epsilons)
         exact = [as_typed(e) if math.isfinite(e) else None for e in epsilons]
         releases = []
@@ -227,7 +227,7 @@ class RandomSimulation(Simulation):
     def _metrics(
         self, spec: ForestSpec, counted: LeafCounts, releases: Sequence[Leaves], labels: np.ndarray, seed: int
     ) -> list[dict[str, float]]:
-        """For each of several releases, whose labels are the columns of `labels`."""
+        """Return the metrics of each release; the columns of `labels` are their labels."""
         k, y = self.domain.n_classes, self.split.y_test
         if spec.voting == "majority" and k == 2:
             figures = from_votes(counted.tally(spec.n_trees, labels, y), self.positive)
@@ -244,7 +244,7 @@ class RandomSimulation(Simulation):
 
 
 class Structures:
-    """What a fit of one forest would plan on one split, at each ε and seed."""
+    """Plans of the fits of one forest on one split, at each ε and seed."""
 
     def __init__(self, forest: RandomStructureClassifier, domain: Domain, split: Split, n_rows: int):
         self._forest, self._domain, self._split, self._n_rows = (
@@ -255,7 +255,7 @@ class Structures:
         )
 
     def at(self, epsilon: float) -> RandomStructureClassifier:
-        """The forest at this ε."""
+        """Return the forest at this ε."""
         return clone(self._forest).set_params(epsilon=epsilon)
 
     @cached_property
@@ -263,12 +263,12 @@ class Structures:
         return scale_histograms(self._domain, self._split.X_train)
 
     def prepare(self, epsilon: float, seed: int, like: Plan | None = None) -> Plan:
-        """What a fit with these seeds would find out before it grows trees; at ε = infinity, the exact answers.
+        """Return the plan of a fit with these seeds, and its scale; at ε = ∞, from exact answers.
 
-        `like` is what one of another shape finds out with the same ε and seeds: the same, where it is asked the same.
+        `like` is the plan of another shape at the same ε and seeds; its answers are reused if the queries are the same.
         """
-        forest = copy(self._forest)  # one for each call: threads ask at the same time
-        forest.epsilon = None if math.isinf(epsilon) else epsilon  # as `at` does, without a clone for each of many
+        forest = copy(self._forest)  # a copy for each call, because threads call this at the same time
+        forest.epsilon = None if math.isinf(epsilon) else epsilon  # as in `at`, without the cost of a clone
         if like is not None and like[0].preparation.size:
             spec = forest.spec(self._domain, like[0].preparation.n_rows)
             if spec.preparation == like[0].preparation:
@@ -280,5 +280,5 @@ class Structures:
 
 
 def _counted_by(spec: ForestSpec, scale: ReleasedScale | None) -> tuple:
-    """What trees and the rows in their leaves follow from, within a repeat."""
+    """Return a key: within a repeat, plans with the same key have the same trees and counts."""
     return spec.n_trees, spec.depth, spec.partition, b"" if scale is None else scale.cumulative.tobytes()

@@ -1,4 +1,4 @@
-"""The rows of a table that are fitted on, and those that are held out."""
+"""Splits of a table into rows to fit on and held-out rows."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import read_rows
 
-TEST_SHARE = 0.3
+TEST_SHARE = 0.3  # share of held-out rows, by default
 
 
 @dataclass(frozen=True)
 class Split:
-    """Codes and class indices of the rows to fit on and of the rows held out."""
+    """Codes and class indices of the rows to fit on and of the held-out rows."""
 
     X_train: np.ndarray
     y_train: np.ndarray
@@ -33,13 +33,14 @@ def split_table(
     seed: int = 0,
     out_of_domain: OutOfDomainCells | None = None,
 ) -> Split:
-    """Read a table once, as a fit does, and hold some of its rows out, class by class where every class has two rows.
+    """Read a table once, as a fit does, and hold out some rows, stratified by class if every class has enough rows.
 
     Parameters
     ----------
     X : DataFrame or array of shape (n, n_features)
     y : array of shape (n,)
     test_share : float
+        Share of rows to hold out.
     seed : int
     out_of_domain : OutOfDomainCells, optional
         As in `read_rows`.
@@ -47,7 +48,7 @@ def split_table(
     Raises
     ------
     DomainError
-        If the table has not the columns of the domain, or fewer than two rows with a listed label.
+        If the table lacks columns of the domain, or fewer than two rows have a listed label.
     """
     rows = read_rows(domain, X, y, out_of_domain=out_of_domain)
     train, test = _held_out(rows.y, rows.n_given, test_share, seed)
@@ -55,7 +56,7 @@ def split_table(
 
 
 def split_labels(domain: Domain, y, *, test_share: float = TEST_SHARE, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Class indices of the same rows, to fit on and held out, without a look at any other column."""
+    """Return the class indices of the same rows, to fit on and held out, without reading any other column."""
     index = domain.listed_labels(y)
     labels = index[index >= 0]
     train, test = _held_out(labels, len(index), test_share, seed)
@@ -63,7 +64,7 @@ def split_labels(domain: Domain, y, *, test_share: float = TEST_SHARE, seed: int
 
 
 def _held_out(labels: np.ndarray, n_given: int, test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the rows to fit on and of those held out, among rows with a listed label."""
+    """Return the indices of the rows to fit on and of the held-out rows, among rows with a listed label."""
     if len(labels) < MIN_ROWS:
         raise DomainError(
             f"Of {plural(n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "

@@ -1,6 +1,6 @@
-"""Whole surfaces: accuracy and more over ε, depth, trees, repeats and folds, of any list of forests, as one tidy table.
+"""Simulated surfaces: metrics of several forests over ε, depth, trees, repeats and folds, as one tidy table.
 
-Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+Everything here is simulated from seeds and computed from raw rows: for the curator to look at, never to publish.
 """
 
 import math
@@ -32,7 +32,7 @@ Progress = Callable[[int, int], bool | None]
 
 @dataclass(frozen=True)
 class Task:
-    """One repeat of one forest on one fold: what is computed, kept and resumed as a whole."""
+    """One repeat of one forest on one fold: the unit that a sweep computes, keeps and resumes."""
 
     forest: str
     repeat: int
@@ -54,51 +54,52 @@ def surface(
     done: pd.DataFrame | None = None,
     on_progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Simulated releases at every ε, depth and number of trees, and the same trees without privacy (ε = ∞).
+    """Simulate releases at every ε, depth and number of trees, and the forests without privacy (ε = ∞).
 
-    A repeat draws structure, assignment and noise anew; within it, cells share what separate fits with its seeds would
-    share (structure_seed = seed + repeat, random_state = that + `pieces.NOISE_SEED`), so each cell is what such a
-    fit gives. Forests with random structure are counted once a repeat; the others are fitted for every cell, on rows
-    that are binned once.
+    Each repeat draws structure, assignment and noise anew, from structure_seed = seed + repeat and
+    random_state = structure_seed + `pieces.NOISE_SEED`; each cell is what a separate fit with these seeds gives. For
+    forests with random structure, a repeat counts rows once; other forests are fitted for every cell, on rows that are
+    binned once.
 
     Parameters
     ----------
     forests : dict of str to estimator, or sequence of estimators
-        Named by their keys, or their classes. Their own epsilon, seeds and domain are not used.
+        Forests, named by their keys or their classes. Their epsilon, seeds and domain are not used.
     data : object with X, y and domain
-        As `load_dataset` returns.
+        Table, as from `load_dataset`.
     epsilons : iterable of float
         Budgets to simulate, each above 0.
     depths, trees : iterable of int, optional
-        The estimators' own where not given. Left out for forests that do not have the parameter.
+        Values of `max_depth` and `n_estimators`; by default those of the estimators. Ignored for forests without the
+        parameter.
     repeats : int
-        Simulated releases of each cell on each fold.
+        Number of simulated releases of each cell on each fold.
     folds : int
-        1: one split, three tenths of the rows held out. More: cross-validation.
+        1: one split, with three tenths of the rows held out. More: cross-validation.
     seed : int
-        Of the splits and of the first repeat.
+        Seed of the splits and of the first repeat.
     n_jobs : int, optional
-        As in joblib. None takes what ``joblib.parallel_config`` says, so that a sweep can go to a cluster.
+        As in joblib. None takes the setting of ``joblib.parallel_config``, so that a sweep can run on a cluster.
     plan_for : {"table", "split"}
-        The number of rows from which rules plan depth, number of trees, and what they spend before trees grow. "table":
-        all rows of the data, as in a release, which holds none out; what is simulated is the forest that would be
-        released, from fewer rows. "split": the rows fitted on, as in a fit on these alone.
+        Number of rows from which rules plan depth, number of trees, and the budget that is spent before trees grow.
+        "table": all rows of the data, as in a release, which holds none out; the simulated forest has the plan of the
+        release, but fewer rows. "split": the rows fitted on, as in a fit on these alone.
     done : DataFrame, optional
-        What an earlier call returned: repeats that are in it are taken from it.
+        Result of an earlier call. Its tasks are not computed again.
     on_progress : function, optional
-        Called with the number of tasks (forests x repeats x folds) that are done and of all; return True to stop.
+        Called with the number of finished tasks and of all tasks (forests x repeats x folds); returns True to stop.
 
     Returns
     -------
     DataFrame
-        One row a cell: the columns `KEYS`, the `METRICS` on held-out rows, ``flips`` (share of rows whose leaf says
-        something else than it would without noise), ``empty`` (share of leaves without rows), ``certified``,
-        ``true_epsilon``, ``n_train`` and ``n_test``. What a stopped call returns holds whole tasks only.
+        One row for each cell: the columns `KEYS`, the `METRICS` on held-out rows, ``flips`` (share of fitted rows in
+        leaves whose class noise has changed, as in `metrics.flipped_share`), ``empty`` (share of leaves without rows),
+        ``certified``, ``true_epsilon``, ``n_train`` and ``n_test``. A stopped call returns whole tasks only.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range for one of the forests.
+        If a parameter is out of range for one of the forests, or two forests have the same name.
     TypeError
         If the data have no X, y and domain.
 
@@ -158,44 +159,44 @@ def surface(
 
 
 def curve(forests, data: Any, *, epsilons: Iterable[float], **settings) -> pd.DataFrame:
-    """`surface` at the estimators' own depth and number of trees.
+    """Run `surface` at the depth and number of trees of the estimators.
 
     Parameters
     ----------
     forests : dict of str to estimator, or sequence of estimators
-        As of `surface`.
+        As in `surface`.
     data : object with X, y and domain
-        As of `surface`.
+        As in `surface`.
     epsilons : iterable of float
-        As of `surface`.
+        As in `surface`.
     **settings
-        What else `surface` takes.
+        Other parameters of `surface`.
 
     Returns
     -------
     DataFrame
-        As of `surface`.
+        As in `surface`.
     """
     return surface(forests, data, epsilons=epsilons, **settings)
 
 
 def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) -> pd.DataFrame:
-    """Mean, spread and quantiles over repeats and folds of every metric.
+    """Return mean, spread and quantiles of every metric over repeats and folds.
 
     Parameters
     ----------
     table : DataFrame
-        As `surface` returns.
+        Result of `surface`.
     quantiles : (float, float)
-        Which ones "low" and "high" are.
+        Orders of the quantiles "low" and "high", from 0 to 1.
 
     Returns
     -------
     DataFrame
-        One row for each forest, ε, depth and number of trees, or their median over fits where a fit finds its own (by
-        a rule, or without limit); columns (metric, statistic), with statistics "mean",
-        "noise" (standard deviation over repeats, of means over folds), "splits" (over folds, of means over repeats; NaN
-        for one fold), "low" and "high" (quantiles over both); and "repeats" and "folds" behind them.
+        One row for each forest, ε, depth and number of trees. If each fit determines its depth or number of trees (by
+        a rule, or without limit), the row has their median over fits. Columns are (metric, statistic), with statistics
+        "mean", "noise" (standard deviation over repeats, of means over folds), "splits" (over folds, of means over
+        repeats; NaN for one fold), "low" and "high" (quantiles over both). The last columns are "repeats" and "folds".
     """
     group = ["forest", "epsilon", "depth", "trees"]
     table = _with_one_shape(table)
@@ -215,7 +216,7 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
 
 
 def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
-    """Depth and number of trees that are no axis of a forest's grid, as their median over fits at the same ε."""
+    """Replace depth or number of trees, if it is no axis of a forest's grid, by its median over fits at the same ε."""
     table = table.copy()
     for axis in ("depth", "trees"):
         of_fit = table.groupby(["forest", "epsilon", "repeat", "fold"])[axis].nunique()
@@ -229,7 +230,7 @@ def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **settings) -> Simulation:
-    """The simulation that suits a forest.
+    """Return the simulation for a forest.
 
     Parameters
     ----------
@@ -238,9 +239,9 @@ def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **set
     domain : Domain
         Public schema that the rows of `split` are encoded by.
     split : Split
-        Rows to fit on and rows held out.
+        Rows to fit on and held-out rows.
     **settings
-        What else `Simulation` takes.
+        Other parameters of `Simulation`.
 
     Returns
     -------
@@ -250,7 +251,7 @@ def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **set
     Raises
     ------
     TypeError
-        If the forest is of no class that can be simulated.
+        If no simulation exists for the class of the forest.
     """
     if isinstance(forest, DataDependentClassifier):
         return FittedSimulation(forest, domain, split, **settings)
@@ -268,24 +269,24 @@ def one_repeat(
     seed: int,
     n_rows: int | None = None,
 ) -> list[Row]:
-    """All rows of `Simulation.pieces`, also in another process.
+    """Return all rows of `Simulation.pieces`, also in another process.
 
     Parameters
     ----------
     forest : ForestClassifier
-        Estimator whose releases are simulated; its own ε and seeds are not used.
+        Estimator whose releases are simulated; its ε and seeds are not used.
     domain : Domain
         Public schema that the rows of `split` are encoded by.
     split : Split
-        Rows to fit on and rows held out.
+        Rows to fit on and held-out rows.
     epsilons : sequence of float
         Budgets to simulate; ∞ stands for the same trees without noise.
     cells : sequence of (int or None, int or None)
-        Depths and numbers of trees, as of `cells_of`.
+        Depths and numbers of trees, as from `cells_of`.
     seed : int
         Structure seed of the repeat.
     n_rows : int, optional
-        Rows that depth and number of trees follow from, as of `Simulation`.
+        Number of rows from which rules plan, as in `Simulation`.
 
     Returns
     -------
@@ -308,33 +309,33 @@ def run_task(
     *,
     n_rows: int | None = None,
 ) -> pd.DataFrame:
-    """All cells of one repeat on one fold.
+    """Simulate all cells of one repeat on one fold.
 
     Parameters
     ----------
     forest : ForestClassifier
-        Estimator whose releases are simulated; its own ε and seeds are not used.
+        Estimator whose releases are simulated; its ε and seeds are not used.
     domain : Domain
         Public schema that the rows of `split` are encoded by.
     split : Split
-        The fold's rows.
+        Rows of the fold.
     task : Task
-        Which forest, repeat and fold this is, for the rows of the result.
+        Forest, repeat and fold, for the rows of the result.
     epsilons : list of float
         Budgets to simulate; ∞ stands for the same trees without noise.
     cells : list of (int or None, int or None)
-        As of `cells_of`.
+        Result of `cells_of`.
     seed : int
         Structure seed of the repeat.
     promises : dict
-        As of `promises_of`.
+        Result of `promises_of`.
     n_rows : int, optional
-        As of `Simulation`.
+        As in `Simulation`.
 
     Returns
     -------
     DataFrame
-        One row a cell, as `surface` describes.
+        One row for each cell, with the columns of `surface`.
     """
     rows = one_repeat(forest, domain, split, [*epsilons, math.inf], cells, seed, n_rows)
     frame = pd.DataFrame(sorted(rows, key=lambda row: (row["cell"], row["epsilon"])))
@@ -349,29 +350,29 @@ def run_task(
     return frame[[*KEYS, *rest]]
 
 
-# ---------------------------------------------------------------- splits, and what is done already
+# ---------------------------------------------------------------- splits and finished tasks
 
 
 def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> list[Split]:
-    """One split, three tenths of the rows held out, or one for each of several folds.
+    """Return one split with three tenths of the rows held out, or a split for each of several folds.
 
-    Class by class where every class has enough rows.
+    Splits are stratified by class if every class has enough rows.
 
     Parameters
     ----------
     data : object with X, y and domain
-        As `load_dataset` returns.
+        Table, as from `load_dataset`.
     folds : int
-        1 for one split.
+        Number of folds; 1 for one split.
     seed : int
-        Of the shuffle.
+        Seed of the shuffle.
     domain : Domain, optional
-        What rows are read by (`ForestClassifier.reading_domain`), by default the data's own.
+        Domain that encodes the rows (`ForestClassifier.reading_domain`); by default that of the data.
 
     Returns
     -------
     list of Split
-        Encoded rows to learn from and to test on, one for each fold.
+        Encoded rows to fit on and held-out rows, one split for each fold.
     """
     domain = data.domain if domain is None else domain
     if folds == 1:

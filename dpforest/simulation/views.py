@@ -1,4 +1,4 @@
-"""A forest leaf by leaf and node by node, for drawing. Computed from raw counts: for the curator only."""
+"""A forest leaf by leaf and node by node, for drawings. It is computed from raw counts: for the curator only."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,26 +16,27 @@ from dpforest.trees.released_scale import ReleasedScale
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """Figures of the nodes of one tree, arrays over its nodes (see `Trees.select`).
+    """Figures of the nodes of one tree, as arrays over its nodes (see `Trees.select`).
 
     Attributes
     ----------
     counts : int64 array of shape (n_nodes, n_classes)
-        Rows that reach the node, by class as the tree sees them (`ForestView.domain_of`).
+        Fitted rows of each class that reach the node; classes as in `ForestView.domain_of`.
     flip : float array of shape (n_nodes,)
-        Flip probability: a leaf's own, an inner node's mean over the rows below. NaN where there are no rows.
+        Probability that noise flips a leaf; in an inner node, the mean over the rows below it. NaN without rows.
     worst_flip : float array of shape (n_nodes,)
-        The largest among the leaves below.
+        Largest flip probability of the leaves at or below the node. NaN without rows.
     label : int16 array of shape (n_nodes,)
-        Class index that a leaf says; -1 in inner nodes.
+        Class of each leaf in the simulated release, by index; -1 in inner nodes.
     turned : bool array of shape (n_nodes,)
-        Leaves with rows that say another class than they would without noise.
+        Whether noise has flipped a leaf that has rows: another class has more evidence than the class of the leaf. A
+        change between classes that tie for the most evidence is no flip.
     probability : float array of shape (n_nodes,), or None
-        With which the test of a node was drawn, where tests are drawn by looking at the data; NaN in leaves.
+        Probability of the test that was drawn at a node; NaN in leaves. None if draws of tests are not recorded.
     chance : float array of shape (n_nodes,), or None
-        The same if the data had no say.
+        Probability of the same test in a draw that ignores the data; NaN in leaves.
     gain : float array of shape (n_nodes,), or None
-        Share of the node's impurity that the test removes.
+        Share of the node's impurity that the test removes; NaN in leaves.
     """
 
     trees: Trees
@@ -51,26 +52,29 @@ class NodeTable:
 
 @dataclass(frozen=True, eq=False)
 class ForestView:
-    """One simulated release beside the counts behind it.
+    """One simulated release, with the row counts that it is computed from.
 
     Parameters
     ----------
     trees : Trees
     domain : Domain
     counts : int64 array of shape (n_leaves, n_classes)
-        Rows fitted on in each leaf.
+        Fitted rows of each class in each leaf.
     labels : uint8 array of shape (n_leaves,)
-        Class that each leaf says in this simulated release, by index; of boosted trees 1 for theirs, 0 for the rest.
+        Class of each leaf in this simulated release, by index. In a booster (`class_of_tree`), 1 is the class of the
+        booster and 0 is the rest.
     noise : LeafNoise
+        Noise of the leaves, and the evidence without it.
     leaf_values : float array of shape (n_leaves,), or None
-        What leaves add to the score, where trees are added up instead of voting.
+        Value that each leaf adds to the score of its booster; None unless there are boosters.
     class_of_tree : int array of shape (n_trees,), or None
+        Class, by index, whose booster each tree belongs to; None unless there are boosters.
     traces : tuple of TreeTrace
-        How the tests of each tree were drawn; empty where they are random.
+        Record of how the tests of each tree were drawn; empty if draws are not recorded.
     scale : ReleasedScale or None
-        What it found out about where rows lie.
+        Scale of the numeric attributes in the simulated release; None if the fit asked for none.
     added : AddedScores or None
-        What leaves add to the scores of all classes, where trees are added up and each speaks of all of them.
+        Values that leaves add to the scores of all classes; None unless every leaf adds to every score.
     """
 
     trees: Trees
@@ -85,7 +89,7 @@ class ForestView:
     added: AddedScores | None = None
 
     def domain_of(self, tree: int) -> Domain:
-        """The domain as one tree sees it: where there is a booster for each class, its class against the rest."""
+        """Return the domain with the classes of one tree; the booster of a class separates it from the rest."""
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.domain
         label = self.domain.classes[int(self.class_of_tree[tree])]
@@ -93,34 +97,38 @@ class ForestView:
 
     @property
     def boosters(self) -> tuple[np.ndarray, np.ndarray]:
-        """`leaf_values` and `class_of_tree`, which trees that are added up have."""
+        """`leaf_values` and `class_of_tree`; ValueError if the view has no boosters."""
         if self.leaf_values is None or self.class_of_tree is None:
             raise ValueError("these trees vote; only boosted trees have values that are added up")
         return self.leaf_values, self.class_of_tree
 
     @cached_property
     def n_rows(self) -> np.ndarray:
-        """Rows in each leaf, int64 (n_leaves,)."""
+        """Fitted rows in each leaf, int64 (n_leaves,)."""
         return self.counts.sum(axis=1)
 
     @cached_property
     def true_labels(self) -> np.ndarray:
-        """Class that each leaf would say without noise, the first of equals; -1 where a leaf is empty."""
+        """Class of each leaf without noise, the first of tied classes; -1 for an empty leaf."""
         return np.where(self.n_rows > 0, self.noise.evidence.argmax(axis=1), -1).astype(np.int16)
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Lead of the largest class over the next in the evidence (rows, or their weights), (n_leaves,)."""
+        """Evidence (rows, or their weights) for the largest class minus that for the next, (n_leaves,)."""
         ordered = np.sort(self.noise.evidence, axis=1)
         return ordered[:, -1] - ordered[:, -2]
 
     @cached_property
     def flip(self) -> np.ndarray:
-        """Probability, in closed form, that a leaf says another class than without noise; NaN where empty."""
+        """Probability that noise flips each leaf, computed without draws (`LeafNoise.flip`); NaN for an empty leaf."""
         return self.noise.flip()
 
     def simulated_flip(self, leaves: np.ndarray, n_draws: int = 200, seed: int = 1) -> np.ndarray:
-        """Share of `n_draws` seeded redraws in which each of these leaves says another class than without noise."""
+        """Return the share of `n_draws` seeded redraws that flip each of these leaves.
+
+        A redraw flips a leaf if another class has more evidence than the drawn class. A change between classes that tie
+        for the most evidence is no flip.
+        """
         evidence = self.noise.evidence[leaves]
         top, rows = evidence.max(axis=1), np.arange(len(leaves))
         flips = np.zeros(len(leaves))
@@ -129,13 +137,13 @@ class ForestView:
         return flips / n_draws
 
     def redraw(self, tree: int, seed: int) -> np.ndarray:
-        """What the leaves of one tree would say had only their noise been drawn anew, (n_leaves of the tree,)."""
+        """Return the classes of one tree's leaves after a new draw of their noise alone, (n_leaves of the tree,)."""
         return self.noise.redraw(np.arange(self.trees.leaf_start[tree], self.trees.leaf_start[tree + 1]), seed)
 
     def nodes(self, tree: int, labels: np.ndarray | None = None) -> NodeTable:
-        """Figures of one tree's nodes, summed from its leaves upwards.
+        """Return the figures of one tree's nodes, summed from its leaves upward.
 
-        `labels` are the classes of its leaves (`redraw`), by default those of this release.
+        `labels` are the classes of its leaves, as from `redraw`; by default those of this release.
         """
         trees = self.trees.select(tree)
         leaves = slice(int(self.trees.leaf_start[tree]), int(self.trees.leaf_start[tree + 1]))
@@ -168,7 +176,7 @@ class ForestView:
         return replace(table, probability=drawn, chance=chance, gain=gain)
 
     def _counts_of(self, tree: int) -> np.ndarray:
-        """Rows in all leaves by class, as one tree sees classes (`domain_of`)."""
+        """Return the rows of each class in all leaves, with the classes of one tree (`domain_of`)."""
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.counts
         of_class = self.counts[:, int(self.class_of_tree[tree])]
@@ -176,7 +184,7 @@ class ForestView:
 
     @staticmethod
     def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:
-        """Figures of the inner nodes of a complete tree, level by level, at its nodes; NaN in leaves."""
+        """Return figures at the nodes of a complete tree from figures of its inner nodes by level; NaN in leaves."""
         out = np.full(trees.n_nodes, np.nan)
         inner = np.concatenate(by_level)
         out[: len(inner)] = inner
@@ -184,6 +192,6 @@ class ForestView:
         return out
 
     def path(self, tree: int, codes: np.ndarray) -> list[int]:
-        """Nodes that one row of codes passes in one tree, numbered within the tree."""
+        """Return the nodes that one row of codes passes in one tree, numbered within the tree."""
         start = int(self.trees.tree_start[tree])
         return [node - start for node in path_of_row(self.trees, tree, codes)]

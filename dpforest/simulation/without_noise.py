@@ -1,4 +1,4 @@
-"""The scale of a forest without noise, for the line that simulated releases are compared with."""
+"""The scale of a forest without noise, for the baseline of simulated releases."""
 
 from fractions import Fraction
 
@@ -9,13 +9,13 @@ from dpforest.trees.released_scale import ReleasedScale, nested, scale_from
 
 
 def exact_scale(estimator: ForestClassifier, cells: np.ndarray) -> ReleasedScale | None:
-    """What a release would find out about where rows lie, if there were no noise; None where it does not ask.
+    """Return the scale that a release would get if there were no noise; None if it never asks for a scale.
 
     Parameters
     ----------
     estimator : ForestClassifier
     cells : int64 array of shape (n_numeric, 64)
-        Exact (`scale_histograms`): for the curator only.
+        Exact histograms of the numeric attributes (`scale_histograms`): for the curator only.
 
     Returns
     -------
@@ -23,5 +23,5 @@ def exact_scale(estimator: ForestClassifier, cells: np.ndarray) -> ReleasedScale
     """
     if estimator.mode != "certified" or estimator.scale_share == "public" or not len(cells):
         return None
-    prior = Fraction(1)  # one row in each cell, so that none is impossible
+    prior = Fraction(1)  # one row in each cell, so that no cell has probability 0
     return scale_from(nested(cells), prior).mixed(estimator.scale_rule.public_weight)
