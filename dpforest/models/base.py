@@ -364,7 +364,7 @@ class ForestClassifier(BudgetedClassifier):
         ledger: Ledger,
         source: SecretSource | DemoSource,
     ) -> tuple[Any, ReleasedScale | None]:
-        """Ask and pay for what a fit needs before trees grow. Return the spec and, if asked for, the scale."""
+        """Ask the questions that come before trees grow, and charge them. Return the spec, and the scale or None."""
         spec = self._plan(domain, self._known_size(domain, n_rows, n_given, ledger, source))
         if not spec.preparation.scale:
             return spec, None
@@ -372,7 +372,7 @@ class ForestClassifier(BudgetedClassifier):
         return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source)
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
-        """Return the entries of a file about the fit; the number of rows is there only if released or public."""
+        """Return the file's entries about the fit. They have the number of rows only if it is released or public."""
         known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         ours = next(
             kind for kind in type(self).__mro__ if kind.__module__.startswith("dpforest.")
@@ -380,7 +380,7 @@ class ForestClassifier(BudgetedClassifier):
         return {"estimator": ours.__name__, **more, **known}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
-        """Return the number of trees and the depth: given, as published, or a rule of rows and remaining budget."""
+        """Return number of trees and depth: as given, as published, or by a rule from rows and remaining budget."""
         given = self.n_estimators, self.max_depth
         if AUTO not in given:
             return given

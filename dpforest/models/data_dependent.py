@@ -56,7 +56,7 @@ class EncodedRows:
 
     @property
     def n_asked(self) -> int:
-        """Number of rows that a question about the row count counts."""
+        """Exact answer to a question about the number of rows."""
         return self.n_table or len(self.y)
 
     def of_table(self, n_rows: int) -> Self:
@@ -217,7 +217,7 @@ class DataDependentClassifier(ForestClassifier):
     def _row_bound(self, n_rows: int) -> int:
         """Return the number of rows that noise may depend on: a public bound, or the public number of rows.
 
-        If the rows need no hiding (`_hides_rows`), that is the exact number.
+        If noise may depend on the number of rows (not `_hides_rows`), return that number.
         """
         if not self._hides_rows or self.neighbors != ADD_REMOVE:
             return max(n_rows, 1)

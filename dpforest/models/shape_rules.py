@@ -8,8 +8,8 @@ separate leaves. The constants were fitted on twelve development tables, which d
 import math
 from typing import Final, NamedTuple
 
-MOST_AUTO_DEPTH: Final = 10  # of greedy trees with an "auto" shape
-MOST_AUTO_TREES: Final = 10
+MOST_AUTO_DEPTH: Final = 10  # largest depth of greedy trees with an "auto" shape
+MOST_AUTO_TREES: Final = 10  # largest number of these trees
 _MANY_FEATURES: Final = 24
 _LITTLE: Final = 45  # signal below which a forest with labels has one tree
 
@@ -97,7 +97,7 @@ def multinomial_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of boosted trees; with more than two classes, each class has a booster and a part of it."""
+    """Return the shape of boosted trees. With more than two classes, each has a booster and a share of the signal."""
     of_class = signal / n_classes if n_classes > 2 else signal
     if of_class < 5_000:
         return Shape(3, 2 if of_class < 500 else 3)
