@@ -225,7 +225,7 @@ class _Growth:
         """
         low, high = node.ranges[j]
         edges, place = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
-        n, k = len(edges), self.domain.n_classes  # cuts from an edge to just below the next split rows alike
+        n, k = len(edges), self.domain.n_classes  # all cuts between two edges split rows alike
         table = np.bincount(place[2:] * k + self.y[node.rows], minlength=n * k).reshape(n, k)
         below = table.cumsum(axis=0)[:-1]
         scores = score(np.stack([below, table.sum(axis=0) - below], axis=1), self.spec.criterion)
