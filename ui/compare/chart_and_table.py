@@ -217,7 +217,9 @@ def about_leaks(table: Table) -> None:
     leaks = table.domain.leaks()
     if leaks:
         others = len(leaks) - 1
-        more = f" {plural(others, 'other part')} of the schema {'was' if others == 1 else 'were'} read, too."
+        more = (
+            f" {plural(others, 'other part')} of the schema {'was' if others == 1 else 'were'} read from the data, too."
+        )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             badge("Not certified")
             st.caption(
