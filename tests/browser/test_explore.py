@@ -187,7 +187,7 @@ def test_forests_that_look_at_the_data(explore: Explore) -> None:
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.pick("as published")
     assert explore.figures()[-1].value == "∞"
-    expect(explore.sidebar).to_contain_text("as published there is no limit to it")
+    expect(explore.sidebar).to_contain_text("As published, the depth has no limit")
 
 
 def test_data_label_and_measure(explore: Explore) -> None:

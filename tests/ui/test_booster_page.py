@@ -206,9 +206,9 @@ def test_where_a_forest_learns_nothing_it_is_among_the_others_with_both_deltas()
 def test_the_gain_by_delta_is_below_the_curve(page):
     page.query_params.update({"eps": "0.5"})
     page.run()
-    assert "What δ = 10⁻⁶ would buy at ε = 0.5: " in words(page)
+    assert "With δ = 10⁻⁶ at ε = 0.5: " in words(page)
     page.toggle(key="delta").set_value(True).run()
-    assert "What δ = 10⁻⁶ buys at ε = 0.5: " in words(page)
+    assert "With δ = 0 at ε = 0.5: " in words(page)
 
 
 @pytest.mark.parametrize("delta", DELTAS)
@@ -284,5 +284,5 @@ def test_the_page_explains_what_delta_means(page):
     """δ is no chance that a release breaks e^ε: that one is larger (20 in a million at ε = 1)."""
     page.query_params.update({"delta": "true"})
     page.run()
-    assert "it may be one in a million more likely than that" in words(page)
+    assert "its probability may exceed what ε allows by 10⁻⁶ (one in a million)" in words(page)
     assert "Simulated at ε = 1 at δ = 10⁻⁶, add-remove" in words(page)

@@ -82,7 +82,7 @@ def test_as_published_is_dashed_and_shows_its_true_loss(compare):
     page = compare(also_published="true", forests="boosted,RF-E", data="car")
     traces = {t["name"]: t for t in drawn(page)["data"] if t.get("name")}
     assert traces["boosted, as published"]["line"]["dash"] == "dash" and traces["boosted"]["line"]["dash"] == "solid"
-    assert all("true loss: no finite bound" in text for text in traces["boosted, as published"]["text"])
+    assert all("true loss: no finite bound is known" in text for text in traces["boosted, as published"]["text"])
     assert not any("loss" in text for text in traces["boosted"]["text"])
     assert "Not certified" in words(page)
     assert page.dataframe[0].value.set_index("forest").loc["boosted, as published", "true loss"] == "∞"
@@ -357,7 +357,7 @@ def test_strategies_that_differ_by_chance_are_reported_as_equal():
         return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, MeasureScale("accuracy", True, None, None))
 
     assert sentence_for(0.05).endswith(
-        "Behind it by more than luck: α = 1 (5.0 points). Up to ε = 0.1 none is behind the best by "
-        "more than luck: there they are all alike."
+        "Behind it by more than luck: α = 1 (5.0 points). Up to ε = 0.1, no strategy is behind the best "
+        "by more than luck."
     )
-    assert "None of the others" in sentence_for(0.004) and sentence_for(0.004).endswith("they are all alike.")
+    assert sentence_for(0.004).endswith(" At every ε here, no strategy is behind the best by more than luck.")

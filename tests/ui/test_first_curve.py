@@ -1,4 +1,4 @@
-"""A first look at a few ε: worked out once for all who ask, reported while it is worked out, and never replayed."""
+"""The first simulated releases: a page draws their progress bar on each run and shows the same figures each time."""
 
 import pytest
 import streamlit as st

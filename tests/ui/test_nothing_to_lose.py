@@ -92,7 +92,7 @@ def test_compare_names_no_price_and_no_winner(opened):
     kinds = ["RF-E", "one greedy tree"]
     page = opened("1_Compare", forests=kinds, releases_each="2")
     text = words(page)
-    assert "**None of these forests predicts better than guessing here**" in text and "comes first" not in text
+    assert "**No forest here exceeds guessing" in text and "comes first" not in text
     assert "There is something to learn" in text and "100.0 %" in text
     shown = page.dataframe[0].value
     assert set(shown["best above guessing"]) == {"no more than luck"}

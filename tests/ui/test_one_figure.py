@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from dpforest import load_dataset
 from dpforest.plotting.style import percent
+from tests.ui.app_words import visit
 from ui.choose import wish_controls as choose_controls
 from ui.jobs import first_release
 from ui.jobs.lines import settings_of
@@ -30,29 +30,19 @@ def few_releases(monkeypatch):
     monkeypatch.setattr(choose_controls, "SECONDS", np.inf)
 
 
-def visit(path: str = "", **query) -> AppTest:
-    page = AppTest.from_file("../../app.py", default_timeout=600)
-    if path:
-        page.switch_page(path)
-    page.query_params.update({"data": "zoo", **query})
-    page.run()
-    assert not page.exception
-    return page
-
-
 def on_explore(kind: str) -> str:
-    page = visit(forest=kind)
+    page = visit(data="zoo", forest=kind)
     return next(m.value for m in page.main.markdown if m.value.startswith("### "))[4:].replace("\u00a0", " ")
 
 
 def on_compare() -> dict[str, str]:
-    page = visit("pages/1_Compare.py", forests=KINDS, releases_each="2", eps="1")
+    page = visit("pages/1_Compare.py", data="zoo", forests=KINDS, releases_each="2", eps="1")
     table = page.dataframe[0].value.set_index("forest")
     return {kind: percent(table.loc[kind, "accuracy"]) for kind in KINDS}
 
 
 def on_choose() -> dict[str, float]:
-    page = visit("pages/2_Choose_epsilon.py", need="43.0", sure="8 in 10 releases", margin="false")
+    page = visit("pages/2_Choose_epsilon.py", data="zoo", need="43.0", sure="8 in 10 releases", margin="false")
     texts = [
         text
         for chart in page.get("plotly_chart")

@@ -19,7 +19,7 @@ from dpforest.plotting.board_report import render
 from dpforest.simulation.splits import split_table
 from dpforest.simulation.sweep import surface
 from dpforest.theory.measurements import empty_leaves_at
-from tests.ui.app_words import words
+from tests.ui.app_words import visit, words
 from ui.choose import answer, more_data
 from ui.choose import wish_controls as choose_controls
 from ui.jobs import first_release
@@ -43,16 +43,6 @@ def few_releases(monkeypatch):
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
     monkeypatch.setattr(choose_controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})
     monkeypatch.setattr(choose_controls, "SECONDS", math.inf)
-
-
-def visit(path: str = "", **query) -> AppTest:
-    page = AppTest.from_file("../../app.py", default_timeout=600)
-    if path:
-        page.switch_page(path)
-    page.query_params.update({**ADDRESS, **query})
-    page.run()
-    assert not page.exception
-    return page
 
 
 def breast_wisconsin() -> Table:
@@ -83,7 +73,7 @@ def test_the_rule_differs_between_all_rows_and_seven_tenths():
 
 
 def test_explore_shows_and_simulates_them():
-    page = visit(forest=KIND, eps="10")
+    page = visit(**ADDRESS, forest=KIND, eps="10")
     assert f"{N_TREES} trees of depth {DEPTH}" in words(page)
     assert page.select_slider(key="trees").value == N_TREES and page.slider(key="depth").value == DEPTH
     assert f"Tree 1 of {N_TREES}" in words(page)
@@ -94,7 +84,7 @@ def test_explore_shows_and_simulates_them():
 
 
 def test_compare_shows_them_and_its_code_gives_them():
-    page = visit("pages/1_Compare.py", forests=[KIND], releases_each="2", eps="10")
+    page = visit("pages/1_Compare.py", **ADDRESS, forests=[KIND], releases_each="2", eps="10")
     row = page.dataframe[0].value.set_index("forest").loc[KIND]
     assert (row["depth"], row["trees"]) == (DEPTH, N_TREES)
     (code,) = [c.value for c in page.sidebar.code if "surface(" in c.value]
@@ -132,7 +122,14 @@ def test_the_board_report_names_those_whose_accuracy_it_shows(monkeypatch):
     monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
     shown = []
     monkeypatch.setattr(answer, "render", lambda report: shown.append(report) or render(report))
-    visit("pages/2_Choose_epsilon.py", choose_tab="Report", look_eps="10", looked_at=KIND, sure="8 in 10 releases")
+    visit(
+        "pages/2_Choose_epsilon.py",
+        **ADDRESS,
+        choose_tab="Report",
+        look_eps="10",
+        looked_at=KIND,
+        sure="8 in 10 releases",
+    )
     assert f"{N_TREES} boosted trees of depth {DEPTH}" in made[-1]
     table = breast_wisconsin()
     frame = sweep_job(table, Line(at_ten(table))).frame().query("epsilon == @EPSILON")
@@ -151,7 +148,7 @@ def test_what_more_data_would_buy_starts_from_the_releases_of_the_other_pages():
 
 def test_taking_a_forest_from_choose_to_explore_opens_them():
     """Also where Explore had other numbers before."""
-    page = visit(forest=KIND, eps="1", depth="2", trees="5", by_rule="false")
+    page = visit(**ADDRESS, forest=KIND, eps="1", depth="2", trees="5", by_rule="false")
     page.query_params.clear()
     page.switch_page("pages/2_Choose_epsilon.py")
     page.query_params.update({**ADDRESS, "look_eps": "10", "looked_at": KIND, "sure": "8 in 10 releases"})

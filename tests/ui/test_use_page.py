@@ -68,7 +68,7 @@ def test_a_file_that_predicts_otherwise_is_not_handed_out():
     one, other = (ReleasedForest.from_bytes(release.make(chosen, 1, n).file) for n in (1, 2))
     flipped = np.where(one.leaves.labels == 0, 1, 0).astype(np.uint8)
     object.__setattr__(other, "leaves", LabelLeaves(flipped))
-    with pytest.raises(ForestFormatError, match="predicts otherwise"):
+    with pytest.raises(ForestFormatError, match="predicts differently"):
         release.read_back(one, other.to_bytes(), chosen.table.columns())
     with pytest.raises(ForestFormatError, match="damaged|not a released forest"):
         release.read_back(one, one.to_bytes()[:-9], chosen.table.columns())

@@ -57,8 +57,8 @@ def no_need(needed: float, guessing: float, at_stake: dict[str, Headroom]) -> st
     if idle:
         text = (
             f"**No forest here is better than guessing.** Always naming the most frequent class gets "
-            f"{percent(guessing)}, and no forest gets beyond that by more than luck on the held-out rows, at no ε and "
-            "not without noise either. So a release would pay ε for predictions that guessing has for free. "
+            f"{percent(guessing)}, and no forest exceeds that by more than luck on the held-out rows, at any ε or "
+            "without noise. So a release would spend ε on predictions no better than guessing, which costs none. "
         )
         if any(at.learnable for at in at_stake.values()):
             best = max(at.best for at in at_stake.values() if at.best is not None)

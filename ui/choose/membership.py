@@ -71,13 +71,13 @@ def _game(settings: ForestSettings, replaced: bool) -> str:
         coin = "A fair coin decides whether the record is in the table or is left out."
     if greedy:
         knows = (
-            "He has every other record and may fit the same forest as often as he likes, with and without this one, "
-            "to learn what differs."
+            "This attacker has every other record and may fit the same forest as often as they like, with and without "
+            "this one, to learn what differs."
         )
     else:
         knows = (
-            "He is as strong as may be: he knows every other record, every question in the trees, and which tree each "
-            "record was given to."
+            "This attacker knows every other record, every question in the trees, and which tree each record was given "
+            "to."
         )
         if not settings.certified and settings.option("partition") == "blocks" and not replaced:
             knows += " (Left out, the record leaves an empty place in its tree's block.)"
@@ -236,16 +236,15 @@ def _verdict(settings: ForestSettings, certificate: Certificate, last: AttackEst
             f"such guesses ({formula})."
         )
     claim = percent_up(most_success(settings.epsilon))
-    true = "no finite limit is proved"
     if last.low > most_success(settings.epsilon):
         return (
-            f"{text}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}: :red[**exceeded**]. In truth "
-            f"{true}."
+            f"{text}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}: :red[**exceeded**]. No "
+            "finite bound on the privacy loss is proved."
         )
     return (
-        f"{text}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}; in truth {true}. That one record "
-        "stays below does not keep the claim: others need not, and this attacker does not look at the noise's last "
-        "digits."
+        f"{text}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}; no finite bound on the privacy loss "
+        "is proved. That one record stays below does not prove the claim: others need not, and this attacker does not "
+        "look at the noise's last digits."
     )
 
 
@@ -259,11 +258,12 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
     if best > limit - 0.002:
         return (
             "*Why as high as it gets:* the attacker knows the record's tree, and what one noisy count gives away is "
-            "all that ε allows. In a real attack he would not know so much."
+            "all that ε allows. A real attacker would not know so much."
         )
     asked = 1 - float(record.spec.preparation.left)
     before = (
-        f" And {percent(asked)} of ε went into how many rows there are and where they lie, which he does not look at."
+        f" And {percent(asked)} of ε went into how many rows there are and where they lie, which this attacker does "
+        "not look at."
         if asked
         else ""
     )

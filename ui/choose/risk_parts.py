@@ -95,7 +95,7 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
             "rare" if bounds is not None else "not rare",
             f"plus δ = {words.small(game.grouped.delta)}: beliefs may go beyond" if game.guarantee.delta else "",
         ),
-        "none": ("–", "there is no bound to break"),
+        "none": ("–", "no bound is proved"),
     }[game.guarantee.kind]
     with st.container(key="headline_risk"):
         boxes = (

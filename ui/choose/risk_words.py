@@ -154,7 +154,7 @@ def odds_factor(game: DistinguishingGame) -> tuple[str, str]:
     ('× 20.09', 'e^3, as 6 × ε = 3')
     """
     if game.guarantee.kind == "none":
-        return "no limit", "nothing bounds the odds"
+        return "no limit", "no bound on the odds is proved"
     k, epsilon = game.steps, game.grouped.epsilon
     power = f"e^{epsilon_text(epsilon)}"
     return f"× {factor_up(epsilon)}", power if k == 1 else f"{power}, as {k} × ε = {epsilon_text(epsilon)}"

@@ -79,7 +79,7 @@ def choose() -> Wish:
                 MOST_ROWS,
                 key=state.ROWS_EACH,
                 bind=LINKED,
-                help="ε speaks of one row. Somebody with several rows is protected at least that many times less.",
+                help="ε is for one row. For somebody with k rows, ε counts k times, at a larger δ if there is one.",
             )
             margin = st.toggle(
                 "Keep a margin for the held-out rows",

@@ -74,18 +74,15 @@ def sentence(compared: Sequence[Apart], epsilon: float, scale: MeasureScale) -> 
     if not compared:
         return ""
     here = min(compared, key=lambda at: abs(np.log(at.epsilon / epsilon)))
-    text = f"At ε = {here.epsilon:g} **{here.best}** comes first: {scale.text(here.mean)}. "
+    text = f"At ε = {here.epsilon:g} **{here.best}** comes first: {scale.text(here.mean)}."
+    first = next((i for i, at in enumerate(compared) if at.behind), len(compared))
     if here.behind:
         others = ", ".join(f"{name} ({scale.gap(by)})" for name, by in here.behind.items())
-        text += f"Behind it by more than luck: {others}."
-    else:
-        text += "None of the others is behind it by more than luck."
-    first = next((i for i, at in enumerate(compared) if at.behind), len(compared))
+        text += f" Behind it by more than luck: {others}."
+    elif first < len(compared):
+        text += " No other strategy is behind it by more than luck."
     if first == len(compared):
-        text += " So it is at every ε here: they are all alike."
+        text += " At every ε here, no strategy is behind the best by more than luck."
     elif first:
-        text += (
-            f" Up to ε = {compared[first - 1].epsilon:g} none is behind the best by more than luck: there they are all "
-        )
-        text += "alike."
+        text += f" Up to ε = {compared[first - 1].epsilon:g}, no strategy is behind the best by more than luck."
     return text

@@ -92,9 +92,9 @@ class Below:
         titled(
             "Boosted trees, by how questions are judged",
             "Curator only",
-            help="α mixes two ways to judge a question: at 0 it counts records that are got right, which needs little "
-            "noise; at 1 it also sees what pays off later, but needs far more noise. The bands hold eight in ten "
-            "simulated releases.",
+            help="α mixes two ways to judge a question: at 0 it counts correctly classified records, which needs "
+            "little noise; at 1 it also sees what pays off later, but needs far more noise. The bands hold eight in "
+            "ten simulated releases.",
         )
         self._place, self._note = st.empty(), st.empty()
         self._lines = [sweep_job(table, line) for line in alpha_tab.strategies(self._view, table)]

@@ -92,7 +92,7 @@ def series_of(view: Comparison, line: SweepJob, done: SweepResult, scale: Measur
 def _promise(settings: ForestSettings, epsilon: float) -> str:
     if settings.certified:
         return f"ε = {epsilon:g}{at_delta(settings.delta)}"
-    return f"claims ε = {epsilon:g}, true loss: no finite bound"
+    return f"claims ε = {epsilon:g}, true loss: no finite bound is known"
 
 
 def _bound(loss: float, epsilon: float) -> float | Fraction:
@@ -204,8 +204,8 @@ def about_claims() -> None:
 def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
     """Explain what δ above 0 means for some of the forests, and why all of them compare at one δ."""
     text = (
-        f"{which} have a weaker promise: what comes out may be one in a million (δ = 10⁻⁶) more likely than ε allows. "
-        "A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
+        f"{which} have a weaker promise: the probability of what comes out may exceed what ε allows by δ = 10⁻⁶ (one "
+        "in a million). A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
     )
     st.caption(unbroken(text))
     if caution := caution_on_delta(DELTA, len(table.frame)):
@@ -216,11 +216,14 @@ def about_leaks(table: Table) -> None:
     """Warn that no forest is certified on a table whose schema was read from the rows."""
     leaks = table.domain.leaks()
     if leaks:
-        more = f" And {plural(len(leaks) - 1, 'other part')} of the schema." if len(leaks) > 1 else ""
+        others = len(leaks) - 1
+        more = (
+            f" {plural(others, 'other part')} of the schema {'was' if others == 1 else 'were'} read from the data, too."
+        )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             badge("Not certified")
             st.caption(
-                f"As it stands, no forest on this table would be certified, whatever its line says: "
-                f"{plain(leaks[0], 200)}{more} The Data tab of Explore says how to correct it.",
+                "At present no forest on this table would be certified, even where the page shows its ε. "
+                f"{plain(leaks[0], 200)}{more if others else ''} The Data tab of Explore says how to correct this.",
                 width="stretch",
             )

@@ -72,7 +72,8 @@ def choose(epsilon: float) -> Comparison:
             "Also as published",
             key=state.ALSO_PUBLISHED,
             bind=LINKED,
-            help="The mechanisms as papers printed them, dashed. Their ε is a claim; each point states what is true.",
+            help="The mechanisms as papers printed them, dashed. Their ε is a claim; no finite bound on their true "
+            "loss is known.",
         )
         delta = delta_control()
         neighbors = sidebar.choose_neighbors()

@@ -41,11 +41,11 @@ def insight(
 def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
     """State that no forest is better than guessing, so that neither order nor price of privacy means anything."""
     guessing = "guessing" if scale.floor is None else f"guessing ({scale.text(scale.floor)})"
-    who, one = ("None of these forests", "one") if len(view.kinds) > 1 else ("This forest does not", "it")
+    who = "No forest here exceeds" if len(view.kinds) > 1 else "This forest does not exceed"
     text = (
-        f"**{who} {'predicts' if one == 'one' else 'predict'} better than guessing here**: by {view.measure}, at no ε, "
-        f"and not without noise either, is {one} above {guessing} by more than luck on the rows held out. So privacy "
-        "takes nothing away, and a release would pay ε for predictions that guessing has for free."
+        f"**{who} {guessing} in {view.measure} by more than luck** on the held-out rows, at any ε or without noise. So "
+        "privacy takes nothing away, and a release would spend ε on predictions no better than guessing, which costs "
+        "none."
     )
     if learnable:
         text += (
@@ -53,7 +53,9 @@ def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
             "narrower public bounds, where narrower ones are known without looking."
         )
     elif scale.ceiling is not None:
-        text += f" Without any privacy it is not better either ({scale.ceiling_text})."
+        text += (
+            f" The best model without privacy does not exceed guessing by more than luck either ({scale.ceiling_text})."
+        )
     return text
 
 

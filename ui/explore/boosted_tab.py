@@ -23,8 +23,8 @@ def show(choice: Choice, view: ForestView) -> None:
     titled(
         "α of each level",
         "Simulated" if private else "Curator only",
-        help="α sets how questions are judged: near 0 by records got right, which needs little noise; near 1 also by "
-        "what pays off later. “Follows the error” starts at 1 and falls as the tree gets better.",
+        help="α sets how questions are judged: near 0 by correctly classified records, which needs little noise; near "
+        "1 also by what pays off later. “Follows the error” starts at 1 and falls as the tree gets better.",
     )
     traces, names = list(view.traces), _names(view)
     if all(trace.alpha == traces[0].alpha for trace in traces):

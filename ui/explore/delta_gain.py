@@ -1,4 +1,4 @@
-"""What δ buys: the same forest at the same ε with the other δ, from one simulated release."""
+"""What δ changes: the same forest at the same ε with the other δ, from one simulated release."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def sentence(epsilon: float, other: float, repeats: int, *, allowed: bool) -> st
     """State the accuracy with the other δ than the page shows above.
 
     >>> sentence(1.0, 0.8468, 1, allowed=False)
-    'What δ = 10⁻⁶ would buy at ε = 1: 84.7 % right, by 1 simulated release.'
+    'With δ = 10⁻⁶ at ε = 1: 84.7 % right, by 1 simulated release.'
     """
-    buys, delta = ("buys", "with δ = 0 it would be ") if allowed else ("would buy", "")
-    rests_on = plural(repeats, "simulated release")
-    return f"What δ = 10⁻⁶ {buys} at ε = {epsilon:g}: {delta}{percent(other)} right, by {rests_on}."
+    delta = "0" if allowed else "10⁻⁶"
+    return f"With δ = {delta} at ε = {epsilon:g}: {percent(other)} right, by {plural(repeats, 'simulated release')}."

@@ -170,10 +170,10 @@ def _drawn_how(choice: Choice, view: ForestView) -> str:
         return "Each question was drawn too, the likelier the better it separates the classes, and paid for out of ε. "
     if view.scale is not None:
         return (
-            "These questions were drawn by lot. The rows had a say only in where numbers are cut, through the noisy "
+            "These questions were drawn at random. The rows had a say only in where numbers are cut, through the noisy "
             "scale. "
         )
-    return "These questions were drawn by lot, without a look at the rows; so they tell nothing and cost no ε. "
+    return "These questions were drawn at random, without a look at the rows; so they tell nothing and cost no ε. "
 
 
 def _flipped(nodes: NodeTable) -> str:

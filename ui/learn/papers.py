@@ -40,7 +40,7 @@ PAPERS: Final = (
         "M. Bojarski, A. Choromanska, K. Choromanski, Y. LeCun: Differentially- and non-differentially-"
         "private random decision trees",
         "https://arxiv.org/abs/1410.6973",
-        "Trees whose questions are drawn by lot, with Laplace noise on the counts in their leaves, are "
+        "Trees whose questions are drawn at random, with Laplace noise on the counts in their leaves, are "
         "private and still accurate.",
         "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees). Drawn as "
         "a computer's ordinary decimal numbers it is not: their last digits can tell the count, so as published "

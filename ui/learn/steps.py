@@ -154,7 +154,7 @@ VOTES: Final = Step(
     ),
     control=Control("Trees", ("1", "3", "11", "31", "100", "300"), "31"),
     reveal="1 tree: 60.4 % right. 31 trees: 84.2 %, although 21.0 % of rows get a lie. 300 trees: 65.3 %, as 79 % of "
-    "their leaves are empty and vote by lot.",
+    "their leaves are empty and vote at random.",
     take_away="A vote forgives lies that are independent. It cannot forgive trees that have nobody in their leaves.",
     links=(
         Link(

@@ -153,7 +153,7 @@ def added() -> Shown:
     measures, on = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
     k = pick("Trees", BOOSTED, 20, "added", "Added up, each one fitted to what the others got wrong.", thousands)
-    about = "½ at the start. It falls as rows are got right, and the bound with it."
+    about = "½ at the start. It falls as rows are classified correctly, and the bound with it."
     weight = pick("Mean weight of a row", [0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.5, "weight", about)
     guessing, x = measures["guessing"], np.unique(np.logspace(0, 5, 201).round())
     curves = {name: [error_after_trees(edge, alpha, int(n), name, weight) for n in x] for name in RULES}
@@ -173,9 +173,9 @@ def added() -> Shown:
         when = f"From {needed:,} trees on it is below." if alpha else "At α = 0 it never is below."
         why = f"for {trees} the bound says {at_most(here)}, and guessing gets {guesses} wrong. {when} {truth}"
     note = (
-        "The bound falls evenly down to 0, and only as long as the mean weight stays where it is: but rows that are "
-        "got right weigh less and less. So 0 is never reached this way on a table where classes overlap. "
-        "The measured forest takes steps of one, not the theorem’s own."
+        "The bound falls evenly down to 0, and only as long as the mean weight stays where it is: but "
+        "correctly classified rows weigh less and less. So 0 is never reached this way on a table where classes "
+        "overlap. The measured forest takes steps of one, not the theorem’s own."
     )
     alt = f"Bound on the error of trees added up: {at_most(here)} with {k:,} trees ({rule}); "
     alt += f"measured {share(seen[near])}."

@@ -93,7 +93,7 @@ def empty() -> Shown:
     if says:
         why = (
             f"{share(cell['expected'])} of {cell['leaves']:,} leaves are expected to be empty; in one forest "
-            f"{share(cell['counted'])} were. An empty leaf publishes a label by lot."
+            f"{share(cell['counted'])} were. An empty leaf publishes a label drawn at random."
         )
     else:
         first = next((d for d, e in zip(depths, expected, strict=True) if e >= 0.0005), None)

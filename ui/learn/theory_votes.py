@@ -75,9 +75,9 @@ def votes() -> Shown:
         why = f"with {k:,} trees there is no bound, as the slack is ½ or more"
         if math.isfinite(bound):
             why = f"the bound says {at_most(bound)}, and guessing gets {share(guessing)} wrong"
-        when = f"It never does, as it stays above twice a tree’s error, {share(2 * e)}."
+        when = f"No number of trees helps, because the bound stays above twice a tree’s error, {share(2 * e)}."
         if first:
-            when = f"It says something from {first:,} trees on."
+            when = f"The bound says something from {first:,} trees on."
         why = f"{why}. {when} {truth}"
     averaged = average_bound(e, slack_of(k, rows, confidence))
     known = f"Theorem 5.3, which needs to know how many trees are right about each row, gives {at_most(better)}. "

@@ -40,7 +40,7 @@ def strategy(mode: str) -> str:
         "α: how questions are judged",
         list(ALPHAS[mode]),
         state.ALPHAS,
-        "α mixes two ways to judge a question. At 0 it counts records that are got right, which one record "
+        "α mixes two ways to judge a question. At 0 it counts correctly classified records, which one record "
         "changes little, so it needs little noise. At 1 it also sees questions that pay off later, but needs far more "
         "noise.",
     )
@@ -101,7 +101,7 @@ def row_bound(table: Table | None) -> int:
     known(state.BOUND, BOUNDS)
     follow(state.BOUND, default)
     bound = st.select_slider(
-        "At most so many rows, as everybody knows",
+        "Public upper bound on the number of rows",
         BOUNDS,
         default,
         format_func=lambda n: f"{n:,}",

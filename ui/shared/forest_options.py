@@ -57,8 +57,9 @@ ALLOW_DELTA = Option(
     state.DELTA,
     "delta",
     "Allow δ = 10⁻⁶",
-    "δ = 0: whatever comes out is at most e^ε times as likely with any one person as without. With δ = 10⁻⁶ it may be "
-    "one in a million more likely than that; in return mostly far less noise is needed.",
+    "δ = 0: whatever comes out is at most e^ε times as likely on one of two neighboring tables as on the other. With "
+    "δ = 10⁻⁶ its probability may exceed what ε allows by 10⁻⁶ (one in a million); in return mostly far less noise is "
+    "needed.",
     {"certified": {"off": 0.0, "on": DELTA}, "as_published": {}},
     switch=True,
 )

@@ -79,7 +79,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "With two classes and permute-and-flip: probability e^(−jε)/2 at a lead of j rows.",
     ),
     "empty leaf": Entry(
-        "A leaf with nobody in it. Its label is drawn by lot.", "n = 0: each of K labels with probability 1/K."
+        "A leaf with nobody in it. Its label is drawn at random.",
+        "n = 0: each of K labels with probability 1/K.",
     ),
     "budget": Entry(
         "The ε that you are ready to spend on these people.",
@@ -118,7 +119,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Every access is charged to the ledger, which adds up to ε at most.",
     ),
     "as published": Entry(
-        "What a paper printed. Some break their promise; we say by how much.",
+        "What a paper printed. Some break their promise; the Audit page states the true loss where it is known.",
         "The paper's own mechanism, with its true loss where one is known.",
     ),
     "simulated": Entry(

@@ -45,7 +45,7 @@ def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certifi
             f"{percent(at.nonprivate)}, {guess} in {percent(at.floor)}, and up to {points(at.noise)} of that may be "
             f"luck: only {rows:,} rows are held out. What privacy costs is unknown, too; more rows would show it."
         )
-    end = "A release would pay ε for predictions that guessing has for free."
+    end = "A release would spend ε on predictions no better than guessing, which costs none."
     better = "makes it more often right" if measure == "accuracy" else f"raises its {measure}"
     return (
         f"**This forest learns nothing here that {better}.** At no ε is it better than {guess} "

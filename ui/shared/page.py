@@ -38,7 +38,7 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
         "orange",
         "Worked out from the real rows, without noise. Whoever sees it may learn about single people: do not share it.",
     ),
-    "Not certified": ("red", "This does not have the privacy it claims."),
+    "Not certified": ("red", "No certificate holds for this."),
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
     "According to the file": (
         "gray",
@@ -101,7 +101,7 @@ def _end_presentation() -> None:
 
 
 def badge(kind: Badge, detail: str = "") -> None:
-    """Draw one of the badges that every figure has. Red is only for a broken claim of privacy."""
+    """Draw one of the badges that every figure has. Red is only for what no certificate holds for."""
     color, meaning = _BADGES[kind]
     st.badge(f"{kind}{detail}", color=color, help=meaning)
 

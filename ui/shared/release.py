@@ -102,7 +102,9 @@ def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
     back, some = ReleasedForest.from_bytes(file), rows[:TRIED]
     same = np.array_equal(back.apply(some), forest.apply(some))
     if not same or not np.array_equal(back.class_shares(some), forest.class_shares(some)):
-        raise ForestFormatError("What was read back predicts otherwise than what was made.")
+        raise ForestFormatError(
+            "The forest read back from the file predicts differently from the forest that was fitted."
+        )
     return file
 
 
@@ -136,7 +138,7 @@ def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> bool:
     """Draw the release button in the sidebar, or why there is none. Return whether the dialog is open now."""
     with st.sidebar:
         if not choice.settings.certified:
-            st.caption("No release: as published, this forest does not have the privacy it claims.")
+            st.caption("No release: as published, this forest is not certified.")
             return False
         is_asked = st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified)
         if is_asked:

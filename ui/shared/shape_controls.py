@@ -41,16 +41,16 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
         bind=LINKED,
         on_change=_start_from,
         args=({state.DEPTH: start_depth, state.TREES: start_trees},),
-        help="Certified, a public rule says how deep trees should be and how many: the more records and ε, the more "
-        "leaves stand out from noise. At another ε it says something else, and the curve follows it. A release goes "
-        "by a noisy number of records, which it pays for. As published, the paper's numbers. Move a slider to choose "
-        "yourself.",
+        help="For a certified forest, a public rule sets the depth and the number of trees from ε and the number of "
+        "records: the larger these are, the more leaves stand out from the noise. The curve applies the rule at each "
+        "ε. Where the number of records is private, a release uses a noisy number and pays for it out of ε. As "
+        "published, a forest has the depth and trees of its paper. Move a slider to choose yourself.",
     )
     if table is not None:
         st.caption(rule_sentence(settings, depth, trees, n_rows))
     if is_private and not by_rule:
         st.caption(
-            "Depth and trees are settings now, and a release publishes them. They start from the rule for "
+            "Depth and trees are settings now, and a release publishes them. They start from what the rule gives for "
             f"{ROWS_WITHOUT_A_TABLE:,} records, because the number of your records is private."
         )
         depth, trees = start_depth, start_trees
@@ -65,9 +65,9 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
         chosen_trees = _trees(settings, trees, by_rule, start_depth)
         if how == "hand" and is_private and by_rule:
             st.caption(
-                "α drawn by hand has one value for each level, so the depth is fixed. It is the rule's for "
-                f"{ROWS_WITHOUT_A_TABLE:,} records until you move the slider, because the number of your records is "
-                "private."
+                "α drawn by hand has one value for each level, so the depth is fixed. Until you move the slider, it is "
+                f"the depth that the rule gives for {ROWS_WITHOUT_A_TABLE:,} records, because the number of your "
+                "records is private."
             )
     settings = settings if by_rule else replace(settings, depth=chosen_depth, trees=chosen_trees)
     if not how:
@@ -175,7 +175,7 @@ def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None
 def _depth(settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: int | None, start_trees: int) -> int:
     forest = FORESTS[settings.kind]
     if not forest.has_depth(settings.mode):
-        st.caption("Depth: as published there is no limit to it; a branch ends where few records are left.")
+        st.caption("As published, the depth has no limit: a branch ends where few records are left.")
         return by_rule_depth
     most = min(forest.most_depth, ends or forest.most_depth)
     depth = st.session_state.get(state.DEPTH, 1)
@@ -187,7 +187,8 @@ def _depth(settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: in
         _into_link(state.DEPTH)
     if ends:
         st.caption(
-            f"No tree grows deeper than {ends} here: no question is left, or it would have over {LEAF_CAP:,} leaves."
+            f"No tree grows deeper than {ends} here: no question is left, or the tree would have more than "
+            f"{LEAF_CAP:,} leaves."
         )
     if most == 1:  # nothing to move
         return 1
@@ -200,8 +201,8 @@ def _depth(settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: in
         bind=_bind(by_rule),
         on_change=_by_hand,
         args=(state.TREES, start_trees),
-        help="How many questions a tree asks about each row. More questions: finer answers, but fewer rows in each "
-        f"leaf, so noise turns more labels. {forest.depth_origin(settings.mode)}",
+        help="How many questions a tree asks about each row. With more questions, answers are finer, but each leaf has "
+        "fewer rows, so noise changes more labels. " + forest.depth_origin(settings.mode),
     )
     return min(max(int(depth), 1), most)
 
@@ -227,7 +228,7 @@ def _trees(settings: ForestSettings, by_rule_trees: int, by_rule: bool, start_de
         bind=_bind(by_rule),
         on_change=_by_hand,
         args=(state.DEPTH, start_depth),
-        help="More trees vote better, but each gets fewer rows, or a smaller part of ε. "
+        help="More trees vote better, but each tree gets fewer rows, or a smaller part of ε. "
         + forest.trees_origin(settings.mode),
     )
     return trees if trees in choices else by_rule_trees

@@ -172,7 +172,7 @@ def _forest(table: Table | None, epsilon: float) -> ForestSettings:
         "Forest",
         list(FORESTS),
         state.FOREST,
-        "Random trees draw their questions by lot and spend nearly all of ε on the leaves. Greedy trees choose good "
+        "Random trees draw their questions at random and spend nearly all of ε on the leaves. Greedy trees choose good "
         "ones and pay for choosing.",
     )
     forest = FORESTS[kind]
