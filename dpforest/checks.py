@@ -1,4 +1,4 @@
-"""Checks of parameters, which raise an error of one sentence, and constraints that estimators declare."""
+"""Checks of parameters with error messages of one sentence, and constraints that estimators declare."""
 
 import math
 import operator
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-Constraint = Callable[[str, Any], object]  # called with the name and the value of a parameter
+Constraint = Callable[[str, Any], object]  # takes the name and the value of a parameter
 
 
 def plain(value: Any) -> Any:
-    """Return a number, boolean or text as Python's own type, whatever its type; anything else unchanged.
+    """Convert a number, boolean or text to Python's built-in type; return any other value unchanged.
 
-    Numpy integers overflow: with a bound of `np.int32(16385)` rows, noise would be 65,536 times too small.
+    Numpy integers may overflow: if the bound on rows were `np.int32(16385)`, noise would be 65,536 times too small.
 
     >>> plain(np.int32(7)), plain(np.float32(0.1)), plain(np.bool_(True)), plain([7])
     (7, 0.1, True, [7])
@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
 
 
 def is_number(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
-    """Return whether a value is a number from low to high; True and False are none."""
+    """Return whether a value is a number from low to high. True and False do not count as numbers."""
     number: Any = value
     return isinstance(value, Real) and not isinstance(value, bool) and bool(low <= number <= high)
 
@@ -53,7 +53,7 @@ def check_count(name: str, value: Any, low: int, high: int) -> None:
 
 
 def check_share(name: str, value: Any) -> Fraction:
-    """Return the number as it was typed (0.1 is 1/10); raise ValueError unless it lies between 0 and 1."""
+    """Return the exact value of a number as typed: 0.1 is 1/10. Raise ValueError unless it is between 0 and 1."""
     if not is_number(value) or not 0 < float(value) < 1:
         raise ValueError(f"{name}={value!r} is not a number between 0 and 1")
     return Fraction(str(plain(value)))
@@ -66,7 +66,7 @@ def check_flag(name: str, value: Any) -> None:
 
 
 def check_scale_share(name: str, value: Any) -> None:
-    """Raise ValueError unless a parameter is "auto", "public", or a share that leaves budget for the trees."""
+    """Raise ValueError unless a parameter is "auto", "public", or a share of ε above 0 and at most 0.9."""
     if isinstance(value, str):
         check_choice(name, value, ("auto", "public"))
     elif not is_number(value) or not 0 < float(value) <= 0.9:
@@ -74,19 +74,19 @@ def check_scale_share(name: str, value: Any) -> None:
 
 
 def check_threads(name: str, value: Any) -> None:
-    """Raise ValueError unless a parameter is None or a number of threads for joblib: 4, or -1 for all processors."""
+    """Raise ValueError unless a parameter is None or joblib's number of threads, such as 4 or -1 (all processors)."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or not value):
         raise ValueError(f"{name}={value!r} is not a number of threads; use 1 or more, -1 for all processors, or None")
 
 
 def threads(value: Any) -> int:
-    """Return the number of threads that `n_jobs` means; raise ValueError as `check_threads` does."""
+    """Return the number of threads for a value of `n_jobs`. Raise ValueError if `check_threads` refuses the value."""
     check_threads("n_jobs", value)
     return int(effective_n_jobs(1 if value is None else int(value)))
 
 
 def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = None) -> Constraint:
-    """Return a constraint: a whole number from low to high, or None if optional, or the name of a rule."""
+    """Return a constraint: a whole number from low to high, None if `optional` is True, or the text `or_rule`."""
 
     def check(name: str, value: Any) -> None:
         if not (optional and value is None or isinstance(value, str) and value == or_rule):
@@ -96,5 +96,5 @@ def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = 
 
 
 def choice(*choices: Any) -> Constraint:
-    """Return a constraint: one of these choices."""
+    """Return a constraint: the value must be one of these choices."""
     return lambda name, value: check_choice(name, value, choices)

@@ -11,18 +11,18 @@ from scipy.stats import beta
 
 
 def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
-    """Return the lower limit of Clopper and Pearson, which exceeds the probability in a share alpha of cases at most.
+    """Return Clopper and Pearson's lower limit. It exceeds the true probability with a chance of at most alpha.
 
     Parameters
     ----------
     hits, trials : int or array
     alpha : float
-        Error probability of this side alone.
+        Error probability of the lower limit alone.
 
     Returns
     -------
     float64 array
-        The array has no dimension if both are numbers.
+        The array is zero-dimensional if `hits` and `trials` are numbers.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
 
 
 def upper_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
-    """Return the upper limit, which the probability exceeds in a share alpha of cases at most.
+    """Return Clopper and Pearson's upper limit. The true probability exceeds it with a chance of at most alpha.
 
     >>> upper_limit([0, 60], 60, 0.05 / 18).round(3).tolist()
     [0.093, 1.0]

@@ -1,7 +1,7 @@
-"""Importances and effects of attributes, and parts of one prediction, for a forest whose scores add up.
+"""Explain forests whose scores add up: importances and effects of attributes, and contributions to one prediction.
 
-All of them follow from the forest and its public schema alone, so for a released forest they cost nothing more. No rows
-are read, so each of the two sides of a test has weight one half.
+All explanations are computed from the forest and its public schema alone, so explaining a released forest costs no
+further budget. Because no rows are read, the two sides of a test have equal weights of one half.
 """
 
 import math
@@ -24,10 +24,10 @@ from dpforest.trees.layout import MULTIWAY, NO_THRESHOLD, NUMERIC, Trees
 from dpforest.trees.released_scale import TOP, ReleasedScale
 from dpforest.voting import CLIPPED_LOGISTIC
 
-_AT_ONCE: Final = 2**21  # weights of an effect in memory at a time
-_MOST_NOISE: Final = 1e9  # scores are below this number
+_AT_ONCE: Final = 2**21  # number of leaf weights in memory at a time
+_MOST_NOISE: Final = 1e9  # a larger value is treated as unknown, because scores are below this number
 _SPREAD: Final = 24  # number of values that represent a numeric attribute
-_MOST_CODES: Final = 64  # most values of an attribute that are handled together
+_MOST_CODES: Final = 64  # largest number of values of an attribute for which weights are computed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,9 @@ class AddedScores:
         Every test has two answers.
     domain : Domain
     leaf_scores : float64 array of shape (n_leaves, n_classes)
-        What each leaf adds to the score of each class (`Forest.leaf_shares`).
+        Addition of each leaf to the score of each class (`Forest.leaf_shares`).
     noise : float
-        Standard deviation of the noise on what a leaf adds; 0 without noise, NaN where it is not known.
+        Standard deviation of the noise on a leaf's addition to a score; 0 without noise, NaN if unknown.
     scale : ReleasedScale or None
         Released histograms of the numeric attributes.
 
@@ -95,21 +95,21 @@ class AddedScores:
 
     @property
     def score_noise(self) -> float:
-        """Standard deviation of the noise on the score of a class if rounds were independent, which is an upper value.
+        """Standard deviation of the noise on the score of a class, under the assumption that rounds are independent.
 
-        Later rounds see the effect of earlier noise and correct part of it.
+        The true value is lower, because later rounds see the effect of earlier noise and correct part of it.
         """
         return self.noise * math.sqrt(self.trees.n_trees)
 
     @cached_property
     def _right(self) -> np.ndarray:
-        """Weight of the second side of each node's test: one half, or 0 if no code leads there."""
+        """Weight of the second child of each node: one half, or 0 if no code leads there."""
         never = (self.trees.kind == NUMERIC) & (self.trees.threshold == NO_THRESHOLD)
         return np.where(never, 0.0, 0.5)
 
     @cached_property
     def node_scores(self) -> np.ndarray:
-        """Score of each node, (n_nodes, n_classes): that of the leaf, or the mean of the two sides of a test."""
+        """Scores of each node, (n_nodes, n_classes). An inner node's score is the weighted mean over its children."""
         trees, right = self.trees, self._right[:, None]
         scores = np.zeros((trees.n_nodes, self.leaf_scores.shape[1]))
         scores[trees.leaf_nodes] = self.leaf_scores
@@ -134,23 +134,25 @@ class AddedScores:
     def importances(self) -> np.ndarray:
         """Relative size of the score changes that each attribute causes by itself.
 
-        It is proportional to the standard deviation of the attribute's `effect` over its values, less the part of noise
-        alone where that is known. Numeric values are spread as in the released scale (or evenly on the public scale if
-        there is none), and categories evenly. Effects that only several attributes together have are not included.
+        The importance of an attribute is proportional to the standard deviation of its `effect` over its values. If the
+        noise is known, its contribution is subtracted. The values of a numeric attribute are spread as in the released
+        scale or, if there is none, evenly on the public scale. Categories are spread evenly. Joint effects of several
+        attributes are not included.
 
-        Float array of shape (n_features,): the shares sum to 1, or are zeros where nothing is above noise.
+        The result is a float array of shape (n_features,). The importances sum to 1. If no effect is above noise, all
+        importances are 0.
         """
         moved = np.sqrt([self._variance(feature) for feature in range(self.domain.n_features)])
         return moved / moved.sum() if moved.any() else moved
 
     def _variance(self, feature: int) -> float:
-        """Return the variance of an effect over values, summed over classes, less that of its noise; at least 0."""
+        """Return the variance of an effect over values, summed over classes, minus the noise variance; at least 0."""
         scores, squares, of_mean = self._effect(feature, self._spread_codes(feature))
         by_noise = self.noise**2 * (squares.mean() - of_mean) if math.isfinite(self.noise) else 0.0
         return max(0.0, float(scores.var(axis=0).sum()) - scores.shape[1] * by_noise)
 
     def _spread_codes(self, feature: int) -> np.ndarray:
-        """Return values of an attribute that are spread as in the released or the public scale."""
+        """Return codes of an attribute that are spread evenly over its released scale, or else its public scale."""
         attribute = self.domain.features[feature]
         if attribute.kind == "categorical":
             return np.arange(attribute.n_codes)[:: -(-attribute.n_codes // _MOST_CODES)]
@@ -175,7 +177,8 @@ class AddedScores:
         scores : float array of shape (n, n_classes)
             Weighted mean of the score of each class at each code.
         noise : float array of shape (n,)
-            Standard deviation of their noise, as for independent rounds; NaN where it is not known.
+            Standard deviation of the noise on these scores, under the assumption that rounds are independent. NaN if
+            the noise is unknown.
         """
         codes = np.asarray(codes, np.int64)
         parts = [self._effect(feature, codes[i : i + _MOST_CODES])[:2] for i in range(0, len(codes), _MOST_CODES)]
@@ -183,10 +186,10 @@ class AddedScores:
         return scores, self.noise * np.sqrt(squares)
 
     def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return mean scores, and sums over leaves of squared weights at each code and of squared mean weights."""
+        """Return mean scores, the sum over leaves of squared weights at each code, and that of squared mean weights."""
         scores, squares, of_mean = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros(len(codes)), 0.0
         first, start = 0, self.trees.tree_start
-        while first < self.trees.n_trees:  # as many trees at a time as memory allows, but at least one
+        while first < self.trees.n_trees:  # handle as many trees at a time as memory allows, but at least one
             enough = int(np.searchsorted(start, start[first] + _AT_ONCE // len(codes), side="right")) - 1
             last = min(max(enough, first + 1), self.trees.n_trees)
             weights = self._weights(first, last, feature, codes)
@@ -197,7 +200,7 @@ class AddedScores:
         return scores, squares, of_mean
 
     def _weights(self, first: int, last: int, feature: int, codes: np.ndarray) -> np.ndarray:
-        """Return the weight of each leaf of some trees at each code, (n_leaves, n)."""
+        """Return the weight of each leaf of the trees from `first` to `last` - 1 at each code, (n_leaves, n)."""
         start = int(self.trees.tree_start[first])
         trees, right = self.trees.between(first, last), self._right[start : int(self.trees.tree_start[last])]
         weights = np.ones((trees.n_nodes, len(codes)))
@@ -212,9 +215,10 @@ class AddedScores:
         return weights[trees.leaf_nodes]
 
     def taken_apart(self, codes: np.ndarray) -> np.ndarray:
-        """Return the part of each attribute in the scores of one row; with `base` the parts sum to these scores.
+        """Return the contribution of each attribute to the scores of one row.
 
-        Every test on the path of the row changes the score from that of its node to that of the next node.
+        The contributions and `base` sum to the scores. The contribution of a test on the row's path is the score of the
+        child that the row goes to, minus the score of the node with the test.
 
         Parameters
         ----------
@@ -224,7 +228,7 @@ class AddedScores:
         Returns
         -------
         float array of shape (n_features, n_classes)
-            Part of the score of each class that is due to each attribute.
+            Contribution of each attribute to the score of each class.
         """
         trees, parts = self.trees, np.zeros((self.domain.n_features, self.leaf_scores.shape[1]))
         nodes = trees.tree_start[:-1]
@@ -238,9 +242,9 @@ class AddedScores:
 
 
 def _noise_in(forest: Forest) -> float:
-    """Return the standard deviation of the noise on what a leaf adds to a score, from the fields of a forest.
+    """Return the standard deviation of the noise on a leaf's addition to a score, from the fields of a forest.
 
-    It is 0 without privacy, and NaN where a file lacks the number of rows or the total step.
+    Without privacy, the result is 0. If a file lacks the number of rows or the total step, the result is NaN.
     """
     each = next((entry.each for entry in forest.ledger.entries if entry.what == GRADIENT_SUMS), None)
     if each is None:
@@ -254,10 +258,10 @@ def _noise_in(forest: Forest) -> float:
     deviation = clip.noise_scale(each) * (1 if each.kind == GAUSSIAN else math.sqrt(2))
     centered = 1.0 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
     noise = deviation * spec.step / 2.0**POINT * centered
-    return noise if noise < _MOST_NOISE else math.nan  # a damaged file can give any number
+    return noise if noise < _MOST_NOISE else math.nan  # a damaged file can contain any number
 
 
 def _answers(trees: Trees, nodes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return 0 or 1 for each node and its code."""
+    """Return the answer, 0 or 1, of each node's test to its code."""
     threshold = trees.threshold[nodes]
     return np.where(trees.kind[nodes] == NUMERIC, codes > threshold, codes == threshold).astype(np.int64)

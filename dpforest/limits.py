@@ -9,7 +9,8 @@ MISSING_STRIP: Final = N_CODES // 11  # codes below a numeric range, if "missing
 MIN_CLASSES: Final = 2
 MAX_CLASSES: Final = 50
 MAX_CATEGORIES: Final = 1_000
-MAX_FEATURES: Final = 16_383  # half of what 15 bits of a packed node hold; one-vs-rest tests take more columns
+# A packed node numbers columns with 15 bits. Half of these numbers are for additional columns of one-vs-rest tests.
+MAX_FEATURES: Final = 16_383
 
 MAX_DEPTH: Final = 15
 MAX_TREES: Final = 1_000
@@ -19,11 +20,11 @@ MAX_LEAVES: Final = 2**20
 
 EPSILON_MIN: Final = 1e-4
 EPSILON_MAX: Final = 1e4
-# δ bounds the chance of a loss above ε. A promise that can fail for more than one person in ten protects nobody.
+# The loss exceeds ε with probability at most δ. If a promise may fail for more than one person in ten, it is useless.
 DELTA_MIN: Final = 1e-15
 DELTA_MAX: Final = 0.1
 
-# Limits of a whole forest: whatever can be fitted can be read from a file, so no release is lost.
+# Limits of a whole forest. Every forest that a fit accepts can be read from a file, so no release is lost.
 MAX_FOREST_TREES: Final = MAX_TREES * MAX_CLASSES  # a boosted forest has separate trees for each class
 MAX_FOREST_LEAVES: Final = 6_000_000
 MAX_FOREST_NODES: Final = 2 * MAX_FOREST_LEAVES  # every test has at least two answers
@@ -32,10 +33,10 @@ MAX_LEAF_NUMBERS: Final = 2**25  # leaves times classes
 BLOCK_ROWS: Final = 65_536  # rows encoded and routed at a time
 MAX_UPLOAD_MB: Final = 200
 
-# Limits of a file: every forest within the limits above takes less.
+# Limits of a file. Every forest within the limits above has a smaller file.
 MAX_FILE_BYTES: Final = MAX_UPLOAD_MB * 2**20  # compressed
 MAX_JSON_BYTES: Final = 2**28  # not compressed
-MAX_WIDE_BYTES: Final = 2**25  # JSON with characters beyond ASCII, which our files never have
+MAX_WIDE_BYTES: Final = 2**25  # JSON with characters beyond ASCII, which dpforest never writes
 MAX_JSON_VALUES: Final = 2_000_000  # values in lists and objects; arrays of leaves and nodes are packed
 MAX_DOMAIN_BYTES: Final = 2**24  # a domain as JSON
 MAX_DOMAIN_VALUES: Final = MAX_JSON_VALUES // 3  # the certificate repeats values of the domain
@@ -43,6 +44,7 @@ MAX_NAME: Final = 1_000  # characters of a name, a category or a class
 MAX_NOTE: Final = 10_000  # characters of a sentence
 
 MIN_ROWS: Final = 2
-MAX_LEAF: Final = 1e6  # most that a leaf of a boosted tree adds to a score
-MAX_BOUND: Final = 2_000_000  # rows; their weights, in 1/1024, are summed in 31 bits and multiplied in 62
-MANY_DISTINCT: Final = 0.9  # a text column with this share of distinct values names rows rather than describes them
+MAX_LEAF: Final = 1e6  # largest addition of a leaf of a boosted tree to a score
+# Largest number of rows. Sums of their weights, in units of 1/1024, fit in 31 bits, and products of sums in 62 bits.
+MAX_BOUND: Final = 2_000_000
+MANY_DISTINCT: Final = 0.9  # if a text column has this share of distinct values, it holds identifiers

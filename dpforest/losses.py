@@ -1,9 +1,9 @@
-"""Proper losses for two classes: Bayes risk, link, surrogate, and the largest change of a split's score by one row.
+"""Proper losses for two classes: Bayes risk, link, surrogate, and sensitivity of a split's score to one row.
 
-The normalization is that of R. Nock and W. Henecka, "Boosted and differentially private ensembles of decision trees"
-(2020): a Bayes risk L is concave and symmetric on [0, 1], with L(0) = L(1) = 0 and L(1/2) = 1. Their Mα-loss mixes
-Matsushita's loss (alpha = 1), with which trees boost fastest, and the 0/1 loss (alpha = 0), whose score one row
-changes least.
+Losses are normalized as in R. Nock and W. Henecka, "Boosted and differentially private ensembles of decision trees"
+(2020): a Bayes risk L is concave and symmetric on [0, 1], with L(0) = L(1) = 0 and L(1/2) = 1. The Mα-loss of the paper
+mixes two losses. Matsushita's loss (alpha = 1) boosts fastest. With the 0/1 loss (alpha = 0), one row changes the score
+of a split least.
 
 Every function takes numbers or arrays.
 """
@@ -46,7 +46,8 @@ class Loss(ABC):
     ----------
     name : {"matsushita", "gini", "entropy", "error", "m-alpha"}
     alpha : float or None
-        Share of Matsushita's loss in its mix with the 0/1 loss (1 and 0 for these two); None for the other losses.
+        Weight of Matsushita's loss in its mix with the 0/1 loss. The weight is 1 for Matsushita's loss itself, 0 for
+        the 0/1 loss, and None for other losses.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class Loss(ABC):
 
     @abstractmethod
     def potential(self, w1: ArrayLike, w0: ArrayLike) -> Values:
-        """Return w L(w1 / w) for a leaf with weights w1, w0 ≥ 0 of the classes and w = w1 + w0; 0 if it is empty."""
+        """Return w L(w1 / w), where w1, w0 ≥ 0 are a leaf's class weights and w = w1 + w0; 0 for an empty leaf."""
 
     @abstractmethod
     def link(self, u: ArrayLike) -> Values:
@@ -69,11 +70,11 @@ class Loss(ABC):
 
     @abstractmethod
     def inverse_link(self, z: ArrayLike) -> Values:
-        """Return the u with ψ(u) = z; it is 1/2 inside the jump of ψ, and 0 or 1 for z beyond the range of ψ."""
+        """Return the u with ψ(u) = z. Inside the jump of ψ, u is 1/2; if z is beyond the range of ψ, u is 0 or 1."""
 
     @abstractmethod
     def surrogate(self, z: ArrayLike) -> Values:
-        """Return F(z) = max over u of L(u) - u z: convex, decreasing, 1 at 0, with F'(z) = -ψ⁻¹(-z)."""
+        """Return F(z) = max over u of L(u) - u z. F is convex and decreasing, F(0) = 1, and F'(z) = -ψ⁻¹(-z)."""
 
     def bayes_risk(self, u: ArrayLike) -> Values:
         """Return L(u), the least expected loss if the positive class has probability u."""
@@ -81,23 +82,23 @@ class Loss(ABC):
         return self.potential(u, 1 - u)
 
     def sensitivity(self, n: ArrayLike, weight: ArrayLike = 1.0) -> Values:
-        """Return the most that one row changes the score of a split, the sum of its children's potentials.
+        """Return the largest change of a split's score, the sum of its children's potentials, by one row.
 
-        A potential is concave, homogeneous and not negative. So it never falls when a row is added, and rises most when
-        a row of full weight is the first of its class in a leaf that holds all other rows.
+        A potential is concave, homogeneous and not negative. So an added row never lowers the potential. The potential
+        rises most if the row has full weight and is the first row of its class in a leaf that holds all other rows.
 
         Parameters
         ----------
         n : int
-            At least the number of rows, including the one that is added, removed or replaced.
+            Bound on the number of rows, including the row that is added, removed or replaced.
         weight : float
             Largest weight of a row.
 
         Returns
         -------
         float
-            The bound is attained, both by adding a row (which never lowers the score) and by replacing one, whichever
-            child and class it leaves or joins.
+            The largest change, over all children and classes that a row may leave or join. Both adding a row and
+            replacing a row attain this change. Adding a row never lowers the score.
         """
         weight = np.asarray(weight, float)
         if not np.all(weight > 0):
@@ -107,7 +108,7 @@ class Loss(ABC):
     def published_sensitivity(self, n: ArrayLike) -> Values:
         """Return the paper's bound for weights up to 1, by Theorem 3 with Lemma 5 or Corollary 7.
 
-        It is 1 too large for many rows.
+        For many rows, this bound is too large by 1.
         """
         return 1.0 + self.potential(1.0, _rows(n))
 
@@ -133,7 +134,8 @@ class _MAlpha(Loss):
 
     def inverse_link(self, z):
         z = np.asarray(z, float)
-        # IEEE 754 rounds all these operations correctly: the same bits on every machine, at every index of an array.
+        # IEEE 754 rounds all these operations correctly, so the bits of a result depend neither on the machine nor on
+        # the place of a number in an array.
         beyond = np.minimum(np.maximum(np.abs(z) / 2 - (1 - self.alpha), 0), 1e100)
         length = np.sqrt(beyond * beyond + self.alpha * self.alpha)
         return 0.5 * (1 + np.sign(z) * beyond / np.where(length > 0, length, 1))
@@ -177,7 +179,7 @@ class _Entropy(Loss):
         return np.logaddexp2(0, -np.asarray(z, float))
 
     def published_sensitivity(self, n):
-        return 1.0 + (1.0 + np.log(_rows(n) + 1)) / np.log(2)  # Lemma 5 bounds the potential once more
+        return 1.0 + (1.0 + np.log(_rows(n) + 1)) / np.log(2)  # Lemma 5 adds another bound on the potential
 
 
 MATSUSHITA: Final[Loss] = _MAlpha("matsushita", 1.0)
@@ -187,7 +189,7 @@ ENTROPY: Final[Loss] = _Entropy("entropy")
 
 
 def m_alpha(alpha: float) -> Loss:
-    """Return the Mα-loss: alpha times Matsushita's Bayes risk and 1 - alpha times that of the 0/1 loss.
+    """Return the Mα-loss. Its Bayes risk is alpha times Matsushita's risk plus 1 - alpha times the 0/1 loss's risk.
 
     Raises
     ------
@@ -198,11 +200,11 @@ def m_alpha(alpha: float) -> Loss:
 
 
 def partial_loss(alpha: float, y: int, u: ArrayLike) -> Values:
-    """Return the Mα-loss of stating the probability u of the positive class where the class is y.
+    """Return the Mα-loss of the predicted probability u of the positive class if the true class is y.
 
-    It is alpha √((1 - u) / u) + 2 (1 - alpha) [u < 1/2] for the positive class, with half of the second term at
-    u = 1/2. Definition 6 of the paper has 2 alpha for the first alpha, and counts u = 1/2 as an error for either class.
-    With either of these, the least expected loss would not be `Loss.bayes_risk`.
+    For the positive class, the loss is alpha √((1 - u) / u) + 2 (1 - alpha) [u < 1/2], with half of the second term at
+    u = 1/2. Definition 6 of the paper has 2 alpha in place of the first alpha, and counts u = 1/2 as an error for
+    either class. With either of these two differences, the least expected loss would not be `Loss.bayes_risk`.
 
     Parameters
     ----------

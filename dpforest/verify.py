@@ -1,8 +1,8 @@
 """Check the numbers of a released forest: python -I dpforest/verify.py FILE
 
-This script needs Python 3.11 and its standard library, nothing else, not even dpforest. It reads from the file each
-question to the rows and its noise. It adds up the costs with independent arithmetic, and compares the sum with the
-promise of the file. Exit codes: 0 the numbers agree, 1 they do not, 2 the script cannot read the file.
+This script needs only Python 3.11 and its standard library, not dpforest. The file lists each question about the rows,
+and the noise of its answer. The script adds up the costs with independent arithmetic, and compares the sum with the
+promise of the file. Exit codes: 0 if the numbers agree, 1 if they do not agree, 2 if the script cannot read the file.
 """
 
 import argparse
@@ -14,23 +14,27 @@ import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
-MOST_BYTES = 2**28  # bytes of text; no forest of dpforest takes more
+MOST_BYTES = 2**28  # largest size of a forest's text in bytes
 MOST_VALUES = 2_000_000
 EPSILONS = (Fraction(1, 10**4), 10**4)  # least and largest ε that a fit accepts
 DELTAS = (Fraction(1, 10**15), Fraction(1, 10))  # least and largest δ that a fit with Gaussian noise accepts
 GAUSSIAN_NOISE, LAPLACE_NOISE = "rounded-gaussian", "discrete-laplace"
 CHOICES = ("exponential", "permute-and-flip", "global-01")
 ALL, STRUCTURE, ESTIMATION = "", "structure rows", "estimation rows"
-# The questions of forests: the first words; the mechanisms; the sensitivity (None: it depends on a setting); the rows
-# that the question may read; whether it may read disjoint parts, so that asking each part costs as much as asking once;
-# how often it is asked, by the shape of the forest (None: the shape does not determine it).
+# The questions of forests. The fields are: the first words of the question; its mechanisms; its sensitivity, None if it
+# depends on a setting; the rows that the question may read; whether it may read disjoint parts of the rows, so that all
+# parts together cost as much as one part; and how often a forest of this shape asks the question, None if the shape
+# does not determine it.
 QUESTIONS = (
     ("number of rows", (GAUSSIAN_NOISE, LAPLACE_NOISE), 1, (ALL,), False, "once"),
+    ("number of persons", (GAUSSIAN_NOISE, LAPLACE_NOISE), 1, (ALL,), False, "once"),
     ("scale of numeric attributes", (GAUSSIAN_NOISE, LAPLACE_NOISE), "scale", (ALL,), False, "once"),
     ("leaf gradient sums, tree by tree", (GAUSSIAN_NOISE, LAPLACE_NOISE), "gradients", (ALL,), False, "trees"),
     ("label of each leaf, tree by tree", CHOICES, 1, (ALL, ESTIMATION), False, "trees"),
     ("label of each leaf, rows shared out", CHOICES, 1, (ALL, ESTIMATION), True, None),
+    ("label of each leaf, persons shared out", CHOICES[:2], 1, (ALL, ESTIMATION), True, None),
     ("class counts of each leaf, rows shared out", (LAPLACE_NOISE,), 1, (ALL,), True, None),
+    ("class counts of each leaf, persons shared out", (LAPLACE_NOISE,), 1, (ALL,), True, None),
     ("class counts of each leaf", (LAPLACE_NOISE,), 1, (ALL,), False, "trees"),
     ("splits, level by level", ("exponential",), None, (ALL,), False, "levels"),
     ("feature of each level, tree by tree", ("exponential",), 2, (STRUCTURE,), False, "levels"),
@@ -48,18 +52,18 @@ LAST = (
 
 
 class Unreadable(ValueError):
-    """The file is not a released forest. The message is the end of a sentence."""
+    """Raised if the file is not a released forest. The message is the end of a sentence."""
 
 
 class Mismatch(ValueError):
-    """Two fields of the file contradict each other. The message is a sentence."""
+    """Raised if two fields of the file contradict each other. The message is a sentence."""
 
 
 # ---------------------------------------------------------------- reading
 
 
 def content_of(path):
-    """Return the JSON content of a file, compressed or not."""
+    """Return the JSON content of a compressed or plain file."""
     with open(path, "rb") as file:
         is_compressed = file.read(2) == b"\x1f\x8b"
     with gzip.open(path) if is_compressed else open(path, "rb") as file:
@@ -69,13 +73,16 @@ def content_of(path):
     content = json.loads(text.decode("utf-8-sig"), parse_float=number, parse_constant=number, object_pairs_hook=once)
     if not isinstance(content, dict) or content.get("format") != "dpforest released forest":
         raise Unreadable("it is not a released forest")
-    if content.get("version") not in (1, 2):
-        raise Unreadable("its format version is neither 1 nor 2")
+    if content.get("version") not in (1, 2, 3):
+        raise Unreadable("its format version is not 1, 2 or 3")
     return content
 
 
 def number(digits):
-    """Return a number with a point or an exponent, exactly as written. Refuse numbers that would take forever."""
+    """Return the exact value of a number with a point or an exponent.
+
+    Raise Unreadable if the number is too long, too large or too small.
+    """
     if len(digits) > 60 or not re.fullmatch(r"-?[0-9.]+([eE][+-]?[0-9]{1,3})?", digits):
         raise Unreadable("a number in it is too long, too large or too small")
     return Fraction(digits)
@@ -108,7 +115,7 @@ def real(x, what):
 # ---------------------------------------------------------------- arithmetic, in decimals of 120 digits
 
 EXACT = Context(prec=120, Emin=-(10**6), Emax=10**6)
-SLACK = Decimal("1e-60")  # covers rounding: far more than a few thousand operations with 120 digits can lose
+SLACK = Decimal("1e-60")  # far above the rounding error of a few thousand operations with 120 digits
 
 
 def decimal(x):
@@ -123,7 +130,7 @@ def upper_tail(x):
     pi = Decimal(
         "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
     )
-    if x < 6:  # 1/2 - (x - x³/6 + x⁵/40 - ...)/√(2π): signs alternate, so the first term left out bounds the rest
+    if x < 6:  # 1/2 - (x - x³/6 + x⁵/40 - ...)/√(2π); signs alternate, so the next term bounds the error
         power, total, k = x, Decimal(0), 0
         while abs(power) > Decimal("1e-90") or k < x * x:
             total += power / (2 * k + 1)
@@ -131,7 +138,7 @@ def upper_tail(x):
             power *= -x * x / (2 * k)
         middle, error = Decimal("0.5") - total / (2 * pi).sqrt(), abs(power) + SLACK
         return max(middle - error, Decimal(0)), middle + error
-    ends = []  # Laplace's continued fraction: one more step moves it to the other side of its limit
+    ends = []  # Laplace's continued fraction; each further step moves the value to the other side of the limit
     for steps in (200, 201):
         below = x
         for k in range(steps, 0, -1):
@@ -150,21 +157,21 @@ def delta_at(mu_squared, epsilon):
 
 
 def shown(x, rounding=ROUND_CEILING):
-    """Write six digits. Costs are rounded up, and noise is rounded down, so the text never looks too good."""
+    """Write six digits. Costs are rounded up and noise is rounded down, so the text never overstates privacy."""
     x = Context(prec=6, rounding=rounding).plus(decimal(x) if isinstance(x, Fraction) else x).normalize()
     return f"{x:f}" if not x or -5 <= x.adjusted() < 7 else f"{x:e}"
 
 
 def words(text):
-    """Put text of the file on one line."""
+    """Put a text from the file on one line."""
     return "".join(c if c.isprintable() else "?" for c in str(text))[:200]
 
 
-# ---------------------------------------------------------------- what is checked
+# ---------------------------------------------------------------- checks
 
 
 def sensitivity_of(rule, content, gaussian):
-    """Return the sensitivity of a question, or its square if noise is Gaussian, from the domain."""
+    """Return the sensitivity of a question, computed from the domain, or its square if the noise is Gaussian."""
     if rule == "scale":
         numbers = sum(feature["kind"] == "numeric" for feature in content["domain"]["features"])
         return Fraction(3 * numbers)
@@ -177,12 +184,26 @@ def sensitivity_of(rule, content, gaussian):
 
 
 def times_of(often, content):
-    """Return how many times a question can have been asked, from the number of trees and their depth."""
+    """Return how often a question can have been asked, computed from the number of trees and their depth."""
     trees, depth = content["trees"], whole(content["depth"] + 1, "depth") - 1
-    n = trees["n_trees"] if content["version"] == 2 else trees["tree_start"]["shape"][0] - 1
+    n = trees["n_trees"] if content["version"] > 1 else trees["tree_start"]["shape"][0] - 1
     n = whole(n, "the number of trees")
     possible = {"once": (1,), "trees": (n,), "depth": (depth,), "levels": (n * depth,)}
     return possible.get(often, (n, n * 2 ** min(depth, 20)))
+
+
+def unit_of(content):
+    """Print the unit of privacy, and return its name. Raise Mismatch if parts of the file state different units."""
+    unit = content["domain"].get("unit")
+    column = None if unit is None else unit["column"]
+    if not content["certificate"].get("unit") == content["ledger"].get("unit") == column:
+        raise Mismatch("The domain, the ledger and the certificate do not have the same unit of privacy.")
+    if column is None:
+        return "row"
+    print(f"The unit of privacy is a person: at most {unit['most_rows']} rows with the same “{words(column)}”.")
+    if "noisy_counts" in content and content.get("count_unit") != 1024:
+        raise Mismatch("A file whose unit of privacy is a person has its counts in 1/1024.")
+    return "person"
 
 
 def check_asked(content):
@@ -191,14 +212,15 @@ def check_asked(content):
     if ("scale" in content) != any(what.startswith("scale of numeric attributes") for what in asked):
         raise Mismatch("The file has a scale but no ledger entry for it, or a ledger entry but no scale.")
     n_rows, certificate = content.get("about", {}).get("n_rows"), content["certificate"]
-    if not n_rows or certificate["neighbors"] != "add-remove" or any(w.startswith("number of rows") for w in asked):
+    is_asked = any(what.startswith(("number of rows", "number of persons")) for what in asked)
+    if not n_rows or certificate["neighbors"] != "add-remove" or is_asked:
         return
     if not any(f"{whole(n_rows, 'n_rows'):,}" in str(sentence) for sentence in certificate["assumptions"]):
         raise Mismatch("The file has a number of rows, but no ledger entry or assumption for it.")
 
 
 def check_question(entry, content, gaussian):
-    """Print a question. Return its total cost for one row added or removed, and the rows that it reads."""
+    """Print a question. Return its total cost for one added or removed row, and the rows that the question reads."""
     what, mechanism, part = entry["what"], entry["mechanism"], entry.get("part", "")
     sensitivity = fraction(entry["sensitivity"], "a sensitivity")
     times = whole(entry["times"], "how often something was asked")
@@ -235,9 +257,9 @@ def check_question(entry, content, gaussian):
 
 
 def check(content):
-    """Print the content of the file, question by question. Return the verdict; Mismatch if it contradicts itself."""
+    """Print the content of the file, question by question, and return the verdict. A contradiction raises Mismatch."""
     certificate, ledger = content["certificate"], content["ledger"]
-    for part in (certificate, ledger):  # older files spell this key the British way
+    for part in (certificate, ledger):  # older files have the British spelling of this key
         part.setdefault("neighbors", part.get("neighbours"))
     kind, relation, certified = certificate["kind"], certificate["neighbors"], certificate["certified"]
     if kind not in ("pure", "gaussian") or relation not in ("add-remove", "replace-one") or type(certified) is not bool:
@@ -253,6 +275,7 @@ def check(content):
     if (ledger.get("kind", "pure"), ledger["neighbors"]) != (kind, relation) or ledger["closed"] is not True:
         raise Mismatch("The ledger is not closed, or its kind or relation differs from the certificate's.")
     check_asked(content)
+    noun = unit_of(content)
     changes = 1 if relation == "add-remove" else 2
     costs = {ALL: Fraction(0)}
     print("Questions to the rows:")
@@ -261,7 +284,7 @@ def check(content):
         costs[part] = costs.get(part, 0) + cost * (changes**2 if gaussian else changes)
     total = costs.pop(ALL) + max(costs.values(), default=0)
     amount = f"μ = {shown(decimal(total).sqrt())}" if gaussian else f"ε = {shown(total)}"
-    print(f"Total, for one row {'added or removed' if changes == 1 else 'replaced'}: {amount}.")
+    print(f"Total, for one {noun} {'added or removed' if changes == 1 else 'replaced'}: {amount}.")
     budget, spent = fraction(ledger[name], "the budget"), ledger.get(f"{name}_spent" if gaussian else "spent")
     if spent is not None and fraction(spent, "what was spent") != total:
         raise Mismatch("The amount spent, according to the ledger, is not the sum of its entries.")

@@ -1,6 +1,6 @@
-"""Predictions from released leaves: majority voting, threshold averaging, probabilistic averaging.
+"""Compute predictions from released leaves: majority voting, threshold averaging, probabilistic averaging, log-odds.
 
-All of it is post-processing: nothing here reads rows that were used for fitting.
+All predictions are post-processing: this module does not read the rows of the fit.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ _LEAST_SHARE: Final = 1e-4
 
 @dataclass(frozen=True)
 class LogOdds:
-    """Voting "log-odds": each leaf votes for a class by how much more frequent it is there than in all leaves.
+    """Voting "log-odds": for each class, a leaf adds ln(share of the class in the leaf / share in all leaves).
 
-    Mean shares hardly exceed one half where a class is rare, because each tree tests few of the attributes that matter.
-    Trees are nearly independent pieces of evidence, so their evidence is added, with a factor of two over their number
-    that discounts what they have in common.
+    If shares were averaged instead, the mean share of a rare class would hardly exceed one half, because each tree
+    tests few of the attributes that matter. The evidence of all trees is added, because trees are nearly independent.
+    The sum is multiplied by two over the number of trees, because trees are not fully independent.
 
     Parameters
     ----------
     noise_scale : float
         Scale b of the noise on a count; 0 without noise.
     prior_weight : float
-        Weight a, in rows, of the frequencies over all leaves in the shares of each leaf; above 0.
+        Weight a > 0, in rows, with which the class frequencies over all leaves enter the shares of each leaf.
     """
 
     noise_scale: float
@@ -38,7 +38,7 @@ class LogOdds:
 
     @classmethod
     def of_signal(cls, noise_scale: float, signal: float) -> "LogOdds":
-        """Choose the prior weight: 2 b for a signal below 300, else b / 2, where b = 1 without noise."""
+        """Choose the prior weight: 2 b if the signal is below 300, otherwise b / 2. Without noise, b counts as 1."""
         scale = noise_scale or 1.0
         return cls(noise_scale, 2 * scale if signal < 300 else scale / 2)
 
@@ -59,7 +59,7 @@ class LogOdds:
 
 
 def log_odds_scores(evidence: np.ndarray, prior: np.ndarray, n_trees: int) -> np.ndarray:
-    """Return the score of each class from the sum of its evidence over trees."""
+    """Return the score of each class from the evidence for the class, summed over trees."""
     return np.log(prior) + min(2 / n_trees, 1.0) * evidence
 
 
@@ -76,11 +76,12 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
     ----------
     counts : array of shape (n_leaves, n_classes)
     negative_rule : {"clamp", "paper"}
-        Negative counts become 0, or any negative count discards the leaf, as in the paper.
+        "clamp": negative counts become 0. "paper": one negative count discards the leaf.
     seed : int
-        Public. A leaf without information (discarded, or all zero) gets shares drawn uniformly once and for all.
+        Public seed. If a leaf has no information, because it is discarded or all its counts are 0, its shares are drawn
+        uniformly from this seed.
     leaves : int array of shape (n_leaves,), optional
-        Numbers of the leaves, which key these draws; by default 0..n_leaves-1.
+        Numbers of the leaves. They are the keys of the uniform draws; by default 0..n_leaves-1.
 
     Returns
     -------
@@ -97,7 +98,7 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
 
 
 def leaf_votes(shares: np.ndarray) -> np.ndarray:
-    """Return the class that each leaf votes for, uint8 (n_leaves,); a tie goes to the class listed first."""
+    """Return the class that each leaf votes for, uint8 (n_leaves,). In a tie, the class listed first wins."""
     return shares.argmax(axis=1).astype(np.uint8)
 
 
@@ -110,7 +111,8 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
         Share of the trees' votes ("majority"), mean share in the leaves ("threshold", "probabilistic"), or score of
         each class ("log-odds", "additive", "clipped-logistic").
     coin : float array of shape (n,), optional
-        One number in [0, 1) per row, for "probabilistic": the class is drawn with its share as probability.
+        One number in [0, 1) for each row. The voting "probabilistic" uses this number to draw a class; the probability
+        of a class is its share.
     """
     if voting != "probabilistic" or coin is None:
         return shares.argmax(axis=1)
@@ -120,7 +122,8 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
 def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
     """Return what each leaf adds to the score of each class, float64 (n_leaves, n_classes).
 
-    Of two classes the second gets the value and the first its negative; of more, the class of the leaf's tree gets it.
+    With two classes, a leaf adds its value to the second class, and subtracts it from the first class. With more
+    classes, a leaf adds its value to the class of its tree.
     """
     scores = np.zeros((len(values), n_classes))
     scores[np.arange(len(values)), class_of_leaf] = values
@@ -132,8 +135,8 @@ def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: in
 def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
     """Return class shares from scores, by the inverse link of the Mα-loss (Nock and Henecka 2020, Lemma 8).
 
-    Rows sum to 1. The link does not distinguish scores between -2(1 - α) and 2(1 - α). So a billionth of each share
-    follows the order of the scores, and another goes to the predicted class, which thus has the largest share.
+    Rows sum to 1. All scores between -2(1 - α) and 2(1 - α) have the same share under the link. Therefore a billionth
+    of each share follows the order of the scores, and another billionth makes the predicted class's share the largest.
     """
     order = 0.5 + np.arcsinh(2.0**60 * scores) / 200  # from 0 to 1, as |scores| < 1e18
     shares = (1 - 2e-9) * m_alpha(alpha).inverse_link(scores) + 1e-9 * order
@@ -144,9 +147,10 @@ def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
 def clipped_logistic_shares(scores: np.ndarray) -> np.ndarray:
     """Return class shares from scores of the clipped logistic loss; rows sum to 1.
 
-    For two classes, F is the score of the second and -F that of the first: P(1) = 1/(1 + 2/(1 + exp(F))) for F from 0,
-    and as much less than a half for F below 0. This minimizes the mean of the loss whose slope ends at a half. For more
-    classes it is the softmax.
+    With two classes, let F be the score of the second class, and -F the score of the first class. The share of the
+    second class is P(F) = 1/(1 + 2/(1 + exp(F))) if F >= 0, and 1 - P(-F) if F < 0. The slope of the loss is clipped at
+    one half. If the true probability of the second class is P(F), then F minimizes the expected loss. With more
+    classes, the shares are the softmax of the scores.
     """
     if scores.shape[1] > 2:
         return softmax(scores)
@@ -157,14 +161,14 @@ def clipped_logistic_shares(scores: np.ndarray) -> np.ndarray:
 
 
 def coins(codes: np.ndarray, seed: int) -> np.ndarray:
-    """Return one number in [0, 1) per row from its codes, so that equal rows get the same one in every subset."""
+    """Return a number in [0, 1) for each row, computed from the row's codes. Equal rows always have the same number."""
     with np.errstate(over="ignore"):
         weights = mixed(np.arange(1, codes.shape[1] + 1, dtype=np.uint64) * GOLDEN)
         return uniform(seed, codes.astype(np.uint64) @ weights)
 
 
 def uniform(seed: int, keys: np.ndarray) -> np.ndarray:
-    """Return numbers in [0, 1) from a public seed and uint64 keys, the same at every place and time."""
+    """Return numbers in [0, 1) that depend only on a public seed and uint64 keys."""
     with np.errstate(over="ignore"):
         start = mixed(np.array([seed % 2**64], np.uint64) + GOLDEN)  # mixed(0) is 0
         return (mixed(keys * GOLDEN + start) >> np.uint64(11)) * 2.0**-53

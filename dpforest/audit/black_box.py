@@ -1,10 +1,10 @@
-"""Black-box audit of whole fits: fit two neighboring tables many times, and prove a loss from how the releases differ.
+"""Black-box audit of whole fits: fit two neighboring tables many times, and prove a loss from differing releases.
 
-The attack splits the fits into three parts. On the first part it proposes events: one statistic of the forest, or a
-score of all statistics, is at or below a value. On the second part it picks the most promising events. On the third
-part, which no earlier step has used, the frequencies of the picked events give a lower bound on ε (Clopper & Pearson
-1934), corrected for the number of picked events. The bound exceeds the true loss with a probability of at most
-1 - confidence, whatever the search did.
+The attack splits the fits into three parts. On the first part, the attack proposes events: a statistic of the forest,
+or a score of all statistics, equals some value or is at most this value. On the second part, the attack picks the most
+promising events. On the third part, which no earlier step has used, the frequencies of the picked events yield a lower
+bound on ε (Clopper & Pearson 1934), corrected for the number of picked events. The bound exceeds the true loss with a
+probability of at most 1 - confidence, whatever events the search picks.
 """
 
 import math
@@ -25,12 +25,12 @@ TRIALS: Final = 4_000  # fits of each table
 
 @dataclass(frozen=True)
 class Bound:
-    """Result of an attack: with this confidence, the mechanism loses at least `epsilon` (0: nothing is proved)."""
+    """Lower bound `epsilon` on the loss, with the confidence of the attack; 0 if the attack proves no loss."""
 
     epsilon: float
     confidence: float
     event: str
-    hits: tuple[int, int]  # fits of each table, of the third part, in which the event happened
+    hits: tuple[int, int]  # number of fits of each table in the third part with this event
     trials: tuple[int, int]
     n_events: int
 
@@ -48,7 +48,7 @@ def attack_fits(
     on_progress: Progress | None = None,
     delta: float = 0,
 ) -> Bound:
-    """Return the largest loss that many fits of two neighboring tables prove.
+    """Return the largest lower bound on the loss that many fits of two neighboring tables prove.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ def attack_fits(
     before, after : (X, y)
         Neighboring tables.
     trials : int
-        Fits of each table: a sixth to propose events, a sixth to pick some, the rest to bound their probabilities.
+        Number of fits of each table. One sixth of the fits proposes events, one sixth picks events, and the rest bounds
+        ε.
     confidence : float
         Least probability that the bound holds.
     n_events : int
@@ -70,7 +71,7 @@ def attack_fits(
     Returns
     -------
     Bound
-        Its ε is 0 if no event proves a loss.
+        The bound; its ε is 0 if no event proves a loss.
     """
     alpha, searched, done = 1 - confidence, trials // 3, 0
 
@@ -78,7 +79,7 @@ def attack_fits(
         nonlocal done
 
         def report(share: float) -> None:
-            """Report the share of all fits that are done, from the share of this part."""
+            """Report the share of all fits that are done, given the share within this part."""
             if on_progress is not None:
                 on_progress((done + share * n) / (2 * trials))
 
@@ -111,10 +112,10 @@ def attack_unaided(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> tuple[Bound, str]:
-    """Run `attack_fits` without a known weak point: on the most promising of the generic pairs of neighboring tables.
+    """Attack a mechanism that has no known weak point: try many generic pairs of tables, and attack with the best pair.
 
-    The search ranks all pairs by a few fits, and the best eighth again by ten times as many. The attack on the best
-    pair uses separate fits.
+    The search ranks all pairs of neighboring tables by a few fits of each table. It ranks the best eighth of the pairs
+    again, by ten times as many fits. Then `attack_fits` attacks the mechanism with the best pair, on separate fits.
 
     Parameters
     ----------
@@ -136,9 +137,9 @@ def attack_unaided(
     Returns
     -------
     Bound
-        Result of the attack on that pair.
+        Result of the attack on the best pair.
     str
-        Description of the pair.
+        Description of this pair.
     """
     pairs = list(generic_pairs(domain, neighbors, sizes, seed))
 
@@ -157,7 +158,7 @@ def attack_unaided(
 def generic_pairs(
     domain: Domain, neighbors: str, sizes: tuple[int, ...], seed: int = 0
 ) -> Iterator[tuple[str, Data, Data]]:
-    """Yield neighboring tables for any mechanism: labels in simple orders, and one row dropped or relabeled."""
+    """Yield pairs of tables for any mechanism: labels are in a simple order; one row is dropped or has a new label."""
     rng, classes = np.random.default_rng(seed), np.array(domain.classes)
     for n in sizes:
         rows = np.arange(n)
@@ -184,7 +185,7 @@ def generic_pairs(
 
 
 def random_rows(domain: Domain, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows uniformly from a domain, array (n, n_features): float, or object if there are categories."""
+    """Draw rows uniformly from a domain; the array (n, n_features) has floats, or objects if there are categories."""
     columns = [
         rng.choice(np.array(f.categories, object), n)
         if f.kind == "categorical"

@@ -1,8 +1,8 @@
-"""Canaries: for each algorithm, the smallest pairs of neighboring tables on which its known weak points would show.
+"""Canaries: the smallest pairs of neighboring tables that would expose a known weak point of an algorithm.
 
-The attacks use the same pairs on the mechanism as published, where they should prove a loss above ε, and on the
-certified mechanism, where they must not. Each row has the value 0 or 1 of one attribute, and every test separates the
-two values. Only a canary about the tests themselves has other rows.
+The attacks use the same pairs on the published mechanism and on the certified mechanism. They should prove a loss above
+ε for the published mechanism, and must not prove one for the certified mechanism. Rows have one attribute with the
+values 0 and 1, which every test separates. Only canaries for weak points of tests have other rows.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.audit.black_box import TRIALS
-from dpforest.audit.canary_pairs import OURS, CanaryPair, pairs_of
+from dpforest.audit.canary_pairs import OURS, UNIT, CanaryPair, pairs_of
 from dpforest.audit.fits import Data
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
@@ -40,7 +40,7 @@ ALGORITHMS: Final[dict[str, type[ForestClassifier]]] = {
     "random-tree booster, δ": RandomTreeBoosterClassifier,
 }
 DELTA: Final = 1e-6
-MODES: Final = ("certified", "as_published", "data-derived")
+MODES: Final = ("certified", "persons", "as_published", "data-derived")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +52,16 @@ class Canary:
     name : str
         Unique among the canaries of an algorithm.
     target : str
-        The weak point that the pair would show, in a sentence.
+        Sentence about the weak point that the pair is made to detect.
     estimator : ForestClassifier
         Unfitted forest with its parameters and its domain.
     before, after : (X, y)
-        Attributes (n, n_features) and classes (n,). `after` has the added row, or the replacement.
+        Attributes (n, n_features) and classes (n,). `after` has the added row, or the replacement. If the unit of
+        privacy is a person, the attributes are a DataFrame with identifiers, and `after` has the person's rows.
     probes : array of shape (n, n_features)
-        Rows at which the attack records the votes of a forest.
+        Rows for which the attack records the votes of a forest.
     trials : int
-        Fits of each table that suffice to detect the weak point.
+        Number of fits of each table that suffices to detect the weak point.
     """
 
     name: str
@@ -79,10 +80,11 @@ def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canar
     ----------
     name : str
         One of `ALGORITHMS`.
-    mode : {"certified", "as_published", "data-derived"}
-        "data-derived" is the certified mechanism without a public domain.
+    mode : {"certified", "persons", "as_published", "data-derived"}
+        "persons" is the certified mechanism with persons as the unit of privacy, and "data-derived" is the certified
+        mechanism without a public domain.
     neighbors : {"add-remove", "replace-one"}
-        How the two tables of a canary differ; also a parameter of the forests.
+        How the two tables of a canary differ. The forests get the same value as their parameter `neighbors`.
     epsilon : float
         Budget of the forests. Some tables have more rows for a smaller budget.
     """
@@ -95,7 +97,7 @@ def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canar
         before, after = pair.tables(neighbors)
         fixed = {"scale_share": "public", **_SMALL[name], "epsilon": epsilon, "neighbors": neighbors}
         fixed |= {"domain": _domain(pair)} if mode != "data-derived" else {}
-        fixed |= {"mode": mode} if mode != "data-derived" and name not in OURS else {}
+        fixed |= {"mode": mode} if mode == "as_published" else {}
         estimator = ALGORITHMS[name](**fixed | pair.parameters)
         probes = np.repeat([[0.0], [1.0]], pair.n_features, axis=1)
         out.append(Canary(pair.name, pair.target, estimator, before, after, probes, pair.trials))
@@ -110,7 +112,7 @@ def modes_of(name: str) -> tuple[str, ...]:
 # One tree with one or two leaves, unless a canary sets other parameters.
 _SMALL: Final[dict[str, dict[str, Any]]] = {
     **{name: {"n_estimators": 1, "max_depth": 1} for name in ALGORITHMS},
-    "RF-L": {"n_estimators": 1, "max_depth": 0},  # as published, the leaves of a tree share its budget
+    "RF-L": {"n_estimators": 1, "max_depth": 0},  # in the published mode, the leaves of a tree share its budget
     "RF-E": {"n_estimators": 1, "max_depth": 0},
     "multinomial": {"n_estimators": 1, "max_depth": 1, "n_bins": 2},
     "boosted": {"n_estimators": 1, "max_depth": 1, "n_bins": 2, "n_bound": 64},
@@ -125,4 +127,5 @@ def _domain(pair: CanaryPair) -> Domain:
         Feature(f"x{i}", "numeric", 0.0, 1.0, source="documented", source_note="canaries.py")
         for i in range(pair.n_features)
     )
-    return Domain(features, tuple(range(pair.n_classes)), "y", "documented", "canaries.py")
+    unit = UNIT if pair.rows_of_person else None
+    return Domain(features, tuple(range(pair.n_classes)), "y", "documented", "canaries.py", unit=unit)

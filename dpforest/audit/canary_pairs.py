@@ -1,4 +1,4 @@
-"""Pairs of neighboring tables for canaries, by algorithm, each for a known weak point of the mechanism."""
+"""Pairs of neighboring tables for the canaries of each algorithm; each pair targets one known weak point."""
 
 import math
 from collections.abc import Iterator
@@ -7,19 +7,25 @@ from itertools import chain
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from dpforest.audit.black_box import TRIALS
 from dpforest.audit.fits import Data
 from dpforest.privacy.ledger import ADD_REMOVE
 
-OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has them, so they have no published mode
-MANY: Final = 20  # number of trees if each tree may leak a little
-CLASSES: Final = 50  # the largest allowed number: with more losing labels, the release draws one of them more often
+OURS: Final = ("random-tree booster", "random-tree booster, δ")  # not from a paper, so without a published mode
+MANY: Final = 20  # number of trees of a canary whose trees may leak a little each
+UNIT: Final = "person"  # name of the column of identifiers
+CLASSES: Final = 50  # largest allowed number: with more classes, losing labels are drawn more often
 
 
 @dataclass(frozen=True)
 class CanaryPair:
-    """Rows of both tables, one added row, and the row that it replaces under replace-one; a row is (values, class)."""
+    """Rows of both tables, the added row `more`, and `instead_of`, which `more` replaces. A row is (values, class).
+
+    If `rows_of_person` is above 0, the unit of privacy is a person. Then `more` and `instead_of` each stand for a
+    person with that many equal rows, each other row is another person, and tables have a column `UNIT` of identifiers.
+    """
 
     name: str
     target: str
@@ -29,14 +35,21 @@ class CanaryPair:
     parameters: dict[str, Any]
     n_classes: int = 2
     trials: int = TRIALS
+    rows_of_person: int = 0
 
     def tables(self, neighbors: str) -> tuple[Data, Data]:
-        before = self.rows if neighbors == ADD_REMOVE else [*self.rows, self.instead_of]
-        return self._table(before), self._table([*self.rows, self.more])
+        before = self._table([]) if neighbors == ADD_REMOVE else self._table([self.instead_of], "other")
+        return before, self._table([self.more])
 
-    def _table(self, rows: list[tuple[Any, int]]) -> Data:
+    def _table(self, last: list[tuple[Any, int]], name: str = "last") -> Data:
+        last *= max(self.rows_of_person, 1)
+        rows = [*self.rows, *last]
         X = np.array([np.atleast_1d(values) for values, _ in rows], float).reshape(len(rows), self.n_features)
-        return X, np.array([label for _, label in rows], int)
+        y = np.array([label for _, label in rows], int)
+        if not self.rows_of_person:
+            return X, y
+        persons = [*map(str, range(len(self.rows))), *[name] * len(last)]
+        return pd.DataFrame(X, columns=[f"x{i}" for i in range(self.n_features)]).assign(**{UNIT: persons}), y
 
     @property
     def n_features(self) -> int:
@@ -44,8 +57,12 @@ class CanaryPair:
 
 
 SCALE: Final = CanaryPair(
-    "the first row of a cell", "Where rows lie is asked before trees grow; one row is where no other is.",
+    "the first row of a cell", "A noisy histogram precedes the trees; one row lies apart from all others.",
     [(0.0, 0), (0.0, 1)] * 3, (1.0, 0), (0.0, 0), {"scale_share": 0.9, "size": 20},
+)  # fmt: skip
+PERSON: Final = CanaryPair(
+    "a person with seven rows", "A person counts once, however many rows they have.",
+    [(0.0, 0), (1.0, 1)], (0.0, 0), (0.0, 1), {}, rows_of_person=7,
 )  # fmt: skip
 BOUNDS: Final = CanaryPair(
     "bounds read from the data", "Without a public domain, the range of an attribute is that of its rows.",
@@ -55,7 +72,7 @@ BOUNDS: Final = CanaryPair(
 
 def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
     yield CanaryPair(
-        "a leaf that is nearly tied", "One row more decides who is on top.",
+        "a leaf that is nearly tied", "One more row decides which class leads.",
         [(0.0, 0), (0.0, 1)] if neighbors == ADD_REMOVE else [(0.0, 0)], (0.0, 0), (0.0, 1), {},
     )  # fmt: skip
     lead = _lead(epsilon, CLASSES, wrong=0.1)
@@ -81,9 +98,9 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
-    """Return the first lead at which smooth sensitivity draws a wrong label with at most this probability.
+    """Return the least lead for which smooth sensitivity draws a losing label with probability at most `wrong`.
 
-    Its exponent at lead j is (ε/2) exp(jε).
+    The exponent at lead j is (ε/2) exp(jε).
     """
     exponent = math.log((1 / wrong - 1) * (n_classes - 1))
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))
@@ -93,7 +110,7 @@ def _voting_leaf(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
     for trees in (1, 3):
         yield CanaryPair(
             f"a clear leaf, {_trees(trees)}",
-            "The exponential mechanism loses the more, the clearer the majority.",
+            "The loss of the exponential mechanism grows with the majority.",
             [(0.0, 0)] * _clear(epsilon / trees),
             (0.0, 0),
             (0.0, 1),
@@ -106,7 +123,7 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
     for trees in (1, 3) if name != "Friedman-Schuster" else (1,):
         yield CanaryPair(
             f"the first row of a leaf, {_trees(trees)}",
-            "Noise in floating point has finer digits around 0 than 1.",
+            "Floating-point noise has more digits near 0 than near 1.",
             [],
             (0.0, 0),
             (0.0, 1),
@@ -118,7 +135,7 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
     if name == "random decision":
         yield CanaryPair(
             "rows shared out among trees",
-            "A row is in one tree, drawn for it alone.",
+            "Each row is in one tree, which is drawn independently of the other rows.",
             [(0.0, 0)] * 4,
             (0.0, 0),
             (0.0, 1),
@@ -126,7 +143,7 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
         )
     if name == "Friedman-Schuster":
         yield CanaryPair(
-            "the row that decides a split", "Of two attributes, one more row makes the better one clear.",
+            "the row that decides a split", "One more row makes one of two attributes better.",
             [((0, 0), 0), ((1, 1), 1), ((0, 1), 0)], ((1, 0), 1), ((1, 0), 0), {},
         )  # fmt: skip
 
@@ -143,7 +160,7 @@ def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
     )  # fmt: skip
     if mode == "as_published":
         yield CanaryPair(
-            "the only row of its class", "Where a branch ends at agreement, one row that disagrees makes it go on.",
+            "the only row of its class", "A branch ends where all rows agree; one row of another class makes it go on.",
             [(0.0, 0), (1.0, 0)] * 4, (0.0, 1), (0.0, 0), {"min_leaf": 1, "n_estimators": 3},
         )  # fmt: skip
         return
@@ -152,7 +169,7 @@ def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
         [(1.0, 1)] + [(0.0, 0)] * _clear(epsilon), (0.0, 0), (0.0, 1), {"partition_rate": 1 / 64},
     )  # fmt: skip
     yield CanaryPair(
-        "the row that decides a split", "Nearly all rows grow the tree, and two attributes are as good.",
+        "the row that decides a split", "Nearly all rows grow the tree, and two attributes are equally good.",
         [((0, 0), 0), ((1, 1), 1), ((0, 1), 0)], ((1, 0), 1), ((1, 0), 0), {"partition_rate": 64.0},
     )  # fmt: skip
 
@@ -186,19 +203,20 @@ def _booster() -> Iterator[CanaryPair]:
     for rounds in (1, 4):
         yield CanaryPair(
             f"the first row, {rounds} round{'s' * (rounds > 1)}",
-            "A row at score 0 has the largest gradient there is.",
+            "A row at score 0 has the largest possible gradient.",
             [],
             (0.0, 0),
             (0.0, 1),
             {"n_estimators": rounds, "total_step": 4.0 * rounds},
         )
     yield CanaryPair(
-        "a row told wrong in every round", "Its gradient does not shrink, and scores follow from all rounds before.",
+        "a row that is misclassified in every round",
+        "Its gradient does not shrink, and its score depends on all earlier rounds.",
         [(0.0, 0)] * 40, (0.0, 1), (0.0, 0), {"n_estimators": 6, "total_step": 30.0, "size": 40},
     )  # fmt: skip
     yield CanaryPair(
         "one of three classes",
-        "Gradients are vectors, clipped by their length, or by the sum of their sizes.",
+        "Gradients are vectors, clipped in the L1 or the L2 norm.",
         [(0.0, 0)] * 4,
         (0.0, 2),
         (0.0, 1),
@@ -206,13 +224,13 @@ def _booster() -> Iterator[CanaryPair]:
         3,
     )
     yield CanaryPair(
-        "the number of rows", "Steps are divided by a number of rows that is asked for, and depth follows from it.",
+        "the number of rows", "Step and depth follow from a noisy number of rows.",
         [(0.0, 0), (0.0, 1)] * 60, (0.0, 0), (0.0, 1), {"n_estimators": 3, "max_depth": "auto", "size": None},
     )  # fmt: skip
 
 
 def _clear(epsilon: float) -> int:
-    """Return a lead at which the exponential mechanism loses most of ε but still draws the other label sometimes."""
+    """Return a lead for which the loss is most of ε, and the exponential mechanism still draws losing labels."""
     return max(1, round(1.5 / epsilon))
 
 
@@ -225,6 +243,8 @@ def pairs_of(name: str, mode: str, neighbors: str, epsilon: float) -> Iterator[C
     pairs: Iterator[CanaryPair]
     if mode == "data-derived":
         pairs = iter([BOUNDS])
+    elif mode == "persons":
+        pairs = iter([PERSON])
     elif name in OURS:
         pairs = _booster()
     elif name == "majority label":

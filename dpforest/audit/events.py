@@ -1,4 +1,4 @@
-"""Events that tell two tables apart: their search in many fits, and bounds on ε from their frequencies."""
+"""Search many fits for events that distinguish two tables, and bound ε by the frequencies of these events."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sklearn.naive_bayes import CategoricalNB
 from dpforest.audit.fits import ABSENT, column
 from dpforest.confidence import lower_limit, upper_limit
 
-MOST_VALUES: Final = 64  # values of one statistic that an event may use
+MOST_VALUES: Final = 64  # number of values of one statistic for which events are proposed
 SCORE: Final = "likelihood ratio of all statistics"
 
 
@@ -37,15 +37,16 @@ class Event:
 def lower_bound(
     hits_before: Any, hits_after: Any, trials: int, *, alpha: float, n_events: int = 1, delta: float = 0
 ) -> np.ndarray:
-    """Return a lower bound on ε at δ from the frequencies of an event, with confidence 1 - alpha over all events tried.
+    """Return a lower bound on ε at δ from the frequencies of an event, with confidence 1 - alpha over all events.
 
-    Intervals of Clopper and Pearson enclose both probabilities, each side at alpha / (4 n_events), so that the bound
-    may try both directions and the complement of the event at once.
+    A Clopper-Pearson interval encloses the event's probability on each table. Each end of an interval is wrong with
+    probability at most alpha / (4 n_events). So four bounds hold at once: in both directions, for the event and for its
+    complement. The function returns the largest bound.
 
     Parameters
     ----------
     hits_before, hits_after : int or array
-        Fits of each table in which the event happened, from 0 to `trials`.
+        Number of fits of each table in which the event happened, from 0 to `trials`.
     trials : int
         Number of fits of each table.
     alpha : float
@@ -53,12 +54,12 @@ def lower_bound(
     n_events : int
         Number of events that are tried on the same fits.
     delta : float
-        The δ of (ε, δ): the difference in probability that costs no ε.
+        The δ of the (ε, δ) loss; ε does not have to cover a difference of δ between two probabilities.
 
     Returns
     -------
     float64 array
-        At least 0; zero-dimensional for two numbers.
+        Lower bounds, at least 0; the array is zero-dimensional if the hits are two numbers.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def _spread(values: np.ndarray, n: int) -> np.ndarray:
 
 
 def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
-    """Yield events of single statistics: a statistic is, or is at most, one of the values that occur in the fits."""
+    """Yield two events for each observed value of a statistic: it equals this value, and it is at most this value."""
     both = pd.concat([before, after]).fillna(ABSENT)
     for name in both:
         seen = both[name].to_numpy()
@@ -125,7 +126,7 @@ def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
 
 
 def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: int, alpha: float) -> "PromisingEvents":
-    """Return the most promising events, proposed on one half of the fits and picked on the other.
+    """Propose events on one half of the fits, and pick the most promising ones on the other half.
 
     Parameters
     ----------
@@ -134,25 +135,25 @@ def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: 
     n_events : int
         Number of events to pick.
     trials, alpha : int, float
-        Arguments of the later `lower_bound`: a rare event with a large loss is worth picking only if enough fits will
-        show it.
+        Arguments of the later call of `lower_bound`. An event with a large loss is promising only if `trials` fits
+        suffice to prove this loss.
     """
     half = len(before) // 2
     score = Score(before[:half], after[:half])
     learn, rank = [[score.add_to(t[part]) for t in (before, after)] for part in (slice(half), slice(half, None))]
     events = list(propose(*learn))
     hits = [(int(event.holds(rank[0]).sum()), int(event.holds(rank[1]).sum())) for event in events]
-    # Events of one statistic with the same frequencies are probably the same event, so one of them suffices.
+    # Two events of one statistic with equal frequencies are probably the same event, so the search keeps one.
     distinct = {(event.column, *pair): event for event, pair in reversed(list(zip(events, hits)))}
     counts = np.array([key[1:] for key in distinct]).reshape(-1, 2) * (trials / len(rank[0]))
     promise = lower_bound(counts[:, 0], counts[:, 1], trials, alpha=alpha, n_events=n_events)
-    best = np.argsort(promise, kind="stable")[::-1][:n_events]  # of equal events, the first proposed
+    best = np.argsort(promise, kind="stable")[::-1][:n_events]  # among equal events, the one proposed first
     return PromisingEvents(score, [list(distinct.values())[i] for i in best], float(promise.max(initial=0.0)))
 
 
 @dataclass(frozen=True)
 class PromisingEvents:
-    """Events, the best first; the score that some of them use; and the bound to expect from the best event."""
+    """Events with the most promising one first, the score that some events use, and the best event's expected bound."""
 
     score: Score
     events: list[Event]

@@ -19,18 +19,19 @@ from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
 LogPmf = Callable[[np.ndarray], np.ndarray]  # counts (L, K) -> log-probabilities (L, n_outputs)
-_MOST_LAWS = 300  # largest number of leaf changes that are paired for δ under replace-one; see `delta_curve`
+_MOST_LAWS = 300  # `delta_curve` pairs at most this number of leaf changes under replace-one
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Neighboring leaves, and the outputs that tell them apart best.
+    """Neighboring leaves, and the outputs with the largest ratio of probabilities.
 
     Parameters
     ----------
     before, after : int array (n_leaves, n_classes)
-        Counts of one leaf, or of two leaves if a replaced row leaves the second one and enters the first.
+        Counts of one leaf. If the new row and the row that it replaces lie in different leaves, the counts of both
+        leaves.
     log_before, log_after : float array (n_leaves, n_outputs)
         Logarithms of the probabilities of each leaf's outputs.
     """
@@ -61,7 +62,7 @@ class Change:
 
 
 def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> LogPmf:
-    """Return the law of a leaf's label for a mechanism of `dpforest.privacy.mechanisms`."""
+    """Return the law of a leaf's label under a mechanism of `dpforest.privacy.mechanisms`."""
     if mechanism == NOISY_COUNTS:
         return lambda counts: np.log(noisy_argmax_pmf(counts, 1 / rate, negative))
     return partial(laws.log_pmf, mechanism, rate=rate)
@@ -77,12 +78,12 @@ def neighboring_leaves(
     n_classes : int
         Number of counts in a leaf.
     most : int
-        Largest count in a leaf before the change; the change may increase it by 1.
+        Largest count in a leaf before the change.
     moved : bool
         True: the row changes its class within the leaf. False: the row is added (or removed, in the other direction).
     symmetric : bool
-        Include only one of the leaves that differ only in the order of their classes. This suffices for laws that treat
-        all classes alike.
+        If True, several leaves that differ only in the order of their classes are included once. This suffices for laws
+        that treat all classes alike.
 
     Returns
     -------
@@ -116,14 +117,14 @@ def _product(values: range, n: int):
 def worst_change(
     pmf: LogPmf, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change:
-    """Return the neighboring leaves that a law tells apart best.
+    """Return the neighboring leaves with the largest loss under a law.
 
     Parameters
     ----------
     pmf : function from int array (L, K) to float array (L, n_outputs)
         Logarithms of probabilities.
     n_classes : int
-        Number of classes. From 2 to 10 classes are fast if `symmetric` is set.
+        Number of classes. Up to 10 classes are fast if `symmetric` is True.
     most : int
         Largest count to try.
     neighbors : {"add-remove", "replace-one"}
@@ -173,7 +174,7 @@ def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: 
             yield Change(before[[i]], after[[i]], p[[i]], q[[i]])
         return
     for i in falls:
-        for j in rises:  # a row enters a leaf like i and leaves one like j
+        for j in rises:  # a row enters a leaf of pair i and leaves one of pair j
             yield Change(
                 np.array([before[i], after[j]]),
                 np.array([after[i], before[j]]),
@@ -203,15 +204,16 @@ def delta_curve(
     neighbors: str = "add-remove",
     symmetric: bool = False,
 ) -> np.ndarray:
-    """Return for each ε the least δ with which a law is (ε, δ)-private on the enumerated leaves.
+    """Return for each ε the least δ for which a law is (ε, δ)-private on the enumerated leaves.
 
     Parameters are as for `worst_change`.
 
     Returns
     -------
     float array of the shape of `epsilons`
-        Largest hockey-stick divergence Σ max(0, P - exp(ε) Q). Replace-one also includes pairs of leaves: all pairs of
-        at most 300 different changes of a leaf; of more changes, the pairs of the worst 300, which give a lower bound.
+        Largest hockey-stick divergence Σ max(0, P - exp(ε) Q). Under replace-one, two leaves may change, so the
+        function pairs all different changes of one leaf. If there are more than 300 changes, the function pairs only
+        the worst 300, and the result is a lower bound.
     """
     epsilons = np.atleast_1d(np.asarray(epsilons, float))
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)

@@ -1,4 +1,4 @@
-"""Public statistics of many fits of one table: a row of numbers for each fit."""
+"""Compute the public statistics of many fits of one table, as a table with a row for each fit."""
 
 import warnings
 import zlib
@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from dpforest.models.base import ForestClassifier
 from dpforest.tables.domain import PrivacyLeakWarning
-from dpforest.tables.rows import EncodedTable
+from dpforest.tables.rows import EncodedTable, read_rows
 from dpforest.trees.forest import Forest
 from dpforest.trees.layout import LEAF
 from dpforest.trees.leaves import CountLeaves, LabelLeaves
@@ -33,7 +33,7 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
     forest : Forest
         A forest, released or not.
     probes : array or None
-        Rows at which the forest votes; uint16 codes or raw values.
+        Rows whose votes are included in the statistics; uint16 codes or raw values.
     """
     trees = forest.trees
     tests = (
@@ -78,12 +78,12 @@ def run_many(
     Parameters
     ----------
     target : estimator or callable
-        Anything whose ``fit(X, y)`` sets ``forest_``, or a function ``release(X, y)`` that returns numbers: an array,
-        or a dictionary of arrays.
+        An object whose ``fit(X, y)`` sets ``forest_``, or a function ``release(X, y)`` that returns an array of numbers
+        or a dictionary of such arrays.
     probes : array or None
-        Rows at which forests vote.
+        Rows whose votes are included in the statistics.
     n_jobs : int
-        Number of processes. Each process has a copy of the target, so each fit must create its randomness itself.
+        Number of processes. Each process has a copy of the target, so each fit must draw fresh randomness.
     on_progress : callable or None
         Called with the share of the fits that are done, from 0 to 1.
     """
@@ -113,14 +113,17 @@ def _run(target: Any, X: Any, y: Any, n: int, probes: Any) -> list[Record]:
 
 
 def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Record]:
-    """Return a function that fits and releases once. If the domain is public, all fits share the encoded rows."""
+    """Return a function that fits and releases once per call. With a public domain, rows are encoded only once."""
     if not hasattr(target, "fit"):
         return lambda: _as_record(target(X, y))
     domain = getattr(target, "domain", None)
     if domain is None or not isinstance(target, ForestClassifier):
         return lambda: statistics(target.fit(X, y).forest_, probes)
     domain = target.reading_domain(domain)
-    rows = EncodedTable(domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64), len(y))
+    if domain.unit is None:
+        rows = EncodedTable(domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64), len(y))
+    else:
+        rows = read_rows(domain, X, y)
     asked = None if probes is None else domain.encode(probes)
     fit = target.refitter(domain, rows)
     return lambda: statistics(fit(), asked)
@@ -131,10 +134,10 @@ def _as_record(released: Any) -> Record:
 
 
 def as_table(records: list[Record]) -> pd.DataFrame:
-    """Return the records as a table, float (n, number of statistics), with `ABSENT` for the statistics that one lacks.
+    """Return the records as a table, float (n, n_statistics), with `ABSENT` if a record lacks a statistic.
 
-    The lowest bit of a fractional number is a statistic too: noise of a continuous law in floating point has more
-    possible values around 0 than around 1 (Mironov 2012).
+    The lowest bit of a fractional number is a statistic too, because it can reveal the value below continuous noise:
+    floating point has more possible values around 0 than around 1 (Mironov 2012).
     """
     columns: dict[str, np.ndarray] = {}
     for name in dict.fromkeys(name for record in records for name in record):
@@ -153,9 +156,9 @@ def as_table(records: list[Record]) -> pd.DataFrame:
 
 
 def column(table: pd.DataFrame, name: str) -> np.ndarray:
-    """Return a statistic of each fit, float (n,), even if no fit of the table has it.
+    """Return the values of a statistic, float (n,); all are `ABSENT` if no fit has this statistic.
 
-    The value of one fit does not depend on the other fits. The lower bound needs this.
+    The value of a fit does not depend on the other fits. The lower bound requires this independence.
     """
     if name in table:
         return table[name].to_numpy()

@@ -1,6 +1,7 @@
-"""Two tables that the release of one leaf tells apart, and an attacker who draws many releases and counts outputs.
+"""Attack on one leaf: find two tables that differ most, draw many releases of both, and count outputs.
 
-Rules have the names of `dpforest.privacy.mechanisms`. The tables are synthetic: the attack needs no real data.
+A rule is a mechanism for a leaf, by its name in `dpforest.privacy.mechanisms`. The tables are synthetic: the attack
+needs no real data.
 """
 
 import itertools
@@ -23,18 +24,18 @@ from dpforest.privacy.rationals import as_typed, round_down, round_up
 from dpforest.privacy.release import DRAW, rate_for
 
 SEARCH: Final = (
-    1_000_000  # largest number of releases of each table to choose the event on; the bound uses none of them
+    1_000_000  # largest number of releases of each table for the choice of the event; the bound uses other releases
 )
 LOOKS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_000_000, 20_000_000)
 CONFIDENCE: Final = 0.999
 SECONDS: Final = 4.0
 _CHUNK: Final = 100_000  # releases between two reports of progress
-_NEAR: Final = 0.99  # share of the worst loss at which a pair may represent the worst pair
+_NEAR: Final = 0.99  # a pair may replace the worst pair if its loss is at least this share of the worst loss
 
 
 @dataclass(frozen=True, eq=False)
 class LeafPair:
-    """Two neighboring tables of one leaf, or of two leaves that a replaced row leaves and enters.
+    """Two neighboring tables of one leaf, or of two leaves if a row is replaced by a row of another leaf.
 
     Parameters
     ----------
@@ -43,8 +44,10 @@ class LeafPair:
     epsilon : float
         Claimed ε.
     change : Change
-        Each row of its laws is a *part* with an independent release: a leaf with its label or, for noisy counts, a
-        count that differs, with two outputs: "below" and "at least" the larger of the two true counts.
+        The change between the tables. Each row of its laws is a *part*. A part is a leaf that releases its label or,
+        for noisy counts, a count that differs between the tables. All parts are released independently. For a noisy
+        count, only two outputs are distinguished: it is below the larger of the two true counts, or at least this
+        count.
     """
 
     mechanism: str
@@ -70,9 +73,9 @@ class LossEstimate:
     Parameters
     ----------
     event : tuple of tuple of int
-        The combinations of outputs that make up the event, each with an output of every part.
+        The event, as a set of combinations of outputs. A combination has one output of every part.
     bound : float
-        Largest lower bound on the loss so far, with the confidence of the attack over all looks.
+        Largest lower bound on the loss so far. With the confidence of the attack, all bounds hold together.
     """
 
     trials: int
@@ -82,7 +85,7 @@ class LossEstimate:
 
 
 def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
-    """Return the rate at which a rule keeps ε in a single tree or, for a published rule, claims to keep it."""
+    """Return the rate at which a rule costs ε in a single tree. A published rule may cost more than this."""
     exact = as_typed(epsilon)
     if mechanism in PUBLISHED:
         return exact
@@ -90,10 +93,11 @@ def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
 
 
 def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
-    """Return the pair with the fewest rows that shows how much privacy a rule loses.
+    """Return the pair of tables with the fewest rows that shows the privacy loss of a rule.
 
-    For a published rule, this is the first pair that breaks its claim. A certified rule has no such pair: here it is
-    the pair with which an attacker proves most, among those whose loss is within 1 % of the worst.
+    For a published rule, this is the first pair whose loss exceeds ε. A certified rule has no such pair. For a
+    certified rule, the function considers all pairs with a loss within 1 % of the worst loss, and returns the pair with
+    the largest provable bound.
 
     Examples
     --------
@@ -121,7 +125,7 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
 
 
 def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
-    """Return the pair with which an attacker proves most in the largest number of releases, for a published rule."""
+    """Return the tables for which the attack, after all releases, proves the largest bound on a published rule."""
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
@@ -136,7 +140,7 @@ def can_be_proved(pair: LeafPair) -> bool:
 
 
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return the approximate bound of the last look for each pair of leaves, for outputs that get rarer or commoner."""
+    """Return for each pair of leaves the approximate bound after the last look, the larger of both directions."""
     n, z = LOOKS[-1], 5.0  # standard errors
     out = np.zeros(len(log_p))
     for a, b in ((log_p, log_q), (log_q, log_p)):
@@ -150,10 +154,11 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 
 
 def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs of single leaves that differ in one row: for each lead the smallest leaf, and ties of single rows.
+    """Return pairs of leaves that differ in one row. Leaves are the smallest ones with each lead, and ties.
 
-    A published rule depends only on the top classes and their lead, so these are all its states. The loss of any other
-    rule tends to its worst value as the lead grows; a lead of 10/ε comes within 1 % of it.
+    A published rule depends only on the top classes and their lead, so these leaves cover all cases. The loss of any
+    other rule approaches its worst value as the lead grows; at a lead of 10/ε, the loss is within 1 % of the worst
+    value.
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
@@ -169,7 +174,7 @@ def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np
 
 
 def _two_leaves(pmf: LogPmf, epsilon: float, n_classes: int) -> Change:
-    """Return the worst change by a row that leaves one leaf and enters another."""
+    """Return the change with the largest loss among changes that remove a row of one leaf and add a row to another."""
     before, after = _pairs_of_leaves(epsilon, n_classes, "add-remove")
     p, q = pmf(before), pmf(after)
     i, j = int((p - q).max(axis=1).argmax()), int((q - p).max(axis=1).argmax())
@@ -179,11 +184,11 @@ def _two_leaves(pmf: LogPmf, epsilon: float, n_classes: int) -> Change:
 
 
 def _counts_change(epsilon: float, n_classes: int, neighbors: str) -> Change:
-    """Return the change of a count from 0 to 1; under replace-one, of a row from the second class to the first."""
+    """Return the change of one count from 0 to 1. Under replace-one, the count of a second class falls by 1."""
     rate = float(rate_of(NOISY_COUNTS, epsilon, neighbors))
     before, after = np.zeros((2, 1, n_classes), int)
     after[0, 0] = 1
-    least = 1 / (1 + np.exp(-rate))  # P(noisy count >= 1) where the true count is 1
+    least = 1 / (1 + np.exp(-rate))  # P(noisy count >= 1) for a true count of 1
     nobody, somebody = np.log([least, 1 - least]), np.log([1 - least, least])
     log_before, log_after = [nobody], [somebody]
     if rows_changed(neighbors) == 2:
@@ -203,21 +208,22 @@ def attack_leaf(
 ) -> Iterator[tuple[float, LossEstimate | None]]:
     """Draw releases of both tables, and yield a lower bound on the loss as the number of releases grows.
 
-    A separate sample chooses the event. The bound uses all later releases. All looks share 1 - confidence, so that all
-    bounds hold at once, wherever the attack stops.
+    The attack chooses the event on a separate sample; the bound uses all later releases. The error probability
+    1 - confidence is divided among all looks, so that all bounds hold at once, wherever the attack stops.
 
     Parameters
     ----------
     pair : LeafPair
         The two tables, and the rule that releases them.
     source : SecretSource
-        A certified rule draws from it in integers, as in a release. A published rule draws in floating point.
+        Source of randomness. A certified rule uses the integer samplers of a release. A published rule uses floating
+        point.
     confidence : float
         Least probability that no bound is above the true loss.
     seconds : float
-        Time after which the attack draws no more, in seconds; infinity if only `most` shall end it.
+        Time limit of the attack, in seconds; infinity if only `most` ends the attack.
     most : int, optional
-        Largest number of releases of each table for the choice of the event, and again for its count.
+        Largest number of releases of each table, those for the choice of the event included.
 
     Yields
     ------
@@ -258,7 +264,7 @@ def attack_leaf(
 
 
 def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
-    """Return the event to count in this many trials: the outputs with the largest ratio, as many as prove most."""
+    """Return the event to count: the outputs with the largest ratios, as many as prove the largest bound."""
     share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
     order = np.argsort(-share, kind="stable")
     many = trials / seen[0].sum()  # scales the sample's counts to all trials
@@ -267,7 +273,7 @@ def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
     event = np.zeros(seen.shape[1], bool)
     event[order[: best + 1]] = True
     ratio = [abs(float(np.diff(np.log(seen[:, half].sum(axis=1) + 0.5))[0])) for half in (event, ~event)]
-    return event if ratio[0] >= ratio[1] else ~event  # name the half that gives the bound
+    return event if ratio[0] >= ratio[1] else ~event  # return the half that yields the bound
 
 
 def _n_codes(pair: LeafPair) -> int:
@@ -282,13 +288,13 @@ def _outputs(pair: LeafPair, code: int) -> tuple[int, ...]:
 
 
 def _tally(pair: LeafPair, n: int, source: SecretSource) -> np.ndarray:
-    """Count each combination of outputs in n releases of each table, int (2, n_codes)."""
+    """Draw n releases of each table, and count each combination of outputs, int (2, n_codes)."""
     tables = (pair.change.before, pair.change.after)
     return np.array([np.bincount(_release(pair, table, n, source), minlength=_n_codes(pair)) for table in tables])
 
 
 def _release(pair: LeafPair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
-    """Draw n releases of a table, and return the number of each release's combination of outputs."""
+    """Draw n releases of a table, and return the code of each release's combination of outputs."""
     rate = rate_of(pair.mechanism, pair.epsilon, pair.neighbors)
     code = np.zeros(n, np.int64)
     if pair.mechanism == NOISY_COUNTS:

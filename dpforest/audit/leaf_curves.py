@@ -1,4 +1,4 @@
-"""Comparison of all rules for the label of a leaf: their flip rates and losses by the leaf's lead."""
+"""Compare the flip rates and losses of all rules for the label of a leaf, as functions of the leaf's lead."""
 
 import math
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ _POINTS: Final = 240  # number of points of a curve
 
 @dataclass(frozen=True, eq=False)
 class LeafCurves:
-    """Flip rates and losses of all rules in a leaf with one class on top.
+    """Flip rates and losses of all rules in a leaf, by the lead of its most frequent class in rows.
 
     Parameters
     ----------
     gap : int array (G,)
         Lead of the top class over all others, in rows.
     flip : dict of float array (G,)
-        By rule, probability that another label is released; at lead 0, that of an empty leaf: (K - 1)/K.
+        For each rule, the probability that another label is released; at lead 0, the value (K - 1)/K of an empty leaf.
     floor : float array (G,)
-        Least flip rate of any rule that keeps ε and treats classes alike.
+        Least flip rate of any ε-private rule that treats classes alike.
     loss : dict of float array (G,)
-        By rule, privacy loss of one added (or replaced) row at this lead.
+        For each rule, the privacy loss of one added (or replaced) row at this lead.
     crossing : int
-        First lead at which the published rule flips less than the floor allows.
+        First lead at which the flip rate of the published rule is below `floor`.
     first_over : dict of int or None
-        By rule, first lead at which the loss exceeds ε; None if there is none.
+        For each rule, the first lead at which the loss exceeds ε; None if there is none.
     """
 
     epsilon: float
@@ -53,7 +53,7 @@ class Verdict:
     Parameters
     ----------
     loss : float
-        Least ε that the rule keeps; infinite if there is none.
+        Least ε for which the rule is ε-private; infinite if there is none.
     delta : float
         Lower bound on δ: the rule is not (ε, δ)-private for any smaller δ.
     """
@@ -68,7 +68,7 @@ class Verdict:
 
 
 def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdict:
-    """Return the claim of a rule in a single leaf and its true loss.
+    """Return the claimed ε and the true loss of a rule in a single leaf.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdic
 
 
 def crossing(epsilon: float, n_classes: int = 2) -> int:
-    """Return the first lead at which the published rule flips less than any rule that keeps ε can.
+    """Return the first lead at which the published rule flips less often than any ε-private rule can.
 
     Examples
     --------

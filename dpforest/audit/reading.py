@@ -1,7 +1,7 @@
-"""Check that the reader reads rows together exactly as it reads them one by one.
+"""Check that the reader reads a table exactly like its single rows.
 
-A row's codes and class follow from that row and the domain alone. So a row must get the same codes in any table, of any
-size and format, even if the reader cannot read many of the other cells.
+A row's codes and class must depend on that row and the domain alone. So a row must get the same codes in a table of any
+size and format, even if many cells of other rows are unreadable.
 """
 
 import math
@@ -18,7 +18,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.tables.rows import read_rows
 
-Codes = tuple[np.ndarray, np.ndarray]  # codes of cells, and of labels; an omitted row has label -1
+Codes = tuple[np.ndarray, np.ndarray]  # codes of cells, and class indices; an omitted row has class -1
 _KINDS: Final = 30  # number of different rows
 _LABELS: Final[tuple[Any, ...]] = (None, "no class", float("nan"), " 1 ", "01", 1.0, True, "k1", "", "0.0")
 _TYPES: Final = (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, bool)
@@ -26,12 +26,12 @@ _NAMES: Final = ("frame", "array", "list", "CSV", "typed frame")
 
 
 def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Iterator[str]:
-    """Yield a message for each row that the reader reads differently among others than alone.
+    """Yield a message for each row whose codes in a table differ from its codes in a table of one row.
 
     Parameters
     ----------
     seeds : iterable of int
-        One domain and one table of 30 different rows for each seed.
+        Seeds; each one determines a domain and a table of 30 different rows.
     most : int
         Number of rows of the largest table, which repeats the 30 rows.
     """
@@ -50,7 +50,7 @@ def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Ite
 
 
 def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
-    """Check labels and cells in a column of one numeric type, over its whole range. Some of the numbers are classes."""
+    """Check labels and cells of one numeric type, over the whole range of the type. Some of the numbers are classes."""
     low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # within the range of float16
     if dtype.kind in "iu":
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)

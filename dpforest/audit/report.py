@@ -17,7 +17,7 @@ from dpforest.audit.rows import CONFIDENCE, EPSILONS, Row
 _BEGIN: Final = "<!-- made by python -m dpforest.audit --write docs -->"
 _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
-# No fit and no attack runs this code: drawings, simulations, theory, bundled tables, codebooks of uploads.
+# Code that neither fits nor attacks run: drawings, simulations, theory, bundled tables, codebooks of uploads.
 _NOT_AUDITED: Final = (
     "plotting/",
     "evaluation/",
@@ -63,7 +63,7 @@ def _finite(value: Any) -> Any:
 
 
 def in_markdown(content: dict[str, Any]) -> str:
-    """Return the Markdown table: a line for each algorithm, mode and relation, a column for each ε."""
+    """Return the Markdown table, with a line for each algorithm, mode and neighbor relation and a column for each ε."""
     versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
     lines = [
         _BEGIN,
@@ -85,7 +85,7 @@ def in_markdown(content: dict[str, Any]) -> str:
 
 
 def _reach(trials: int) -> float:
-    """Return the bound from an event that always happens on one table and never on the other."""
+    """Return the largest possible bound, for an event that always occurs on one table and never on the other."""
     fresh = trials - 2 * (trials // 6)
     return float(lower_bound(0, fresh, fresh, alpha=1 - CONFIDENCE))
 

@@ -23,8 +23,8 @@ from dpforest.privacy.release import rate_for
 from dpforest.tables.domain import Domain
 
 EPSILONS: Final = (0.1, 1.0, 4.0)
-MODES: Final = ("certified", "as_published")
-CONFIDENCE: Final = 1 - 1e-6  # of each row, over all its attacks; all rows of the table hold together with 0.9999
+MODES: Final = ("certified", "persons", "as_published")  # of `canaries.MODES`
+CONFIDENCE: Final = 1 - 1e-6  # confidence of all attacks of one row together; for all rows together, it is 0.9999
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class Row:
     computed : float
         Computed loss, by the method `how`; infinite if there is no bound.
     how : {"enumerated", "replayed", "proved"}
-        "enumerated": the worst loss over all small leaves. "replayed": the largest loss of replayed fits (greedy
-        forests), which may not be the worst. "proved": the ε of a certificate as published, which is infinite because
-        no proof covers floating-point noise.
+        "enumerated": the worst loss over all small leaves. "replayed": the largest loss in replayed fits, which may be
+        below the worst loss. "proved": the ε in the certificate of a published mechanism. This ε
+        is infinite, because no proof covers floating-point noise.
     bound : float
         Lower bound on ε that the black-box attack proved with confidence `CONFIDENCE`.
     canary, event : str
         The pair of tables and the event that prove the bound.
     faults : tuple of str
-        Messages of record and replay (certified forests).
+        Findings of record and replay, for certified forests.
     """
 
     algorithm: str
@@ -61,7 +61,7 @@ class Row:
     @property
     def verdict(self) -> str:
         """Return the verdict: "BROKEN" or "holds" if certified, else "caught" or "nothing found"."""
-        if self.mode == "certified":
+        if self.mode in ("certified", "persons"):
             return "BROKEN" if max(self.computed, self.bound) > self.epsilon * (1 + 1e-9) or self.faults else "holds"
         return "caught" if self.bound > self.epsilon else "nothing found"  # "holds" would need a proof
 
@@ -73,21 +73,21 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
     ----------
     name : str
         One of `canaries.ALGORITHMS`.
-    mode : {"certified", "as_published"}
-        Mode of the forest.
+    mode : {"certified", "persons", "as_published"}
+        Mode of the forest, as in `canaries.canaries`.
     neighbors : {"add-remove", "replace-one"}
         The relation under which ε is claimed.
     epsilon : float
         Claimed ε.
     trials : int
-        Fits of each table, for each pair of tables; some canaries take more.
+        Number of fits of each table of a pair; some canaries need more.
     """
     pairs, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
     computed, faults = 0.0, list[str]()
     for canary in pairs:
-        loss, messages = _inside(canary, neighbors, epsilon) if mode == "certified" else (_known_loss(canary), [])
+        loss, messages = _inside(canary, neighbors, epsilon) if mode != "as_published" else (_known_loss(canary), [])
         computed, faults = max(computed, loss), faults + messages
-    how = "proved" if mode == "as_published" else "enumerated" if pairs[0].estimator.structure_is_public else "replayed"
+    how = "proved" if mode == "as_published" else "enumerated" if _is_enumerated(pairs[0]) else "replayed"
     bounds = [
         attack_fits(
             clone(b.estimator),
@@ -126,7 +126,7 @@ def audit_all(
     only : str
         Text that the name of an algorithm must contain.
     on_row : function, optional
-        Called with each row as it is ready.
+        Called with each row as soon as the row is ready.
     """
     cells = (
         delayed(audit)(name, mode, neighbors, epsilon, trials=trials)
@@ -146,12 +146,12 @@ def audit_all(
 
 
 def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
-    """Return the largest loss by enumeration and by replay, as an ε at δ for Gaussian noise, and messages of replay."""
+    """Return the largest loss by enumeration and replay (for Gaussian noise, an ε at δ), and messages of replay."""
     model, loss = canary.estimator, 0.0
     budget = model.preview(_domain(canary), len(canary.after[1]))[1].budget
     assert budget is not None
     most = epsilon if budget.kind == PURE else float(budget.mu)
-    if model.structure_is_public:
+    if _is_enumerated(canary):
         loss = _enumerated(model, _domain(canary), len(canary.after[1]))
     faults = list[str]()
     for before, after in [(canary.before, canary.after), *_random_pairs(canary, neighbors)]:
@@ -172,9 +172,16 @@ def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list
     return loss, faults
 
 
+def _is_enumerated(canary: Canary) -> bool:
+    """Return whether the loss follows from all small leaves. `persons` enumerates leaves of persons."""
+    return canary.estimator.structure_is_public and _domain(canary).unit is None
+
+
 def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the table with ids of rows, which are equal in both tables except for the replaced last row."""
+    """Return the table with row ids. Both tables have equal ids; only the last row has a new id if it is replaced."""
     X, y = data
+    if isinstance(X, pd.DataFrame):  # its rows have the identifiers of their persons
+        return X, y
     ids = list(range(len(y)))
     if rows_changed(neighbors) == 2 and place == 1:
         ids[-1] = len(y)
@@ -182,20 +189,27 @@ def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np
 
 
 def _random_pairs(canary: Canary, neighbors: str, n_pairs: int = 3, n_rows: int = 30) -> Iterator[tuple]:
-    """Yield pairs of random tables. The second table has one more row, or another last row under replace-one."""
-    n_features, n_classes = canary.before[0].shape[1], _domain(canary).n_classes
+    """Yield pairs of random tables. The second table has one more row or, under replace-one, a different last row.
+
+    If the unit of privacy is a person, the last persons of the tables have seven random rows each.
+    """
+    domain = _domain(canary)
+    n_features, n_classes, last = domain.n_features, domain.n_classes, 1 if domain.unit is None else 7
     for seed in range(n_pairs):
         rng = np.random.default_rng(seed)
-        X, y = rng.integers(0, 2, (n_rows + 2, n_features)).astype(float), rng.integers(0, n_classes, n_rows + 2)
-        less = slice(n_rows) if rows_changed(neighbors) == 1 else slice(n_rows + 1)
-        more = np.r_[:n_rows, n_rows + 1]
-        yield (X[less], y[less]), (X[more], y[more])
+        n = n_rows + 2 * last
+        X, y = rng.integers(0, 2, (n, n_features)).astype(float), rng.integers(0, n_classes, n)
+        persons = np.r_[rng.integers(0, n_rows // 2, n_rows), np.repeat([n_rows, n_rows + 1], last)]
+        named = pd.DataFrame(X, columns=list(domain.names)).assign(**{domain.unit or "": persons})
+        less = np.arange(n_rows if rows_changed(neighbors) == 1 else n_rows + last)
+        more = np.r_[:n_rows, n_rows + last : n]
+        yield tuple((X[rows] if domain.unit is None else named.iloc[rows], y[rows]) for rows in (less, more))
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
     """Return the worst loss over leaves of two and three classes, composed over leaves and trees, plus earlier queries.
 
-    The earlier queries add noise to counts only, so their loss is the charged amount.
+    "Earlier queries" come before leaves. They only add noise to counts, so their loss is the charged amount.
     """
     spec = model.spec(domain, n_rows)
     before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))

@@ -1,4 +1,4 @@
-"""Check the declared sensitivity of split scores: add one row to all small nodes."""
+"""Check the declared sensitivity of split scores: add one row to every small node."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -41,7 +41,7 @@ def _widths() -> Iterator[tuple[str, int, int]]:
 
 
 def _width(tables: np.ndarray, label: int, weight: int, criterion: str, alpha: int) -> int:
-    """Return how much more a row that joins one of these children can move one candidate's score than another's."""
+    """Return the width of the range of score changes, if a row is added to each of these children."""
     more = tables.copy()
     more[:, label] += weight
     moved = _scores(more, criterion, alpha) - _scores(tables, criterion, alpha)

@@ -1,9 +1,10 @@
 """Second check of sensitivities: search for the largest change by one row, and compare it with the noise of a fit.
 
-This module does not use the sensitivity that a mechanism declares. It records a tiny fit with the noise of each
-question. A search runs the kernels on single rows to get the largest change for each question. The total cost of these
-changes must not exceed the promise of the forest. The search tries rows at every code of an attribute. For scores, it
-climbs from three kinds of rows: certain but wrong, without any score, and undecided between some classes.
+This module does not use the sensitivity that a mechanism declares. It records the questions of a tiny fit and their
+noise. A search runs the kernels on single rows to find the largest change for each question. The total cost of these
+changes must not exceed the promised loss of the forest. For scales, the search tries every code of an attribute. For
+gradients, the search climbs from three kinds of rows: rows with a high score for a wrong class, rows whose scores are
+all 0, and rows with similar scores for some classes.
 """
 
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ from dpforest.trees.released_scale import CELLS, nested, scale_histograms
 from dpforest.trees.split_scores import COUNTED, UNIT, score_splits
 
 CLASSES: Final = (2, 3, 4, 7, 10, 25, 50)
-_STEP: Final = 2**12  # step of a score; smaller steps do not change a gradient
+_STEP: Final = 2**12  # step of a row's score; smaller steps do not change its gradient
 _FAR: Final = 2**27
 _CHAINS: Final = 300
 _ROUNDING: Final = 1e-9
@@ -64,7 +65,7 @@ def _rounds(n_classes: int, delta: float, neighbors: str, whole: bool) -> Iterat
 
 
 def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = False) -> tuple[float, float]:
-    """Return the worst row's loss on all questions of a booster, n̂ and scale included, and the promised ε or μ."""
+    """Return a row's largest total loss over all questions of a booster, with n̂ and scale, and the promised loss."""
     domain = _domain(n_classes)
     model = RandomTreeBoosterClassifier(
         domain=domain, epsilon=1.0, delta=delta, n_estimators=3, max_depth=1, scale_share=0.4, neighbors=neighbors
@@ -81,7 +82,7 @@ def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = Fa
 
 def _change(question: Question, n_classes: int, is_l2: bool, whole: bool) -> float:
     assert question.charge is not None
-    what = question.charge.entry.what  # a name declares no sensitivity
+    what = question.charge.entry.what  # only the name of the charge, not its declared sensitivity
     if what == NUMBER_OF_ROWS:
         return 1.0  # one row changes n by 1
     if what.startswith(SCALE_OF_ATTRIBUTES):
@@ -105,7 +106,7 @@ def _domain(n_classes: int) -> Domain:
 
 @cache
 def _codes(first: int, whole: bool) -> np.ndarray:
-    """Return all codes of an attribute, or the codes around the borders of all cells and some others."""
+    """Return all codes of an attribute, or only some codes and all codes around the borders of histogram cells."""
     if whole:
         return np.arange(65_536)
     borders = first + -(-np.arange(CELLS + 1) * (65_536 - first) // CELLS)
@@ -114,9 +115,9 @@ def _codes(first: int, whole: bool) -> np.ndarray:
 
 
 def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> float:
-    """Return the largest L1 or L2 norm of what one row adds to the three histograms of all attributes.
+    """Return the largest L1 or L2 norm of one row's additions to the three histograms of all attributes.
 
-    The search treats each attribute by itself, because a row may have the worst code of every attribute.
+    The search treats attributes separately, because one row may have the worst code of each attribute.
     """
     domain = _domain(n_classes)
     total = 0.0
@@ -130,10 +131,10 @@ def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> flo
 
 
 def largest_gradient(n_classes: int, is_l2: bool, *, steps: int = 60, seed: int = 0) -> float:
-    """Search for the scores and label of a row that change the sums of a round most, and return this largest change.
+    """Search for the row that changes the gradient sums of a round most, and return the size of its change.
 
-    Chains start where the change is close to its bound, and climb. A move shifts some scores by one or two steps of the
-    grid on which gradients are computed. A chain keeps the move if the change is at least as large as before.
+    Many search chains start at scores for which the change is close to its bound. A move shifts some scores by one or
+    two steps of the grid on which gradients are computed. A chain accepts a move unless the change becomes smaller.
     """
     rng = np.random.default_rng(seed)
     clip = ClipBound(n_classes, GAUSSIAN if is_l2 else PURE)
@@ -160,7 +161,7 @@ def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
 
 
 def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
-    """Return the change of the sums by each row. Each row is in a separate leaf."""
+    """Return for each row how much it changes the gradient sums. Each row is in a separate leaf."""
     n = len(scores)
     leaf, nothing = np.arange(n, dtype=np.int32), np.zeros_like(scores)
     moved = next_sums(scores.copy(), np.zeros(n, np.int32), nothing, leaf, y, clip).astype(float)
@@ -171,7 +172,7 @@ def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
 
 
 def _splits(whole: bool) -> Iterator[str]:
-    """Check the cost of a choice in nodes with up to the largest allowed number of rows and up to 50 classes."""
+    """Check the cost of choosing a split in nodes with up to 50 classes and as many rows as are allowed."""
     for model, n_classes in _choosers():
         lost, paid = _worst_choice(model, n_classes, 400 if whole else 100)
         if lost > paid * (1 + _ROUNDING):
@@ -183,7 +184,7 @@ def _splits(whole: bool) -> Iterator[str]:
 
 
 def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
-    """Yield forests that choose splits, and their numbers of classes, with a bound on the rows, a `size` or neither."""
+    """Yield forests that choose splits, with their number of classes. Some have a bound on the rows or a `size`."""
     known: list[dict[str, Any]] = [{"n_bound": n} for n in (3, 40, 1_000, 65_537, 1_000_000)]
     known += [{"size": 1}, {"size": 1_000}, {}]
     for rows in known:
@@ -196,16 +197,16 @@ def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
 
 
 def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]:
-    """Return the largest cost of one row in the first choice, at its rate, and the amount paid for it."""
+    """Return the largest cost of one row in the first choice of a split, and the amount that the ledger charges."""
     X, y = np.array([[0.1, 0.9, 0.0], [0.9, 0.1, 1.0]]), np.array([0, 1])
     asked = record(lambda table: model.fit(*table), (X, y)).questions
     choice = next(question for question in asked if question.what == "choice")
     assert choice.charge is not None and choice.charge.entry.each is not None
     halved, weight = _halvings(choice), 1
     criterion, alpha = getattr(model, "criterion", "m-alpha"), UNIT
-    if criterion == "m-alpha":  # in the first tree all rows have the same weight: the total of its leaves, by rows
+    if criterion == "m-alpha":  # in the first tree, each row has the weight of all leaves / n
         weight = int(next(question for question in asked if question.what == "noise").private.sum()) // len(y)
-        alpha = UNIT if model.alpha == "schedule" else round(UNIT * model.alpha)  # at the first level
+        alpha = UNIT if model.alpha == "schedule" else round(UNIT * model.alpha)  # α of the first level
     children = weight * _children(np.random.default_rng(0), (model.n_bound or MAX_BOUND) - 1, n_classes, tries)
     before, width = _scores(children, criterion, alpha) >> halved, 0
     for label in range(min(n_classes, 3)):
@@ -217,14 +218,14 @@ def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]
 
 
 def _halvings(choice: Question) -> int:
-    """Return how often scores were halved before the draw, from the declared scores and the scores in the draw."""
+    """Return how often the fit halved the scores: compare the declared scores with the scores that the sampler gets."""
     assert choice.declared is not None
     handed = choice.declared[1].astype(np.int64)
     return max(bits for bits in range(64) if ((handed >> bits) == choice.private).all())
 
 
 def _children(rng: np.random.Generator, most: int, n_classes: int, tries: int) -> np.ndarray:
-    """Draw counts of rows by class in one child: none, few, all of one class, equal counts, and values in between."""
+    """Draw counts of rows by class in one child: no rows, few rows, rows of one class, equal or other counts."""
     out = [np.zeros(n_classes, np.int64)]
     for i in range(tries):
         total = most if i % 3 == 0 else int(np.exp(rng.uniform(0, np.log(most + 1))))

@@ -1,10 +1,12 @@
-"""All checks of certified forests that run without thousands of fits."""
+"""Run all checks of certified forests that do not need thousands of fits."""
 
 import itertools
 from collections.abc import Collection, Iterator
 
+from dpforest.audit.persons import check_persons
 from dpforest.audit.reading import check_reading
 from dpforest.audit.replay.large_tables import QUICK_SETTINGS, replay_formats, replay_large
+from dpforest.audit.replay.persons import OF_PERSONS, replay_formats_of_persons, replay_persons
 from dpforest.audit.replay.random_replays import SAMPLE, random_replays
 from dpforest.audit.replay.replay import Replay
 from dpforest.audit.replay.same_rows import check_same_rows
@@ -19,7 +21,7 @@ from dpforest.audit.scores import check_scores
 from dpforest.audit.single_rows import check_single_rows
 from dpforest.privacy.ledger import NEIGHBORS
 
-_MORE = 24  # seeds of each theme and forest in the whole suite
+_MORE = 24  # number of seeds of each theme and forest in the whole suite
 
 
 def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
@@ -28,12 +30,12 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     Parameters
     ----------
     estimators : collection of str, optional
-        Names of the classes to replay; by default all. Samplers and scores are checked in any case.
+        Names of the estimator classes to replay; by default all. Samplers and scores are always checked.
 
     Notes
     -----
-    Correct code causes a message with a probability below 1e-6 (`draws`). Fast checks come first; the whole suite takes
-    ten minutes.
+    Correct code causes a message with a probability below 1e-6, because `draws` tests random samples. Fast checks come
+    first; the whole suite takes ten minutes.
     """
     yield from check_scores()
     yield from check_identities(whole=False)
@@ -43,6 +45,7 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     yield from check_bridge(n_tapes=100)
     yield from check_tails()
     yield from check_single_rows(whole=False)
+    yield from check_persons()
     yield from check_reading()
     yield from fit_suspicions(estimators)
     yield from check_rare_draws()
@@ -65,6 +68,13 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     yield from _in_turn(random_replays(estimators))
     yield from check_same_rows(estimators)
     yield from _in_turn(
+        {
+            f"{n}, {r}": itertools.chain(replay_persons(n, r, n_rows=(7, 300)), replay_formats_of_persons(n, r))
+            for n, r in variants
+            if n in OF_PERSONS
+        }
+    )
+    yield from _in_turn(
         {f"{n}, {r}, rare answers": (("", outcome) for outcome in replay_rare(n, r)) for n, r in variants}
     )
     yield from _in_turn(
@@ -76,7 +86,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 
 
 def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
-    """Yield the findings of every first replay, then of every second: no forest waits for all replays of another."""
+    """Yield the findings of each forest's first replay, then of each second replay, and so on."""
     for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
         for what, (where, outcome) in zip(replays, turn):
             for finding in outcome.findings if outcome else ():

@@ -1,1 +1,1 @@
-"""Simulated releases and what they are worth: for looking at, never for publishing."""
+"""Measures of simulated releases. They depend on raw rows, so they are for the curator, and never for publication."""

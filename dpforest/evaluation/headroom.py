@@ -1,4 +1,8 @@
-"""How much a forest can lose to privacy: one that learns nothing without noise pays no price, and is worth none."""
+"""Headroom of a forest: accuracy of the forest without privacy, minus the accuracy of guessing.
+
+If noise hides everything that the forest learns, privacy costs the whole headroom. If a forest without noise predicts
+no better than guessing, then it has no headroom, and cannot show what privacy costs.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,28 +14,32 @@ from dpforest.evaluation.smallest_epsilon import held_out_margin
 from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
-POINT: Final = 0.01  # of a share: what counts as no price
-PART: Final = 0.25  # of the headroom, and at most so much of it
-OVERWIDE: Final = 0.1  # of a public range: if nine in ten rows need less, a random threshold mostly misses them
+POINT: Final = 0.01  # a loss up to this one counts as no loss; in the unit of the measure (0 to 1)
+PART: Final = 0.25  # a loss up to this share of the headroom counts as no loss
+# A share of the public range. If nine in ten rows use a smaller share than this, most random thresholds do not split
+# these rows.
+OVERWIDE: Final = 0.1
 
 
 @dataclass(frozen=True)
 class Headroom:
-    """How far a forest and the best model known get beyond guessing, by one measure on the rows held out.
+    """Values of one measure on held-out rows: for guessing, for a forest with and without privacy, for the best model.
 
     Attributes
     ----------
     floor : float
-        What guessing gets: always the most frequent class.
+        Value of guessing, which always predicts the most frequent class.
     nonprivate : float
-        The forest itself without privacy, mean over repeats.
+        Value of the forest without privacy, as the mean over repeats.
     private : float
-        The best mean over ε with privacy. It may be above `nonprivate`: noise makes trees differ.
+        Value of the forest with privacy, as the mean over repeats at the best ε. It may exceed `nonprivate`, because
+        noise makes trees differ.
     best : float or None
-        The best model without privacy that is known; None while nobody has fitted one.
+        Value of the best fitted model without privacy; None if no model is fitted yet.
     noise : float
-        Differences up to this mean nothing: at least one point, the spread of `nonprivate` over repeats, how far the
-        rows held out may be off by luck (`smallest_epsilon.held_out_margin`).
+        Largest difference that may be due to chance. It is the maximum of three numbers: one point (`POINT`), the
+        standard deviation of `nonprivate` over repeats, and the margin for held-out rows
+        (`smallest_epsilon.held_out_margin`).
     """
 
     floor: float
@@ -42,41 +50,42 @@ class Headroom:
 
     @property
     def has_none(self) -> bool:
-        """Whether the forest is no better than guessing, with noise at any ε and without."""
+        """Whether the forest is no better than guessing, both without noise and at every ε."""
         return max(self.nonprivate, self.private) <= self.floor + self.noise
 
     @property
     def is_undecided(self) -> bool:
-        """Whether it may be better than guessing after all, and too few rows are held out to tell."""
+        """Whether the forest exceeds guessing by more than a point, but not by more than chance (`noise`)."""
         return self.has_none and max(self.nonprivate, self.private) > self.floor + POINT
 
     @property
     def learnable(self) -> bool | None:
-        """Whether any model known is better than guessing; None where no other one is known."""
+        """Whether the forest or `best` is better than guessing; None if the forest is no better and `best` is None."""
         if not self.has_none:
             return True
         return None if self.best is None else self.best > self.floor + self.noise
 
     @property
     def bearable(self) -> float:
-        """The largest loss that counts as none: a point, or a quarter of the headroom where that is less."""
+        """Largest loss that counts as no loss: a point or a quarter of the headroom, whichever is less."""
         return min(POINT, PART * max(self.nonprivate - self.floor, 0.0))
 
 
 def headroom(
     private: np.ndarray, nonprivate: np.ndarray, floor: float, n_test: float, *, best: float | None = None
 ) -> Headroom:
-    """From simulated releases of one forest.
+    """Return the headroom of a forest from its simulated releases.
 
     Parameters
     ----------
     private : float array of shape (repeats, epsilons)
+        Value of the measure for each simulated release.
     nonprivate : float array of shape (repeats,)
-        The same forest without privacy.
-    floor : float
+        Value for the same forest without privacy.
+    floor, best
+        As in `Headroom`.
     n_test : float
-        Rows held out; for other measures than accuracy `effective_n`.
-    best : float, optional
+        Number of held-out rows; for measures other than accuracy, `effective_n`.
 
     Examples
     --------
@@ -93,15 +102,20 @@ def headroom(
 
 
 def effective_n(measure: str, labels: np.ndarray) -> float:
-    """As many rows as make an accuracy as sure as a measure is on these labels, where a forest only guesses.
+    """Return the number of rows on which an accuracy would be as precise as this measure is on these labels.
+
+    The precision is the standard deviation of the value for a forest that only guesses.
 
     Parameters
     ----------
     measure : {"accuracy", "balanced_accuracy", "auc"}
-        Balanced accuracy is a mean over classes, K² / Σ 1/n_k; AUC has a variance of (n + 1) / (12 n_k (n - n_k)) for
-        each class against the rest (H. B. Mann, D. R. Whitney, 1947).
+        Balanced accuracy is a mean over K classes, so the number is K² / Σ 1/n_k. AUC has a variance of
+        (n + 1) / (12 n_k (n - n_k)) for each class against the rest (H. B. Mann, D. R. Whitney, 1947).
     labels : int array of shape (n,)
+        Class indices of the held-out rows.
 
+    Examples
+    --------
     >>> some = np.repeat([0, 1], [90, 10])
     >>> [round(effective_n(measure, some), 1) for measure in ("accuracy", "balanced_accuracy", "auc")]
     [100.0, 36.0, 26.7]
@@ -119,14 +133,17 @@ def effective_n(measure: str, labels: np.ndarray) -> float:
 def cheap_from(
     epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | np.ndarray, at: Headroom
 ) -> float | None:
-    """The smallest ε from which on privacy costs next to nothing; None where there is none, or no headroom.
+    """Return the smallest ε such that privacy costs at most `bearable` at this ε and every larger ε of the list.
+
+    Return None if there is no such ε, or if the forest has no headroom.
 
     Parameters
     ----------
     epsilons : sequence of float
-        Rising.
+        In rising order.
     means : sequence of float
-        Of the private forest at each.
+        Mean value for the private forest at each ε.
+    at : Headroom
 
     Examples
     --------
@@ -142,17 +159,19 @@ def cheap_from(
 
 
 def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
-    """Numeric attributes whose public range is much wider than the rows need, on its scale. Curator only.
+    """Return the numeric attributes whose public range is much wider than their values, for the curator only.
 
     Parameters
     ----------
+    domain : Domain
     codes : array of shape (n, n_features)
-        Of `Domain.encode`.
+        Codes of `Domain.encode`.
 
     Returns
     -------
     list of (name, share)
-        Of the range that nine in ten rows lie in, where it is less than `OVERWIDE` of the codes; the narrowest first.
+        The list has an attribute if the middle nine tenths of its rows use a share of the codes below `OVERWIDE`. The
+        reported share is the part of the public range, in values, that these rows use. The smallest share comes first.
     """
     overwide = []
     for j, feature in enumerate(domain.features):

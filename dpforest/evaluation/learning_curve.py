@@ -1,11 +1,12 @@
-"""Learning curves of simulated releases: accuracy against rows at several ε, and how many rows a smaller ε would take.
+"""Learning curves of simulated releases: accuracy by number of rows at several ε, and the rows that a smaller ε needs.
 
-What lies beyond the table follows from what noise does: with r times the rows every count is about r times as large, so
-at the r-th part of ε the noise hides as much of it as before. More rows at ε are thus much like the present rows at a
-larger ε, which can be simulated; and how far that is true is measured where both are known, from half the rows to all.
-Noise alone grows weaker so, what rows add to a forest's knowledge comes on top.
+If the table had more rows, its accuracy would follow a rule about noise. With r times the rows, every count is about r
+times as large, so noise at ε / r hides the same share of a count. So r times the rows at ε give about the accuracy of
+the present rows at r ε, and a release of the present rows can be simulated. The rule is tested with half the rows and
+with all rows, because releases of both can be simulated; the difference is its error. The rule covers only the noise. A
+forest may also learn more from additional rows, which raises the accuracy further.
 
-Everything here is simulated from seeds and computed from raw rows. It is for looking at, never for publishing.
+All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,11 +24,11 @@ from dpforest.simulation.sweep import one_repeat
 from dpforest.tables.domain import Domain
 
 SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-MOST_TIMES: Final = 8.0  # the table's rows: further nothing is claimed
-FEWEST_ROWS: Final = 30  # of a part
-TOO_FAR_OFF: Final = 0.04  # an extrapolation that may be off by more than these points is not given
-_SWEEPS: Final = 5  # of smoothing in either direction by turns, which settles fast
-_Z: Final = 1.2816  # of an interval of 80 %
+MOST_TIMES: Final = 8.0  # largest extrapolation, as a multiple of the table's rows
+FEWEST_ROWS: Final = 30  # number of rows of the smallest part of a table
+TOO_FAR_OFF: Final = 0.04  # largest error (half of an 80 % interval) of an extrapolated accuracy that is reported
+_SWEEPS: Final = 5  # number of smoothings, each by rows and then by ε; a few are enough
+_Z: Final = 1.2816  # normal quantile of an 80 % interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +38,13 @@ class Learning:
     Attributes
     ----------
     rows : int array of shape (S,)
-        Rows fitted on, rising; the last is all of them.
+        Number of training rows in each part, in rising order; the last part has all training rows.
     epsilons : float array of shape (E,)
-        Rising.
+        In rising order.
     accuracy : float array of shape (R, S, E)
-        For each repeat, which redraws the parts, structure, assignment and noise; its parts are nested.
+        Accuracy of each repeat. A repeat redraws parts, structure, assignment and noise; its parts are nested.
     ceiling : float array of shape (R, S)
-        The same trees without noise.
+        Accuracy of the same trees without noise.
     """
 
     rows: np.ndarray
@@ -53,7 +54,7 @@ class Learning:
 
     @classmethod
     def of(cls, split: Split, epsilons: Sequence[float], repeats: Sequence[Sequence[np.ndarray]]) -> "Learning":
-        """What `accuracy_on_parts` gave, repeat by repeat."""
+        """Build from the results of `accuracy_on_parts`, one sequence for each repeat."""
         values = np.array(repeats)
         return cls(part_sizes(split), np.array(epsilons), values[..., :-1], values[..., -1])
 
@@ -63,12 +64,12 @@ class Learning:
 
     @property
     def n_rows(self) -> int:
-        """Of the table."""
+        """Number of all training rows of the table."""
         return int(self.rows[-1])
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """Over repeats, (S, E); made to rise with ε and with rows, as it would over many more of them."""
+        """Mean accuracy over repeats, (S, E), smoothed so that it rises with ε and with rows."""
         mean = self.accuracy.mean(axis=0)
         for _ in range(_SWEEPS):
             mean = np.apply_along_axis(isotonic_regression, 0, mean)
@@ -77,52 +78,62 @@ class Learning:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """Standard error of the mean, (S, E); 2 points where there is one repeat only."""
+        """Standard error of the mean, (S, E); 2 points if there is only one repeat."""
         if self.n_repeats < 2:
             return np.full(self.accuracy.shape[1:], 0.02)
         return self.accuracy.std(axis=0, ddof=1) / np.sqrt(self.n_repeats)
 
     def by_rows(self, epsilon: float) -> np.ndarray:
-        """Mean accuracy at every measured number of rows, (S,)."""
+        """Return the mean accuracy at every measured number of rows, (S,)."""
         return self._at(self.mean, epsilon)
 
     def error_by_rows(self, epsilon: float) -> np.ndarray:
-        """Its standard error, (S,)."""
+        """Return the standard error of `by_rows`, (S,)."""
         return self._at(self.error, epsilon)
 
+    def check_simulated(self, epsilon: float) -> None:
+        """Raise ValueError if an ε lies outside the range of the simulated ε, because its accuracy is unknown."""
+        low, high = self.epsilons[0], self.epsilons[-1]
+        if not low * (1 - 1e-9) <= epsilon <= high * (1 + 1e-9):
+            raise ValueError(f"epsilon={epsilon!r} was not simulated; choose one from {low:g} to {high:g}")
+
     def _at(self, values: np.ndarray, epsilon: float) -> np.ndarray:
+        self.check_simulated(epsilon)
         grid = np.log(self.epsilons)
         return np.array([np.interp(np.log(epsilon), grid, of_size) for of_size in values])
 
 
 def part_sizes(split: Split) -> np.ndarray:
-    """Rows in each part of the rows to learn from: int array of shape (S,), rising, the last is all of them."""
-    n = len(split.y_train)
+    """Return the number of rows in each part of the training rows: int array of shape (S,), rising up to all rows."""
+    n = split.n_train
     return np.array(sorted({round(s * n) for s in SHARES if round(s * n) >= FEWEST_ROWS} | {n}))
 
 
 def accuracy_on_parts(
     estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float], repeat: int, seed: int = 0
 ) -> Iterator[np.ndarray]:
-    """Simulate releases from nested random parts of the rows to learn from; the rows held out stay the same.
+    """Simulate releases from nested random parts of the training rows, with the same held-out rows for all parts.
 
-    Rules plan each forest for the table that the part and its share of the rows held out would make, as in a release.
+    Depth rules and similar rules plan each forest for a table that consists of a part and a proportional number of
+    held-out rows.
 
     Parameters
     ----------
     estimator : ForestClassifier
-        Its epsilon and seeds are not used.
+        Its ε and seeds are not used.
+    domain : Domain
+    split : Split
     epsilons : sequence of float
-        Rising. To look beyond the table at an ε, give those up to `MOST_TIMES` as large as well.
+        In rising order. To extrapolate beyond the table at an ε, include values up to `MOST_TIMES` times as large.
     repeat : int
-        Counted from 0.
+        Number of the repeat, from 0.
     seed : int
-        Of the first repeat.
+        Seed of the first repeat.
 
     Yields
     ------
     float array of shape (E + 1,)
-        For each of `part_sizes`: accuracy at every ε, and without noise.
+        For each of `part_sizes`: accuracy at every ε, then without noise.
 
     Examples
     --------
@@ -135,12 +146,12 @@ def accuracy_on_parts(
     >>> learned.rows.tolist(), bool(learned.mean[0, 0] < learned.mean[-1, 1])
     ([567, 1134, 2268, 4536, 9072], True)
     """
-    order = np.random.default_rng((seed, repeat)).permutation(len(split.y_train))
+    order = np.random.default_rng((seed, repeat)).permutation(split.n_train)
     for size in part_sizes(split):
         part = np.sort(order[:size])
-        kept = Split(split.X_train[part], split.y_train[part], split.X_test, split.y_test)
+        kept = split.part(part)
         grid = [*epsilons, np.inf]
-        n_rows = round(size * (1 + len(split.y_test) / len(split.y_train)))
+        n_rows = round(size * (1 + len(split.y_test) / split.n_train))
         rows = one_repeat(estimator, domain, kept, grid, ONE_CELL, seed + repeat, n_rows)
         accuracy = {row["epsilon"]: row["accuracy"] for row in rows}
         yield np.array([accuracy[epsilon] for epsilon in grid])
@@ -148,14 +159,16 @@ def accuracy_on_parts(
 
 @dataclass(frozen=True)
 class Beyond:
-    """What more rows than there are would give at one ε.
+    """Extrapolated accuracy at one ε with more rows than the table has.
 
     Attributes
     ----------
     rows, accuracy : float arrays of shape (P,)
-        From all rows of the table up to `MOST_TIMES` as many, as far as larger ε were simulated.
+        Numbers of rows, and the accuracy at each number. The first number is that of the table, and the last number is
+        at most `MOST_TIMES` times as large. The largest simulated ε limits the numbers.
     error : float array of shape (P,)
-        Half of an interval of 80 %: chance of the releases, and what a doubling was found to be off by.
+        Half of an 80 % interval, from the standard error over repeats and the error of the rule (`off_by`) for each
+        doubling of rows.
     """
 
     rows: np.ndarray
@@ -164,7 +177,8 @@ class Beyond:
 
 
 def beyond(learning: Learning, epsilon: float, *, points: int = 61) -> Beyond:
-    """Accuracy at more rows than there are: that of all rows at as much larger an ε."""
+    """Extrapolate to more rows: the accuracy of r times the rows at ε is about the accuracy of all rows at r ε."""
+    learning.check_simulated(epsilon)
     most = min(MOST_TIMES, learning.epsilons[-1] / epsilon)
     times = np.geomspace(1, max(most, 1), points if most > 1 else 1)
     grid = np.log(learning.epsilons)
@@ -176,9 +190,11 @@ def beyond(learning: Learning, epsilon: float, *, points: int = 61) -> Beyond:
 
 
 def off_by(learning: Learning, epsilon: float) -> float:
-    """How far accuracy at all rows is from that of half of them at twice the ε: root of the mean square.
+    """Return the error of the extrapolation for a doubling of rows; ∞ if it cannot be measured.
 
-    Over this ε and larger ones that are less than `MOST_TIMES` as large; what chance may have done is left in.
+    By the rule, all rows at an ε have the same accuracy as half the rows at twice this ε. The error is the root mean
+    square of the difference of these two accuracies, over `epsilon` and all simulated ε up to `MOST_TIMES` times as
+    large. The error includes the chance error of both accuracies.
     """
     if len(learning.rows) < 2:
         return np.inf
@@ -194,22 +210,23 @@ def off_by(learning: Learning, epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class Needed:
-    """Rows to learn from that reach an accuracy at an ε.
+    """Number of training rows that reach an accuracy at an ε.
 
     Attributes
     ----------
     how : {"observed", "extrapolated", "beyond", "above", "unclear"}
-        Observed: between the numbers of rows measured. Extrapolated: by larger ε, up to `MOST_TIMES` the table.
-        Beyond: more than that. Above: the forest does not get there without noise either, so that only what more rows
-        teach it could help, which nobody can tell. Unclear: the estimate is too uncertain.
+        "observed": `rows` is within the measured numbers of rows. "extrapolated": `rows` is extrapolated, and at most
+        `MOST_TIMES` times the table's training rows. "beyond": more rows than that are needed. "above": even without
+        noise, the forest does not reach the accuracy; more training rows may help, but this cannot be estimated.
+        "unclear": the estimate is too uncertain.
     rows : float or None
-        None where no number can be given.
+        None if `how` is "beyond", "above" or "unclear".
     low, high : float or None
-        Interval of 80 %, for "extrapolated"; high is None where it is beyond `MOST_TIMES`.
+        80 % interval if `how` is "extrapolated". An end is None if it lies beyond the extrapolation.
     times : float or None
-        `rows` as a multiple of the table's.
+        `rows` as a multiple of the table's training rows.
     at_most : bool
-        Reached already at the fewest rows measured.
+        Whether the smallest measured number of rows already reaches the accuracy. If so, fewer rows may suffice.
     """
 
     how: str
@@ -221,25 +238,21 @@ class Needed:
 
 
 def rows_needed(learning: Learning, epsilon: float, accuracy: float) -> Needed:
-    """How many rows reach an accuracy at an ε, as far as that can be estimated.
+    """Estimate how many training rows reach an accuracy at an ε.
 
     Parameters
     ----------
     learning : Learning
     epsilon : float
-        Within those simulated.
+        Within the range of the simulated ε.
     accuracy : float
         In (0, 1].
 
     Raises
     ------
     ValueError
-        If the ε lies outside those simulated.
+        If the ε lies outside the range of the simulated ε.
     """
-    if not learning.epsilons[0] * (1 - 1e-9) <= epsilon <= learning.epsilons[-1] * (1 + 1e-9):
-        raise ValueError(
-            f"epsilon={epsilon!r} is not among those simulated, {learning.epsilons[0]:g} to {learning.epsilons[-1]:g}"
-        )
     n = learning.n_rows
     reached = _first(learning.rows, learning.by_rows(epsilon), accuracy)
     if reached is not None:
@@ -259,7 +272,7 @@ def rows_needed(learning: Learning, epsilon: float, accuracy: float) -> Needed:
 
 
 def _first(rows: np.ndarray, accuracy: np.ndarray, wanted: float) -> float | None:
-    """Rows at which a rising curve reaches what is wanted, between points along the logarithm; None if it does not."""
+    """Return the rows at which a rising curve reaches an accuracy, interpolated in log(rows); None if it does not."""
     above = np.flatnonzero(accuracy >= wanted - 1e-12)
     if not len(above):
         return None

@@ -1,4 +1,4 @@
-"""Trees and forests without privacy from scikit-learn, on the same rows: the accuracy that a model can reach."""
+"""A tree and a forest without privacy, from scikit-learn, on the same rows, as references for accuracy."""
 
 import numpy as np
 from sklearn.base import clone
@@ -11,20 +11,20 @@ from dpforest.simulation.metrics import from_shares
 from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
 
-# In one thread: scikit-learn's others reset Python's warnings, for all threads of the process.
+# The models use one thread, because scikit-learn's worker threads reset Python's warning filters for the whole process.
 REFERENCES = {
     "CART": DecisionTreeClassifier(min_samples_leaf=5, random_state=0),
     "Breiman's forest": RandomForestClassifier(100, min_samples_leaf=2, random_state=0),
 }
 TREES_A_STEP = 5
-_MOST = 100 + TREES_A_STEP  # trees, and a little
+_MOST = 100 + TREES_A_STEP  # above the number of trees, so that the share of work done stays below 1
 
 
 class NonprivateModels:
-    """All `REFERENCES` on one split, fitted step by step, so that others can go first in between.
+    """All `REFERENCES`, fitted on one split in steps, so that other work can run in between. For the curator only.
 
-    Numbers are read as codes, categories as a column for each (L. Breiman et al., *Classification and regression
-    trees*, 1984; L. Breiman, *Random forests*, 2001). Curator only.
+    Numeric attributes are read as codes, and each category as a column of 0 and 1 (L. Breiman et al., *Classification
+    and regression trees*, 1984; L. Breiman, *Random forests*, 2001).
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class NonprivateModels:
     Attributes
     ----------
     metrics : dict of str to dict
-        All `METRICS` on the rows held out, of those that are fitted.
+        All `METRICS` on the held-out rows, for each model that is fitted.
 
     Examples
     --------
@@ -56,17 +56,20 @@ class NonprivateModels:
 
     @property
     def done(self) -> bool:
-        """Whether all are fitted."""
+        """Whether all models are fitted."""
         return len(self.metrics) == len(REFERENCES)
 
     @property
     def share(self) -> float:
-        """How much of it is done."""
+        """Share of the work that is done, from 0 to 1."""
         trees = 0 if self._forest is None else self._forest.n_estimators
         return (len(self.metrics) + trees / _MOST) / len(REFERENCES)
 
     def step(self) -> None:
-        """Fit the tree, or some trees of the forest: the same trees as all at once."""
+        """Fit the tree, or some more trees of the forest.
+
+        The finished forest equals a forest that is fitted at once.
+        """
         if self.done:
             return
         X_train, X_test = self._columns()
@@ -86,7 +89,7 @@ class NonprivateModels:
             self._rows = self._forest = None
 
     def _columns(self) -> tuple:
-        """The rows as scikit-learn reads them, made once."""
+        """Return the training and held-out rows in scikit-learn's form, computed once."""
         if self._rows is None:
             categorical = [j for j, feature in enumerate(self._domain.features) if feature.kind == "categorical"]
             columns = make_column_transformer(
@@ -104,7 +107,7 @@ class NonprivateModels:
 
 
 def metrics_of(domain: Domain, split: Split) -> dict[str, dict[str, float]]:
-    """`NonprivateModels.metrics` of all, fitted in one go: for another process."""
+    """Fit all models at once and return `NonprivateModels.metrics`, for use in another process."""
     models = NonprivateModels(domain, split)
     while not models.done:
         models.step()
@@ -112,6 +115,10 @@ def metrics_of(domain: Domain, split: Split) -> dict[str, dict[str, float]]:
 
 
 def guessing(y_train: np.ndarray, y_test: np.ndarray, n_classes: int) -> dict[str, float]:
-    """Always naming the most frequent class: its accuracy on the rows held out, their number of classes, that class."""
+    """Return the accuracy of guessing the most frequent class, the index of this class, and the number of classes.
+
+    The guessed class is the most frequent class of the training rows. Its accuracy is measured on the held-out rows,
+    and classes are counted in the held-out rows.
+    """
     most = int(np.bincount(y_train, minlength=n_classes).argmax())
     return {"accuracy": float((y_test == most).mean()), "classes": len(np.unique(y_test)), "class": most}

@@ -1,8 +1,8 @@
-"""From an accuracy that is needed to the smallest ε that reaches it, and how sure one may be of that.
+"""The smallest ε that reaches a needed accuracy, and the confidence in it.
 
-Two things are uncertain, and both are counted. A release draws its noise once, so an ε reaches an accuracy only in some
-share of all releases; it is estimated from simulated ones, and a lower confidence bound of it must be high enough. And
-the rows held out are a sample: from the accuracy measured on them a margin is taken off.
+There are two sources of uncertainty. First, a release draws its noise once, so only a share of all releases at an ε
+reaches the accuracy. Simulated releases estimate this share, and its lower confidence bound must be high enough.
+Second, the held-out rows are a sample, so a margin is subtracted from the accuracy on the held-out rows.
 """
 
 import math
@@ -16,7 +16,7 @@ from scipy import stats
 
 from dpforest.confidence import lower_limit
 
-CONFIDENCE: Final = 0.95  # of the bound on the share of releases, and of the margin for held-out rows
+CONFIDENCE: Final = 0.95  # confidence level of the bound on the share of releases, and of the held-out margin
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,19 @@ class Answer:
     ----------
     forest : str
     epsilon : float or None
-        None where no ε of the grid does.
+        None if no ε of the grid reaches the accuracy.
     accuracy : float or None
-        Mean over the simulated releases there; None where epsilon is.
+        Mean accuracy of the simulated releases at this ε; None without an ε.
     reached, releases : int
-        Simulated releases that reach it there, of how many; without an ε, at the one where most do.
+        Number of simulated releases at this ε that reach the accuracy, and number of all simulated releases at this ε.
+        If `epsilon` is None, these are the numbers at the ε where the largest share of releases reaches the accuracy.
     at_least : float
-        The share of all releases that reaches it, on the same held-out rows, at least: with `CONFIDENCE`, over all ε
-        and forests together.
+        Lower confidence bound on the share of all releases that reach the accuracy, on the same held-out rows. All
+        bounds, over every ε and forest, hold together with `CONFIDENCE`.
     is_sure : bool
-        Whether `at_least` is what was asked for. Otherwise the share of the simulated ones is, but they are too few to
-        know. It counts once the number of releases that was fixed beforehand is there, not whenever one looks.
+        Whether `at_least` is at least the requested share. If False, the share among the simulated releases may still
+        be large enough, but there are too few releases to show it. The value is valid only after a number of releases
+        that was fixed beforehand, not at an earlier look.
     """
 
     forest: str
@@ -50,28 +52,28 @@ class Answer:
 
 
 def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, margin: bool = True) -> list[Answer]:
-    """For each forest the smallest ε at which a share of its releases reaches an accuracy.
+    """Return for each forest the smallest ε at which a share of its releases reaches an accuracy.
 
     Parameters
     ----------
     pieces : DataFrame
-        Of `sweep.surface`, at one depth and number of trees for each forest.
+        Result of `sweep.surface`, with one depth and number of trees for each forest.
     needed : float
         Accuracy, above 0 and up to 1.
     share : float
-        Of releases that must reach it, between 0 and 1.
+        Share of releases that must reach the accuracy, between 0 and 1.
     margin : bool
-        Take `held_out_margin` off first.
+        Subtract `held_out_margin` from each accuracy first.
 
     Returns
     -------
     list of Answer
-        The smallest ε first; forests that do not get there last.
+        The smallest ε first; forests that do not reach the accuracy last.
 
     Raises
     ------
     ValueError
-        If an accuracy or a share is out of its range.
+        If `needed` or `share` is out of its range.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
 
 
 def _answer(forest: str, reached: pd.DataFrame, mean: pd.Series, share: float, n_tried: int) -> Answer:
-    """From successes and trials at each ε, in rising order."""
+    """Return the answer from the numbers of successes and trials at each ε, in rising order of ε."""
     bounds = [share_at_least(int(s), int(n), n_tried=n_tried) for s, n in reached.itertuples(index=False)]
     enough = (reached["sum"] >= share * reached["size"]).to_numpy()
     if not enough.any():
@@ -113,16 +115,16 @@ def _at(reached: pd.DataFrame, i: int) -> tuple[int, int]:
 
 
 def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
-    """Lower confidence bound of a share (Clopper and Pearson, 1934), corrected for looking at so many of them.
+    """Return a lower confidence bound on a share (Clopper and Pearson, 1934), corrected for several shares.
 
     Parameters
     ----------
     reached : int
-        Simulated releases that reach what is needed.
+        Number of simulated releases that reach the needed accuracy.
     releases : int
-        Of how many.
+        Number of simulated releases.
     n_tried : int
-        Shares that are looked at; the bounds of all of them hold together, with `CONFIDENCE` (Bonferroni).
+        Number of shares; all their bounds hold together with `CONFIDENCE` (Bonferroni).
 
     Returns
     -------
@@ -138,12 +140,14 @@ def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
 
 
 def releases_needed(share: float, n_tried: int) -> int:
-    """How many simulated releases, all reaching it, show that a share of all does.
+    """Return the least number of simulated releases that can show that a share of all releases reaches an accuracy.
+
+    They show it if every one of these simulated releases reaches the accuracy.
 
     Parameters
     ----------
     share : float
-        Of all releases, between 0 and 1.
+        Share of all releases, between 0 and 1.
     n_tried : int
         As for `share_at_least`.
 
@@ -161,14 +165,16 @@ def releases_needed(share: float, n_tried: int) -> int:
 
 
 def held_out_margin(accuracy: Iterable[float] | pd.Series, n_test: Iterable[int] | pd.Series) -> np.ndarray:
-    """What to take off a measured accuracy, as the rows held out are a sample (lower bound of E. B. Wilson, 1927).
+    """Return the margin from a measured accuracy to its lower confidence bound (E. B. Wilson, 1927).
+
+    The margin is needed because the held-out rows are a sample.
 
     Parameters
     ----------
     accuracy : iterable of float
-        Measured ones, from 0 to 1.
+        Measured accuracies, from 0 to 1.
     n_test : iterable of int
-        Rows held out behind each.
+        Number of held-out rows that each accuracy is measured on.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Builds the forest of a fit: one that may be published, or one that stays with the curator.
+"""Build the forest of a fit: a forest that may be published, or a forest for the curator only.
 
-Every fit ends here, so the rule that a forest may be published only with a closed ledger has one place.
+Every fit ends in this module, so one function enforces that a forest may be published only with a closed ledger.
 """
 
 from typing import Any

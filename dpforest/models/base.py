@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from dpforest.models.preparation import (
 )
 from dpforest.models.shape_rules import Shape, signal_of
 from dpforest.privacy.certificate import Certificate, certify
-from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS, Ledger, unit_noun
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomainCells
@@ -32,9 +32,9 @@ from dpforest.trees.released_scale import ReleasedScale
 MODES = ("certified", "as_published")
 
 
-def bound_sentence(n_bound: int) -> str:
-    """Return the certificate's sentence about a public bound on the number of rows."""
-    return f"The table has at most {n_bound:,} rows."
+def bound_sentence(n_bound: int, unit: str | None = None) -> str:
+    """Return the certificate's sentence about a public bound on the number of rows, or persons if there is a unit."""
+    return f"The table has at most {n_bound:,} {unit_noun(unit)}s."
 
 
 def _check_epsilon(name: str, value: Any) -> None:
@@ -49,7 +49,7 @@ def _check_epsilon(name: str, value: Any) -> None:
 class ForestClassifier(BudgetedClassifier):
     """Base class of all forests: the common parameters and their checks. Not for use by itself."""
 
-    # Parameters of the constructor. A subclass turns those that have no effect on it into class variables.
+    # Parameters of the constructor. If a parameter has no effect on a subclass, the subclass makes it a class variable.
     epsilon: float | None = 1.0
     n_estimators: Any = AUTO
     max_depth: Any = AUTO
@@ -63,7 +63,7 @@ class ForestClassifier(BudgetedClassifier):
 
     structure_is_public: ClassVar[bool]  # whether trees grow without looking at rows
     shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # computes the "auto" shape
-    published_shape: ClassVar[tuple[int, Any]]  # the paper's n_estimators and max_depth, for "auto" as published
+    published_shape: ClassVar[tuple[int, Any]]  # the paper's n_estimators and max_depth: "auto" as published
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "epsilon": _check_epsilon,
         "n_estimators": count(1, MAX_TREES, or_rule=AUTO),
@@ -94,13 +94,12 @@ class ForestClassifier(BudgetedClassifier):
         """Return the reasons why a fit as published is not certified."""
         return ()
 
-    @property
-    def _row_sentences(self) -> tuple[str, ...]:
-        """The certificate's sentence about a public bound on the number of rows."""
+    def _row_sentences(self, domain: Domain) -> tuple[str, ...]:
+        """Return the certificate's sentence about a public bound on the number of rows or persons."""
         return ()
 
     def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
-        """Return the rows in the form that `_fit_forest` takes. Fits on the same rows share this work."""
+        """Return the rows in the form that `_fit_forest` takes. Fits on the same rows share the result."""
         return rows
 
     def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int) -> Forest:
@@ -114,16 +113,16 @@ class ForestClassifier(BudgetedClassifier):
         """Raise the ValueErrors of the fit before the first question about the rows."""
 
     def _forget(self) -> None:
-        """Drop results that belong to an earlier release, because this release does not pay for them."""
+        """Drop the results of an earlier release, because this release does not pay for them."""
 
-    def _cautions(self, spec: Any) -> list[str]:
+    def _cautions(self, spec: Any, domain: Domain) -> list[str]:
         """Return further sentences for the certificate."""
         return []
 
     # ------------------------------------------------------------ a fit
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Read the rows and release what the privacy mechanisms answer.
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Fit the forest on a table, and record its certificate and its ledger.
 
         Parameters
         ----------
@@ -131,6 +130,9 @@ class ForestClassifier(BudgetedClassifier):
             Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         y : array of shape (n,)
             Labels of any kind; 2 to 50 classes.
+        groups : array of shape (n,), optional
+            Identifier of each row's person, if the domain declares a unit (`Domain.unit`) and `X` has no such column.
+            Identifiers are compared as texts. A row without an identifier is left out.
 
         Returns
         -------
@@ -140,16 +142,19 @@ class ForestClassifier(BudgetedClassifier):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or the table lacks columns of the domain. With a `domain`, no cell and no
-            label is refused, because the error would reveal it: a public rule reads every cell, and an
-            `OutOfDomainWarning` counts the cells outside of the domain.
+            If a parameter is out of range, if the table lacks columns of the domain, or if there are no identifiers
+            although the domain declares a unit. With a `domain`, a cell, label or identifier never raises an error,
+            because the error would reveal its value: a public rule reads every cell, and an `OutOfDomainWarning` counts
+            the cells outside of the domain.
         """
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
         model = self._checked()
         n_jobs = threads(model.n_jobs)
         out_of_domain = OutOfDomainCells()
-        rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain)
+        if domain.unit is None and self.domain is not None and self.domain.unit is not None:
+            groups = None  # as published, a row is a person
+        rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain, groups=groups)
         model._check_size(rows.n_given)
         out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
         model._check_unasked(domain, rows.n_given)
@@ -161,7 +166,7 @@ class ForestClassifier(BudgetedClassifier):
         return self._fitted(forest, domain)
 
     def refitter(self, domain: Domain, rows: EncodedTable) -> Callable[[], Forest]:
-        """Return a function that fits anew on encoded rows. The work that all fits share is done here, once.
+        """Return a function that fits anew on encoded rows. This method does the common work of these fits once.
 
         Parameters
         ----------
@@ -181,7 +186,7 @@ class ForestClassifier(BudgetedClassifier):
             If `check` raises.
         """
         model = self._checked()
-        model._check_size(max(rows.n_given, len(rows.y)))
+        model._check_size(max(rows.n_given, rows.n_counted))
         model._check_unasked(domain, rows.n_given)
         ready = model._encoded(domain, rows)
         return lambda: model._fit_forest(domain, ready, 1)
@@ -189,15 +194,15 @@ class ForestClassifier(BudgetedClassifier):
     def check(self, domain: Domain, n_rows: int) -> None:
         """Raise unless the parameters are valid together, on this domain, for this number of rows.
 
-        Under add-remove an error must not depend on the number of rows, so a rule that uses this number is checked for
-        every possible number.
+        Under add-remove, an error must not depend on the number of rows. So if a rule uses this number, this method
+        checks the rule for every possible number.
 
         Parameters
         ----------
         domain : Domain
             Public schema that the rows are encoded by.
         n_rows : int
-            Number of rows that the fit would get.
+            Number of rows (with a unit: of persons) that the fit would get.
 
         Raises
         ------
@@ -206,7 +211,7 @@ class ForestClassifier(BudgetedClassifier):
         """
         model = self._checked()
         model._check_size(n_rows)
-        model._check_unasked(domain, n_rows)
+        model._check_unasked(self.reading_domain(domain), n_rows)
 
     def _checked(self) -> Self:
         """Return a copy for one fit, with checked parameters that are plain Python numbers and strings.
@@ -238,8 +243,9 @@ class ForestClassifier(BudgetedClassifier):
         domain : Domain
             Public schema with classes.
         n_rows : int
-            Used where it is public (replace-one), where a paper uses it (as published), and in place of the noisy
-            number of rows that a fit asks for (`scale_share`, and "auto" shapes).
+            Number of rows (with a unit: of persons). The preview uses it if it is public (replace-one), and if a paper
+            uses it (as published). If a fit would ask for the noisy number (`scale_share`, "auto" shapes), this number
+            takes its place.
 
         Returns
         -------
@@ -259,33 +265,37 @@ class ForestClassifier(BudgetedClassifier):
             )
         model = self._checked()
         model._check_size(n_rows)
-        return model._preview(domain, n_rows)
+        return model._preview(self.reading_domain(domain), n_rows)
 
     def reading_domain(self, domain: Domain) -> Domain:
-        """Return the domain that rows are encoded with; as published it has the linear scale of the papers."""
-        return domain.on_scale("linear") if self.mode == "as_published" else domain
+        """Return the domain that encodes rows. As published, all its scales are linear and its unit is the row."""
+        if self.mode != "as_published":
+            return domain
+        linear = domain.on_scale("linear")
+        return linear if linear.unit is None else replace(linear, unit=None)
 
     def check_reading_domain(self, domain: Domain) -> None:
-        """Raise ValueError unless this domain has the scale that a fit reads (`reading_domain`)."""
+        """Raise ValueError unless this domain is the one that a fit reads (`reading_domain`)."""
         if self.reading_domain(domain) is not domain:
             raise ValueError(
-                "As published, rows are read on the linear scale: encode them with reading_domain(domain)."
+                "As published, rows are read on the linear scale and each row is a person: encode them with "
+                "reading_domain(domain)."
             )
 
     def spec(self, domain: Domain, n_rows: int) -> Any:
-        """Return every choice that a fit will make, from parameters and public knowledge.
+        """Return every choice of a fit, from parameters and public knowledge.
 
         Parameters
         ----------
         domain : Domain
-            Public schema; the number and kind of its attributes shape the trees.
+            Public schema; the number and kind of its attributes affect the shape of the trees.
         n_rows : int
-            See `preview`. A table that breaks a public bound on this number is refused.
+            See `preview`. If this number breaks a public bound, the method raises ValueError.
 
         Returns
         -------
         ForestSpec, BoostSpec, TreeSpec, MultinomialSpec or PublishedSpec
-            Frozen; holds the parts of the budget and the shape of the trees.
+            Frozen object with the parts of the budget and the shape of the trees.
 
         Raises
         ------
@@ -294,7 +304,7 @@ class ForestClassifier(BudgetedClassifier):
         """
         model = self._checked()
         model._check_size(n_rows)
-        return model._plan(domain, n_rows)
+        return model._plan(self.reading_domain(domain), n_rows)
 
     # ------------------------------------------------------------ certificate, ledger, and the forest
 
@@ -303,12 +313,12 @@ class ForestClassifier(BudgetedClassifier):
         return self._spec_after(domain, self._preparation(domain, n_rows), n_rows)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """Return the certificate and the ledger for checked parameters, see `preview`."""
+        """Return the result of `preview` for checked parameters."""
         return self._promise(self._plan(domain, n_rows), domain)
 
     def _promise(self, spec: Any, domain: Domain, n_leaves: int = 0) -> tuple[Certificate, Ledger]:
         """Return the certificate and the ledger of a fit with this spec; some estimators charge for each leaf."""
-        ledger = self._ledger()
+        ledger = self._ledger(domain)
         charge_preparation(domain, spec.preparation, ledger)
         self._charge(spec, ledger, n_leaves)
         if ledger.has_budget:
@@ -322,7 +332,12 @@ class ForestClassifier(BudgetedClassifier):
         return certify(
             ledger,
             mechanism=self._mechanism_words(spec),
-            assumptions=[*self._row_sentences, *self._size_sentence(), *self._cautions(spec), *domain.assumptions()],
+            assumptions=[
+                *self._row_sentences(domain),
+                *self._size_sentence(domain),
+                *self._cautions(spec, domain),
+                *domain.assumptions(),
+            ],
             reasons=reasons if self.epsilon is not None else [],
             **{"nominal_epsilon": self._budget, **more},
         )
@@ -369,10 +384,10 @@ class ForestClassifier(BudgetedClassifier):
         if not spec.preparation.scale:
             return spec, None
         assert self._loss is not None
-        return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source)
+        return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source, domain.count_unit)
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
-        """Return the file's entries about the fit. They have the number of rows only if it is released or public."""
+        """Return the file's entries about the fit. They contain the number of rows only if it is released or public."""
         known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         ours = next(
             kind for kind in type(self).__mro__ if kind.__module__.startswith("dpforest.")

@@ -1,10 +1,18 @@
-"""The budget of a fit, and its shares for questions before trees grow: number of rows, scale of attributes."""
+"""The budget of a fit, and the shares that it spends before trees grow: on the number of rows, and on the scale."""
 
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpforest.models.predictions import PredictingClassifier
-from dpforest.models.preparation import LEAST_SIZE, MOST_NOISE, SIZE_SHARE, Preparation, ScaleRule, release_size
+from dpforest.models.preparation import (
+    LEAST_SIZE,
+    SIZE_SHARE,
+    Preparation,
+    ScaleRule,
+    most_noise,
+    release_size,
+    size_sentence,
+)
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
 from dpforest.privacy.loss import PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
@@ -13,7 +21,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import LEVELS
 
 AUTO = "auto"
-SPARE_DIGITS = 40  # digits that shares, rounds and relations may add to a budget's digits
+SPARE_DIGITS = 40  # a division of the budget by shares, rounds and neighbor relations may add this many digits
 
 
 class BudgetedClassifier(PredictingClassifier):
@@ -37,9 +45,9 @@ class BudgetedClassifier(PredictingClassifier):
         """The budget as a loss that composes by addition: ε, or the μ² of (ε, δ)."""
         return None if self._budget is None else PrivacyLoss.pure(self._budget)
 
-    def _ledger(self) -> Ledger:
+    def _ledger(self, domain: Domain) -> Ledger:
         """Return a ledger with the budget, or without a budget if no privacy guarantee holds."""
-        return Ledger(self._loss if self.mode == "certified" else None, self.neighbors)
+        return Ledger(self._loss if self.mode == "certified" else None, self.neighbors, unit=domain.unit)
 
     @property
     def _size_share(self) -> Fraction:
@@ -52,7 +60,7 @@ class BudgetedClassifier(PredictingClassifier):
         return self.epsilon is not None and self.mode == "certified"
 
     def _asks_size(self, domain: Domain) -> bool:
-        """Return whether a fit buys the number of rows: a rule needs it, and it is neither public nor given."""
+        """Return whether a fit asks for the number of rows: a rule needs the number, which is not public or given."""
         by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
         by_rule |= AUTO in (self.n_estimators, self.max_depth)
         return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
@@ -60,7 +68,7 @@ class BudgetedClassifier(PredictingClassifier):
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
-        """Return the row count for the rules: noisy, given as `size`, or public; 0 if no rule may use one."""
+        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if rules may not use one."""
         if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):
@@ -68,32 +76,36 @@ class BudgetedClassifier(PredictingClassifier):
             return release_size(n_rows, self._loss, ledger, source, self._size_share)
         return self.size or 0
 
-    def _size_sentence(self) -> tuple[str, ...]:
+    def _size_sentence(self, domain: Domain) -> tuple[str, ...]:
         """Return the certificate's sentence about a given `size`."""
         if not self._prepares or self.neighbors != ADD_REMOVE or self.size is None:
             return ()
-        return (f"That the table has about {self.size:,} rows is public: it was said, and not counted.",)
+        return (size_sentence(self.size, domain.unit),)
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        """Return the shares of the budget spent before trees grow; `n_rows` is the result of `_known_size`."""
+        """Return the shares of the budget that are spent before trees grow. `n_rows` is the result of `_known_size`."""
         n_numeric = sum(f.kind == "numeric" for f in domain.features)
         if not self._prepares or self._budget is None:
             return Preparation()
         public_size = self.size if self.neighbors == ADD_REMOVE else None
         n_rows = n_rows if public_size is None else public_size
         size = self._size_share if self._asks_size(domain) else Fraction(0)
-        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows  # a release is at least this, so a preview is as well
+        # A released number is at least LEAST_SIZE, so the preview's number must be, too.
+        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows
         is_asked = self.scale_share != "public" and n_numeric
-        share = self._scale_part(self._budget, n_rows, n_numeric) if is_asked else Fraction(0)
+        share = self._scale_part(self._budget, n_rows, n_numeric, domain) if is_asked else Fraction(0)
         known = n_rows if size or public_size or self.neighbors != ADD_REMOVE else 0
         return Preparation(known, size, share, self.scale_rule.public_weight)
 
-    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
-        """Return the share of the budget for the scale of `n_numeric` attributes."""
+    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int, domain: Domain) -> Fraction:
+        """Return the share of the budget for the question about the scale of `n_numeric` attributes."""
+        sensitivity, most = LEVELS * n_numeric * rows_changed(self.neighbors), most_noise(domain.count_unit)
         if self.scale_share == AUTO:
-            return self.scale_rule.share(n_rows, budget, n_numeric)
+            share = self.scale_rule.share(n_rows, budget, n_numeric)
+            drawable = domain.unit is None or not share or sensitivity / (share * budget) <= most
+            return share if drawable else Fraction(0)
         share = as_typed(self.scale_share)
-        if LEVELS * n_numeric * rows_changed(self.neighbors) / (share * budget) > MOST_NOISE:
+        if sensitivity / (share * budget) > most:
             raise ValueError(
                 f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
                 "numeric attributes; use a larger share, 'auto' or 'public'"

@@ -1,4 +1,4 @@
-"""The base class of forests whose fit reads the rows many times: encoded rows, and a public bound on their number."""
+"""The base class of forests that read the rows many times. It encodes rows and checks their number."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from dpforest.privacy.ledger import ADD_REMOVE, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import EncodedTable
+from dpforest.tables.units import UNIT_WEIGHT, Units
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.forest_size import check_forest_size
@@ -33,17 +34,21 @@ class EncodedRows:
     y : int32 array of shape (n,)
         Class indices.
     row_ids : int64 array of shape (n,)
-        Identifiers of the rows in the draws of a demonstration, so that removing one row leaves the others' draws.
+        Identifiers of the rows in a seeded demonstration, so that removing one row changes no draw of another row.
     n_given : int
-        Number of rows given to the fit (`EncodedTable`), the only count that may be public.
+        Number of rows (with a unit: of persons) that the fit was given (`EncodedTable`). No other count may be public.
     n_table : int
-        0, except where a simulation fits on a part of a table (`of_table`): then the number of rows of that table. A
-        question about the number of rows counts these, as in a release.
+        Number of rows (with a unit: of persons) of the whole table, if a simulation fits on a part of the table
+        (`of_table`); otherwise 0. This number then answers a question about the number of rows or persons, as in a
+        release of the whole table.
     memo : dict or None
-        Results that the simulated releases of one sweep share. It holds raw data: it lives as long as the sweep, and no
-        forest keeps it. None for a real release.
+        Results that the simulated releases of one sweep share; None for a real release. The results contain raw data,
+        so they are dropped with the sweep, and no forest keeps them.
     scale : ReleasedScale or None
-        Set where a simulation shows these rows on their exact scale, which a model without privacy would see.
+        Scale of the rows, if it differs from the scale of the domain. Only a simulation sets it before the fit, to the
+        exact scale of the rows, which a model without privacy would use.
+    units : Units or None
+        Person and weight of each row, if the domain declares a unit.
     """
 
     codes: np.ndarray
@@ -53,18 +58,45 @@ class EncodedRows:
     memo: dict[tuple, Any] | None = None
     scale: ReleasedScale | None = None
     n_table: int = 0
+    units: Units | None = None
+
+    @property
+    def n_counted(self) -> int:
+        """Number of rows, or of persons if there is a unit."""
+        return len(self.y) if self.units is None else self.units.n_units
 
     @property
     def n_asked(self) -> int:
-        """Exact answer to a question about the number of rows."""
-        return self.n_table or len(self.y)
+        """Exact answer to a question about the number of rows or persons."""
+        return self.n_table or self.n_counted
+
+    @property
+    def weight(self) -> np.ndarray | None:
+        """Weight of each row in 1/1024. Without a unit it is None, because each row counts as 1."""
+        return None if self.units is None else self.units.weight
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Amount that each row adds to a count, int64 (n,): 1 or, if there is a unit, the row's weight in 1/1024."""
+        return np.ones(len(self.y), np.int64) if self.units is None else self.units.weight
+
+    def counted(self, leaf: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:
+        """Return the number of rows of each class in each leaf, (n_leaves, n_classes), for the curator's drawings.
+
+        With a unit, the number is a float: each person counts as 1, which the leaves with the person's rows divide.
+        """
+        cells, n = leaf * np.int64(n_classes) + self.y, n_leaves * n_classes
+        counts = np.bincount(cells, minlength=n)
+        if self.weight is not None:
+            counts = np.bincount(cells, self.weight / UNIT_WEIGHT, minlength=n)
+        return counts.reshape(n_leaves, n_classes)
 
     def of_table(self, n_rows: int) -> Self:
-        """Return the same rows as a part of a table of `n_rows` rows, whose release is simulated."""
+        """Return these rows, marked as a part of a table of `n_rows` rows, to simulate a release of the whole table."""
         return replace(self, n_given=n_rows, n_table=n_rows)
 
     def on_scale(self, domain: Domain, scale: ReleasedScale) -> Self:
-        """Return the same rows on a released scale, with an empty memo: its results hold for the old scale."""
+        """Return the same rows on a released scale. The memo is dropped, because its results are for the old scale."""
         return replace(self, scale=scale, memo=None if self.memo is None else {})
 
     def once(self, key: tuple, compute: Callable[[], T]) -> T:
@@ -79,6 +111,19 @@ class EncodedRows:
         return self.memo[key]
 
 
+def row_facts(
+    domain: Domain, y: np.ndarray, row_ids: np.ndarray, n_given: int | None, units: Units | None
+) -> dict[str, Any]:
+    """Return the fields of `EncodedRows` besides the codes.
+
+    `DataDependentClassifier.encode` describes the parameters.
+    """
+    if (units is None) != (domain.unit is None):
+        raise ValueError("The persons of the rows (units) are needed exactly where the domain declares a unit.")
+    n_counted = len(y) if units is None else units.n_units
+    return {"y": y, "row_ids": row_ids, "n_given": n_counted if n_given is None else n_given, "units": units}
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class DataDependentClassifier(ForestClassifier):
     """Base class of the forests that choose splits or leaf values from the rows, one after another.
@@ -89,7 +134,16 @@ class DataDependentClassifier(ForestClassifier):
     structure_is_public = False
     structure_seed = 0  # a parameter only of forests with randomness besides noise
 
-    def encode(self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, *, n_given: int | None = None) -> Any:
+    def encode(
+        self,
+        domain: Domain,
+        X: Any,
+        y: np.ndarray,
+        row_ids: np.ndarray,
+        *,
+        n_given: int | None = None,
+        units: Units | None = None,
+    ) -> Any:
         """Encode the rows in the form that this forest reads, for `fit_encoded`.
 
         Parameters
@@ -103,16 +157,17 @@ class DataDependentClassifier(ForestClassifier):
         row_ids : int64 array of shape (n,)
             Identifiers of the rows in the draws of a demonstration.
         n_given : int, optional
-            Number of rows before any was left out; by default the number of rows in `y`.
+            Number of rows, or of persons if there is a unit, before any row was left out. By default, the number in
+            `y`.
+        units : Units, optional
+            Person and weight of each row. Required if the domain declares a unit.
 
         Returns
         -------
         EncodedRows or BinnedRows
             The rows, in their order.
         """
-        return EncodedRows(
-            codes=encoded(domain, X), y=y, row_ids=row_ids, n_given=len(y) if n_given is None else n_given
-        )
+        return EncodedRows(codes=encoded(domain, X), **row_facts(domain, y, row_ids, n_given, units))
 
     def fit_encoded(self, domain: Domain, rows: Any, *, n_jobs: int = 1, trace: Trace | None = None) -> Forest:
         """Fit on encoded rows.
@@ -126,7 +181,7 @@ class DataDependentClassifier(ForestClassifier):
         n_jobs : int
             Number of threads; the result does not depend on it.
         trace : Trace, optional
-            Gets the data of the curator's drawings.
+            Record that the fit fills in, for the curator's figures.
 
         Returns
         -------
@@ -136,25 +191,30 @@ class DataDependentClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If a parameter is out of range, if there are more rows than a public bound allows, or if only a simulation
-            may fit these rows: on a scale that no budget has paid for, or as part of a table (`of_table`).
+            If a parameter is out of range, or if there are more rows than a public bound allows. Also if the rows are
+            for a simulation only, because no budget has paid for their scale or they are marked by `of_table`.
         """
         model = self._checked()
-        model._check_size(max(rows.n_given, len(rows.y)))
+        if (rows.units is None) != (domain.unit is None):
+            raise ValueError("These rows were encoded for another unit of privacy; encode them anew with encode.")
+        model._check_size(max(rows.n_given, rows.n_counted))
         return model._fit_forest(domain, rows, n_jobs, trace)
 
     def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int, trace: Trace | None = None) -> Forest:
         raise NotImplementedError
 
     def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
-        return self.encode(domain, rows.codes, rows.y, rows.ids, n_given=rows.n_given)
+        return self.encode(domain, rows.codes, rows.y, rows.ids, n_given=rows.n_given, units=rows.units)
 
     def _prepared(
         self, domain: Domain, rows: Any, ledger: Ledger, source: SecretSource | DemoSource
     ) -> tuple[Any, Any]:
-        """Return the spec of a fit, and its rows, on the released scale if the fit asks and pays for one."""
+        """Return the spec of a fit and its rows.
+
+        If the fit asks for a scale, charge the question, and return rows on this scale.
+        """
         if rows.scale is not None and self._budget is not None:
-            raise ValueError("these rows are on a scale that nobody paid for; encode them anew with encode")
+            raise ValueError("these rows are on a scale that the ledger does not include; encode them anew with encode")
         if rows.n_table and self._budget is not None and not isinstance(source, DemoSource):
             raise ValueError(
                 "these rows are part of a table whose release is simulated, which needs a seed (random_state); for a "
@@ -164,7 +224,7 @@ class DataDependentClassifier(ForestClassifier):
             domain,
             rows.n_asked,
             rows.n_given,
-            lambda: rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)),
+            lambda: rows.once(("scale",), lambda: scale_histograms(domain, rows.codes, rows.weight)),
             ledger,
             source,
         )
@@ -173,7 +233,7 @@ class DataDependentClassifier(ForestClassifier):
     # ------------------------------------------------------------ checks before the first question
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """Return what `ForestClassifier.preview` returns; raise ValueError also if the file could not be read back."""
+        """Return the result of `ForestClassifier.preview`. Raise ValueError if the file could not be read back."""
         promise = super().preview(domain, n_rows)
         self._check_file(domain)
         return promise
@@ -201,7 +261,7 @@ class DataDependentClassifier(ForestClassifier):
 
     @property
     def _given_bound(self) -> int | None:
-        """The public bound on the number of rows that noise or the certificate depends on; None for the largest."""
+        """The given public bound on the number of rows, on which noise or certificate depend; None: `MAX_BOUND`."""
         return None
 
     @property
@@ -209,15 +269,15 @@ class DataDependentClassifier(ForestClassifier):
         """Whether noise may depend only on a public bound, not on the number of rows."""
         return self._prepares
 
-    @property
-    def _row_sentences(self) -> tuple[str, ...]:
-        """The sentence about the public bound under add-remove; under replace-one the number of rows is public."""
-        return (bound_sentence(self._row_bound(0)),) if self._hides_rows and self.neighbors == ADD_REMOVE else ()
+    def _row_sentences(self, domain: Domain) -> tuple[str, ...]:
+        """Return the sentence about the public bound under add-remove; under replace-one the number is public."""
+        is_hidden = self._hides_rows and self.neighbors == ADD_REMOVE
+        return (bound_sentence(self._row_bound(0), domain.unit),) if is_hidden else ()
 
     def _row_bound(self, n_rows: int) -> int:
         """Return the number of rows that noise may depend on: a public bound, or the public number of rows.
 
-        If noise may depend on the number of rows (not `_hides_rows`), return that number.
+        If `_hides_rows` is False, noise may depend on the number of rows, and the result is this number.
         """
         if not self._hides_rows or self.neighbors != ADD_REMOVE:
             return max(n_rows, 1)

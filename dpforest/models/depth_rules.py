@@ -6,7 +6,7 @@ from dpforest.limits import MAX_DEPTH
 
 
 def untested_features(n_numeric: int, depth: int) -> float:
-    """Expected number of numeric features never tested on a path (Fletcher & Islam, Theorem 2).
+    """Return the expected number of numeric features that a path never tests (Fletcher & Islam, Theorem 2).
 
     >>> round(untested_features(10, 7), 3)
     4.783
@@ -23,11 +23,11 @@ def fletcher_islam_depth(
     ----------
     n_numeric, n_categorical : int
     rule : {"published", "theorem", "half", "full"}
-        "theorem": smallest depth at which fewer than half of the numeric features are untested, plus half of the
-        categorical features. "published": the depths in the paper's Table 4, one more if there are numeric features.
-        "half", "full": half of, or all, features.
+        "theorem": the smallest depth at which fewer than half of the numeric features are untested, plus half the
+        number of categorical features. "published": the depths in the paper's Table 4. If there are numeric features,
+        they are larger by one. "half": half the number of all features. "full": the number of all features.
     most : int or None
-        Largest depth returned; None for no limit.
+        Largest depth that is returned; None for no limit.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -
     mean_codes : float
         Mean number b of values of a feature (2 for a numeric feature).
     n_bound : int or None
-        Public bound on the number of rows; None omits the second term.
+        Public bound n on the number of rows. None omits the term log_b n - 1.
 
     >>> jagannathan_depth(22, 5.7, 10_000), jagannathan_depth(10, 2, None)
     (4, 5)

@@ -10,6 +10,7 @@ from dpforest.limits import MAX_BOUND
 from dpforest.models.base import bound_sentence
 from dpforest.models.file_facts import FileError
 from dpforest.models.noise_floor import check_noise
+from dpforest.models.preparation import size_sentence
 from dpforest.models.replanned_fits import promises
 from dpforest.privacy.certificate import Certificate, large_delta_caution
 from dpforest.privacy.ledger import Ledger
@@ -17,6 +18,10 @@ from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import CountLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
+
+# The end of the sentence about a number of rows that the curator states (`preparation.size_sentence`).
+_OLD_SIZE = " rows is public: it was said, and not counted."
+_NEW_SIZE = size_sentence(1, None).partition("about 1")[2]
 
 _ENTRY = ("what", "mechanism", "sensitivity", "each", "times", "composition", "part")
 
@@ -55,9 +60,10 @@ def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) ->
 
 
 def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
-    """Return assumptions that an old file lacks, all of them together, because its version did not write them.
+    """Return the sentences that an old file lacks because its version did not write them.
 
-    A file counts as old only if it uses no feature that came with these sentences or later.
+    A file lacks all of these sentences or none. A file counts as old only if it uses no feature that is as new as the
+    sentences.
     """
     domain = forest.domain
     sources = [domain.reading_source, domain.columns_source, *(f.type_source for f in domain.features)]
@@ -67,13 +73,13 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
     later = (READ_BY_RULE, HANDED_OVER) if is_old else ()
     if forest.voting == CLIPPED_LOGISTIC and "total_step" not in forest.about:  # the booster's first files
         later = (*later, bound_sentence(MAX_BOUND))
-    return (*later, large_delta_caution(forest.certificate.delta, forest.about.get("n_rows")))
+    return (*later, large_delta_caution(forest.certificate.delta, forest.about.get("n_rows"), domain.unit))
 
 
 def _mismatches(
     forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
 ) -> Iterator[tuple[int, str]]:
-    """Yield each mismatch as (how far the check got, half a sentence about it)."""
+    """Yield each mismatch as (rank, half a sentence). If the rank is higher, more of the file agrees with the fit."""
     given = forest.ledger
     if given.budget != ledger.budget:
         yield 1, f"the budget of its ledger is {given.budget}, but its ε and δ give {ledger.budget}"
@@ -108,8 +114,10 @@ def _of_certificate(says: Certificate, follows: Certificate, ledger: Ledger, lat
 
 
 def _in_new_words(assumptions: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the assumptions in the current wording; earlier versions addressed the curator."""
-    return tuple(a.replace("asserted by you: ", "asserted by the curator: ") for a in assumptions)
+    """Return the assumptions in the current wording, because earlier versions had other words."""
+    return tuple(
+        a.replace("asserted by you: ", "asserted by the curator: ").replace(_OLD_SIZE, _NEW_SIZE) for a in assumptions
+    )
 
 
 def _first_difference(says: tuple[str, ...], follows: tuple[str, ...]) -> str:

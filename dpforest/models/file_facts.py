@@ -1,4 +1,4 @@
-"""The public facts that a file states about its fit, and its ledger in parts."""
+"""The public facts that a file states about its fit, and the ledger entries before and after trees grow."""
 
 import re
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from dpforest.models.base import bound_sentence
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.boosting.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
 from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation
-from dpforest.privacy.ledger import ADD_REMOVE, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, LedgerEntry
+from dpforest.privacy.ledger import ADD_REMOVE, SCALE_OF_ATTRIBUTES, Ledger, LedgerEntry
 from dpforest.privacy.rationals import as_typed
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import ScoreLeaves
 
 
 class FileError(ValueError):
-    """A field of a file contradicts the others. The message is half a sentence."""
+    """Raised if a field of a file contradicts the other fields. The message is half a sentence."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class FileFacts:
     def of(cls, forest: ReleasedForest) -> "FileFacts":
         """Split the ledger. Raise FileError if the number of rows, or the scale, does not match its entry."""
         ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
-        asked = bool(entries) and entries[0].what == NUMBER_OF_ROWS
+        asked = bool(entries) and entries[0].what == ledger.number_of_units
         scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
         if asked and ledger.neighbors != ADD_REMOVE:
             raise FileError("its ledger has an entry for the number of rows, which is public under replace-one")
@@ -64,12 +64,12 @@ class FileFacts:
 
     @property
     def public_size(self) -> int | None:
-        """The number of rows if the user gave it: the file states it and the ledger did not pay for it."""
+        """The number of rows, if the user gave it: the file states the number, and the ledger did not pay for it."""
         is_public = self.forest.ledger.neighbors == ADD_REMOVE and not self.preparation.size
         return self.n_rows or None if is_public else None
 
     def share(self, i: int, of: Fraction) -> Fraction:
-        """Return the cost of entry i after the preparation as a share of the amount `of`; 0 without such an entry."""
+        """Return the cost of entry i after the preparation as a share of the amount `of`; 0 if the entry is missing."""
         if i >= len(self.entries) or (each := self.entries[i].each) is None or not of:
             return Fraction(0)
         return each.amount / of
@@ -87,25 +87,26 @@ class FileFacts:
         }
 
     def row_bounds(self) -> list[int | None]:
-        """Return the public bounds on the number of rows in the certificate, then None for no bound."""
+        """Return the public bounds on the number of rows that the certificate states, and last None for no bound."""
         numbers = {
             int(n.replace(",", ""))
             for a in self.forest.certificate.assumptions
             if len(a) < 100
             for n in re.findall(r"\d[\d,]*", a)
         }
-        stated = [n for n in numbers if bound_sentence(n) in self.forest.certificate.assumptions]
+        unit = self.forest.domain.unit
+        stated = [n for n in numbers if bound_sentence(n, unit) in self.forest.certificate.assumptions]
         return [*stated, None]
 
 
 def _whole(ledger: Ledger, entry: LedgerEntry) -> Fraction:
-    """Return the share of the budget that an entry about all rows costs."""
+    """Return the cost of an entry about all rows, as a share of the budget."""
     if ledger.budget is None or entry.each is None:
         return Fraction(0)
     return entry.each.grouped(ledger.rows).amount / ledger.budget.amount
 
 
 def as_user_types(x: Fraction) -> float | Fraction:
-    """Return the float that prints as this number, as a user types it, or the fraction if there is no such float."""
+    """Return the float that prints as this number, because a user types it so; if there is none, the fraction."""
     near = float(x)
     return near if near > 0 and as_typed(near) == x else x

@@ -1,4 +1,4 @@
-"""How noise may flip a fitted forest's leaves: closed forms, and redraws to compare. For the curator only."""
+"""Probabilities that noise flips the leaves of a fitted forest, and redraws of the leaves. For the curator only."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,11 +12,11 @@ from dpforest.voting import leaf_shares, leaf_votes
 
 
 class LeafNoise(Protocol):
-    """The noise of leaves, as drawings need it."""
+    """The noise of leaves, for drawings."""
 
     @property
     def evidence(self) -> np.ndarray:
-        """Rows of each class, or their weights, (n_leaves, n_classes); a leaf's class follows from them and noise."""
+        """Number or weight of the rows of each class, (n_leaves, n_classes). With noise, it decides a leaf's class."""
 
     def flip(self) -> np.ndarray:
         """Return the probability that noise changes a leaf's class; NaN for leaves without data."""
@@ -35,7 +35,7 @@ class CountNoise:
     mechanism : str
         See `dpforest.privacy.mechanisms`.
     rate : float
-        Rate κ of the mechanism at a leaf, in 1/row.
+        Rate κ of the mechanism at a leaf, per row.
     negative_rule : {"clamp", "paper"}
     """
 
@@ -45,7 +45,7 @@ class CountNoise:
     negative_rule: str = "clamp"
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities from closed forms, or from sums and integrals that are as good."""
+        """Return flip probabilities from closed forms, or from sums and integrals of the same accuracy."""
         flip = np.full(len(self.evidence), np.nan)
         full = np.flatnonzero(self.evidence.any(axis=1))
         # Leaves with the same counts have the same probability, and few counts are distinct.
@@ -71,7 +71,7 @@ class CountNoise:
 
 @dataclass(frozen=True, eq=False)
 class FrequencyNoise:
-    """Leaves that draw their label with P(c) proportional to exp(B3 η_c / 2), η the class frequencies (Bai et al.)."""
+    """Leaves that draw class c, of frequency η_c in a leaf, with P(c) proportional to exp(B3 η_c / 2) (Bai et al.)."""
 
     evidence: np.ndarray
     temperature: float
@@ -88,7 +88,7 @@ class FrequencyNoise:
 
 
 def frequency_pmf(counts: np.ndarray, temperature: float) -> np.ndarray:
-    """Return P(c) proportional to exp(B3 η_c / 2); for infinite B3, equal shares of the most frequent classes."""
+    """Return P(c) proportional to exp(B3 η_c / 2). If B3 is infinite, the most frequent classes have equal shares."""
     frequency = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     gap = frequency - frequency.max(axis=1, keepdims=True)
     weight = (gap == 0).astype(float) if np.isinf(temperature) else np.exp(temperature / 2 * gap)
@@ -118,12 +118,13 @@ class WeightNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities for continuous noise; the drawn noise is on a grid of 1/1024 row, which is as good.
+        """Return flip probabilities for continuous noise. The real noise has steps of 1/1024 row, so it is close.
 
-        A leaf whose two noisy weights are negative, and so count as 0, has the first class.
+        If both noisy weights of a leaf are negative, both count as 0, and the leaf has the first class.
         """
         scaled = self.evidence / self.scale[:, None]
-        # A fair coin breaks the tie of two negative weights in `continuous_argmax_pmf`: subtract its half.
+        # In `continuous_argmax_pmf`, a fair coin decides between two negative weights. Here the first class always
+        # wins, so subtract the half that the coin gives to the second class.
         second = continuous_argmax_pmf(scaled, 1.0)[:, 1] - np.exp(-scaled.sum(axis=1)) / 8
         lead = self.evidence[:, 1] - self.evidence[:, 0]
         wrong = np.select([lead > 0, lead < 0], [1 - second, second], 0.0)
@@ -138,7 +139,7 @@ class WeightNoise:
 
 @dataclass(frozen=True, eq=False)
 class ValueNoise:
-    """Leaves whose value itself gets Laplace noise (boosted trees, leaf="range" and as published).
+    """Leaves with Laplace noise on their value (boosted trees, leaf="range" and as published).
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ class GradientNoise:
     Parameters
     ----------
     evidence : float array of shape (n_leaves, n_classes)
-        Sums without noise. With two classes, one sum is the negative of the other, and both share one noise.
+        Sums without noise. With two classes, one sum is the negative of the other, and both have the same noise.
     is_gaussian : bool
         Whether the noise is Gaussian; otherwise it is Laplace.
     scale : float
@@ -183,10 +184,12 @@ class GradientNoise:
     scale: float
 
     def flip(self) -> np.ndarray:
-        """Return the probability that noise changes the sign of a leaf's step, or with more classes its largest sum.
+        """Return the probability that noise changes the class that a leaf favors.
 
-        Two classes, and Laplace noise on more, have a closed form. For Gaussian noise on more classes it is an upper
-        bound: the sum over the other classes of the probability that each alone passes the largest, at most 1.
+        With two classes, noise must change the sign of the leaf's step; with more classes, it must change which sum is
+        largest. There is a closed form for two classes, and for Laplace noise. For Gaussian noise and more than two
+        classes, the result is an upper bound, at most 1: each other class has a probability that its sum exceeds the
+        largest, and the bound is the sum of these probabilities.
         """
         top = self.evidence.max(axis=1)
         if self.evidence.shape[1] == 2:
@@ -196,7 +199,7 @@ class GradientNoise:
         if self.is_gaussian:
             wrong = np.minimum(np.where(lead > 0, norm.sf(lead / 2**0.5), 0).sum(axis=1), 1.0)
         else:
-            far = 50 - lead  # so far from 0 that no noisy sum is clamped there
+            far = 50 - lead  # so far from 0 that no noisy sum is clamped
             says = continuous_argmax_pmf(np.maximum(far, 0) + 50, 1.0)
             wrong = np.where(lead > 0, says, 0).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)

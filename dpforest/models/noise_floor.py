@@ -1,15 +1,15 @@
 """Checks that the numbers in a file are large enough for the noise that its ledger states.
 
-Noise makes numbers larger, whatever the count: for a fixed number s and noise Z that is symmetric with one peak,
-P(|s + Z| <= t) <= P(|Z| <= t) (Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex
-set"). So the probability that the sum of all |s + Z|, or of their squares, is this small is at most that of noise
-alone, and Chernoff's bound limits the latter in closed form. A question may depend on earlier answers: the bound is a
-product over questions, each with the earlier answers fixed.
+Let s be a fixed number, and let Z be noise with a symmetric law that has one peak. Then P(|s + Z| <= t) <= P(|Z| <= t)
+(Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex set"). So whatever the counts,
+the sum of all |s + Z|, or of their squares, is small with at most the probability that noise alone has a sum this
+small. Chernoff's bound limits this probability in closed form. A question may depend on earlier answers. Therefore the
+bound is a product over questions, and in each factor the earlier answers are fixed.
 
-So the check refuses a file that states a much smaller budget than the fit spent, if its leaves hold little but noise.
-It cannot judge leaves with labels, with counts of many rows, or with clamped values, nor the boosted forest, nor a
-file whose `total_step` or `n_rows` was changed as well. It refuses an honest file with a probability of at most
-10^-15.
+So the check refuses a file that states a much smaller budget than the fit spent, if its leaves consist mostly of noise.
+The check cannot judge leaves with labels, with counts of many rows, or with clamped values. It cannot judge the boosted
+forest, or a file whose `total_step` or `n_rows` was changed as well. It refuses an honest file with a probability of at
+most 10^-15.
 """
 
 import math
@@ -43,18 +43,18 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
     scale = float(entry.sensitivity) / float(entry.each.amount) ** (0.5 if entry.each.kind == GAUSSIAN else 1)
     leaves = forest.leaves
     if isinstance(leaves, CountLeaves):
-        chance = _log_chance(leaves.noisy_counts.astype(float).ravel(), scale, 0.0, entry)
+        chance = _log_chance(leaves.noisy_counts.astype(float).ravel(), scale * leaves.count_unit, 0.0, entry)
     elif entry.what == GRADIENT_SUMS and isinstance(leaves, ScoreLeaves):
         moves = leaves.leaf_values * 2.0**POINT
-        if "total_step" in forest.about:  # the first files lack it, and the rule gives it
+        if "total_step" in forest.about:  # the first files lack this field, and the rule computes it
             _check_steps(moves, spec.step / moves.shape[1])
-        if np.abs(moves).max(initial=0) >= LARGEST:  # clamped: the sums may have been larger
+        if np.abs(moves).max(initial=0) >= LARGEST:  # clamped moves, so the sums may have been larger
             return
         n_scores = moves.shape[1]
-        if n_scores > 1:  # The fit subtracted the mean; a difference of two terms is at least as noisy as one term.
+        if n_scores > 1:  # the fit subtracted the mean, and a difference of two terms is at least as noisy as one term
             moves = moves[:, 0 : n_scores - 1 : 2] - moves[:, 1::2]
         sums, rounding = moves / spec.step, (1 if n_scores == 1 else 2) * 0.5 / spec.step
-        chance = _log_chance(sums.ravel(), scale * UNIT, rounding, entry)
+        chance = _log_chance(sums.ravel(), scale * UNIT * spec.clip.grid, rounding, entry)
     else:
         return
     if chance < FALSE_ALARM:
@@ -76,9 +76,9 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
 
 
 def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
-    """Return the logarithm of a bound on the probability that noise of this scale leaves cells this small.
+    """Return the logarithm of a bound on the probability that cells with noise of this scale are this small.
 
-    `rounding` bounds how much larger each number may have been before rounding.
+    `rounding` is the most by which rounding may have made a number smaller.
     """
     n = len(cells)
     if entry.mechanism == "rounded-gaussian":

@@ -1,4 +1,4 @@
-"""The methods of a fitted forest: predict, score, and return the forest that may be published."""
+"""The methods of a fitted forest: predictions, their accuracy, and the forest that may be published."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class PredictingClassifier(TableCheckingClassifier):
 
     @property
     def released_(self) -> ReleasedForest:
-        """The forest that may be published. AttributeError for non-private models and as-published fits."""
+        """The forest that may be published. Models without privacy and fits as published raise AttributeError."""
         check_is_fitted(self, "forest_")
         if not isinstance(self.forest_, ReleasedForest):
             raise AttributeError("released_: this forest is for the curator only; " + self.certificate_.reasons[0])
@@ -40,12 +40,12 @@ class PredictingClassifier(TableCheckingClassifier):
         Returns
         -------
         array of shape (n,)
-            Labels as the domain writes its classes.
+            Labels in the domain's spelling of its classes.
         """
         return self._forest().predict(self._check_rows(X), n_jobs=threads(self.n_jobs))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy, with labels read as `fit` reads them: the number 1 is the class "1".
+        """Return the accuracy. Labels are read as in `fit`: the number 1 is the class "1".
 
         Parameters
         ----------
@@ -54,12 +54,12 @@ class PredictingClassifier(TableCheckingClassifier):
         y : array of shape (n,)
             True labels. A label that is not one of the classes counts as misclassified.
         sample_weight : array of shape (n,), optional
-            Weight of each row in the mean; all rows weigh the same by default.
+            Weight of each row in the mean; by default, all rows have the same weight.
 
         Returns
         -------
         float
-            Weighted share of rows whose predicted label is the true one, from 0 to 1.
+            Weighted share of rows whose predicted label is the true label, from 0 to 1.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class PredictingClassifier(TableCheckingClassifier):
         return float(np.average(predicted == wanted, weights=sample_weight))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the share of each class: of votes, of leaf counts, or as the score implies.
+        """Return the share of each class: of the votes, of the counts in the leaves, or as a function of scores.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class PredictingClassifier(TableCheckingClassifier):
         Returns
         -------
         int32 array of shape (n, number of trees)
-            Index into the leaf arrays of `forest_`.
+            Index of each leaf in the leaf arrays of `forest_`.
         """
         return self._forest().apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
 

@@ -1,8 +1,8 @@
-"""The questions of a certified fit before it grows trees: the number of rows, and their place on the public scale.
+"""The questions of a certified fit before trees grow: the number of rows, and where rows lie on the public scale.
 
-Both questions read the whole table, so their costs and the cost of the trees add up. The answers decide whether the
-fit asks for the scale, and at which share of the budget: this is public post-processing. For every answer, the ledger
-charges exactly the questions that follow, and the charges sum to ε.
+Both questions read the whole table, so their costs and the cost of the trees add up. The noisy number of rows decides
+whether the fit asks for the scale, and which share of the budget it spends on the answer. This decision is public
+post-processing. Whatever the decision, the ledger charges exactly the questions that follow, and the charges sum to ε.
 """
 
 from dataclasses import dataclass
@@ -11,23 +11,37 @@ from typing import Final
 
 import numpy as np
 
-from dpforest.privacy.ledger import NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger, QueryBudget, rows_changed
+from dpforest.privacy.ledger import SCALE_OF_ATTRIBUTES, Ledger, QueryBudget, rows_changed, unit_noun
 from dpforest.privacy.loss import GAUSSIAN, NOISE, PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.privacy.rationals import sqrt_up
+from dpforest.privacy.rationals import LIMIT, sqrt_up
 from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
 
-SIZE_SHARE: Final = Fraction(1, 50)  # of ε, for the number of rows
+SIZE_SHARE: Final = Fraction(1, 50)  # share of ε for the number of rows
 LEAST_SIZE: Final = 50
-MOST_NOISE: Final = 2**31  # largest noise scale of the samplers
 _SIZE_KEY, _SCALE_KEY = 1, 2  # keys of the draws in a demonstration
+
+
+def most_noise(count_unit: int) -> int:
+    """Return the largest scale of noise that the samplers draw, in rows, or in persons if there is a unit."""
+    return 2**31 if count_unit == 1 else LIMIT // count_unit
+
+
+def size_sentence(size: int, unit: str | None) -> str:
+    """Return the certificate's sentence about a number of rows, or of persons, that the curator gives."""
+    return (
+        f"That the table has about {size:,} {unit_noun(unit)}s is public knowledge: the curator states it, and the fit "
+        "did not count them."
+    )
 
 
 @dataclass(frozen=True)
 class ScaleRule:
-    """Rule for asking for a scale, and for its cost, by the signal v of an attribute: rows times ε.
+    """Rule that decides whether a fit asks for the scale, and at what cost.
+
+    The rule uses the signal v: the number of rows times ε, divided by the number of numeric attributes.
 
     Parameters
     ----------
@@ -55,14 +69,14 @@ GREEDY: Final = ScaleRule(150, Fraction(7, 100), Fraction(3, 10))
 
 @dataclass(frozen=True)
 class Preparation:
-    """Shares of ε that are spent before trees grow, and the row count that the rules use.
+    """Shares of ε that are spent before trees grow, and the number of rows that the rules use.
 
     Parameters
     ----------
     n_rows : int
         Released or public number of rows; 0 if no rule uses it.
     size, scale : Fraction
-        Shares of ε for the number of rows and for the scale, 0 if not asked.
+        Shares of ε for the number of rows and for the scale; 0 if the fit does not ask the question.
     public_weight : Fraction
         See `ScaleRule`.
     """
@@ -79,9 +93,9 @@ class Preparation:
 
 
 def charge_size(budget: Fraction | PrivacyLoss, ledger: Ledger, share: Fraction = SIZE_SHARE) -> QueryBudget:
-    """Charge the noisy number of rows. For the parameters see `release_size`."""
+    """Charge the question about the number of rows. `release_size` describes the parameters."""
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
-    paid = ledger.charge(NUMBER_OF_ROWS, NOISE[each.kind], 1, each, 1, "sequential")
+    paid = ledger.charge(ledger.number_of_units, NOISE[each.kind], 1, each, 1, "sequential")
     assert paid is not None
     return paid
 
@@ -103,7 +117,7 @@ def charge_scale(
     -------
     paid : QueryBudget
     sensitivity : Fraction
-        Largest change of all histograms together by one row: an L1 norm, or an L2 norm for a Gaussian budget.
+        Largest change of all histograms together by one row, in L1 norm, or in L2 norm for a Gaussian budget.
     """
     sensitivity = Fraction(LEVELS * n_numeric)
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
@@ -122,7 +136,7 @@ def charge_scale(
 
 
 def charge_preparation(domain: Domain, preparation: Preparation, ledger: Ledger) -> None:
-    """Charge all that a fit asks before trees grow, and ask nothing: for previews, and for checks of files.
+    """Charge all questions before trees grow, without asking them: for previews, and for checks of files.
 
     Parameters
     ----------
@@ -130,7 +144,7 @@ def charge_preparation(domain: Domain, preparation: Preparation, ledger: Ledger)
     preparation : Preparation
         Shares of the ledger's budget.
     ledger : Ledger
-        A ledger without a budget is not charged.
+        The ledger to charge. If it has no budget, nothing is charged.
     """
     if ledger.budget is None:
         return
@@ -148,12 +162,12 @@ def release_size(
     source: SecretSource | DemoSource,
     share: Fraction = SIZE_SHARE,
 ) -> int:
-    """Return the number of rows with noise, at least 50.
+    """Return the noisy number of rows, or of persons if there is a unit; at least 50.
 
     Parameters
     ----------
     n_rows : int
-        Exact number of rows.
+        Exact number.
     budget : Fraction or PrivacyLoss
         Budget of the whole fit; a fraction is an ε.
     share : Fraction
@@ -176,21 +190,26 @@ def release_scale(
     budget: Fraction | PrivacyLoss,
     ledger: Ledger,
     source: SecretSource | DemoSource,
+    count_unit: int = 1,
 ) -> ReleasedScale | None:
-    """Return where rows lie on the scale of each numeric attribute; None if the preparation does not ask for it.
+    """Return the noisy distribution of rows on the scale of each numeric attribute, or None if the fit does not ask.
 
-    An added row adds 1 to at most one cell in each of three histograms of each attribute. So the L1 sensitivity of all
-    histograms together is three times the number of attributes, which is attained; their L2 sensitivity is its root.
+    An added row adds 1 to at most one cell in each of the three histograms of an attribute. So the L1 sensitivity of
+    all histograms together is three times the number of numeric attributes, a change that one row can cause. The L2
+    sensitivity is the root of this number. With a unit, a person adds at most 1024 to each histogram, so both
+    sensitivities are 1024 times as large.
 
     Parameters
     ----------
     cells : int64 array of shape (n_numeric, 64)
-        Exact counts (`scale_histograms`).
+        Exact counts, or weights in 1/1024 (`scale_histograms`).
     preparation : Preparation
     budget : Fraction or PrivacyLoss
         Budget of the whole fit; a fraction is an ε.
     ledger : Ledger
     source : SecretSource or DemoSource
+    count_unit : {1, 1024}
+        Largest amount that a row, or a person if there is a unit, adds to a histogram.
 
     Returns
     -------
@@ -199,6 +218,7 @@ def release_scale(
     if not preparation.scale:
         return None
     paid, sensitivity = charge_scale(len(cells), preparation.scale, budget, ledger)
+    sensitivity *= count_unit
     each = paid.each
     noise_scale = sensitivity / each.amount
     if each.kind == GAUSSIAN:

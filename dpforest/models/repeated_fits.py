@@ -1,8 +1,8 @@
 """A warning when a search fits certified forests on the same rows again and again.
 
-Each fit of a cross-validation or a grid search is a separate release, and the certificate of the best one covers
-one release only. A fit finds out from its callers whether it is one of many: each search of scikit-learn runs its fits
-by one `joblib.Parallel`. A fit in another process or thread does not see its callers and does not warn.
+Each fit of a cross-validation or a grid search is a separate release, and the certificate of the best fit covers only
+one release. Each search of scikit-learn runs all its fits in one `joblib.Parallel`, so a fit recognizes a search by its
+callers on the stack. A fit in another process or thread does not see these callers and does not warn.
 """
 
 import sys
@@ -24,19 +24,19 @@ _lock = threading.Lock()
 
 
 class RepeatedReleaseWarning(UserWarning):
-    """Several certified forests were fitted on the same rows to choose among them; ε covers one of them."""
+    """Warns that a search fits several certified forests on the same rows, but ε covers only one of these fits."""
 
 
 def notice(promise: Callable[[], Certificate]) -> None:
-    """Warn once in a search of certified fits. Call it before each fit asks its first question.
+    """Warn once in a search of certified fits. Call this function before each fit asks its first question.
 
-    If the warning is an error, it stops the fit, so it must come before any noise is drawn. Demos, forests without
-    privacy and forests that are not certified need no warning.
+    If a filter turns the warning into an error, the error stops the fit, so the warning must come before any noise is
+    drawn. Demonstrations, forests without privacy and forests that are not certified need no warning.
 
     Parameters
     ----------
     promise : callable
-        Returns the certificate that the fit will have. Called only if a search runs.
+        Function that returns the certificate that the fit will have. It is called only if a search runs.
     """
     frames = _callers()
     searches = [i for i, frame in enumerate(frames) if _module(frame).startswith(_SEARCHES)]
@@ -70,7 +70,7 @@ def _module(frame: FrameType) -> str:
 
 
 def _is_second(frames: list[FrameType]) -> bool:
-    """Return whether this is the second fit of the search in the last frame; a refit always follows other fits."""
+    """Return whether this is the second fit of the search in the last frame. A search refits only after other fits."""
     running = [f.f_locals.get("self") for f in reversed(frames) if _module(f).startswith("joblib")]
     running = [one for one in running if isinstance(one, Parallel)]
     search = next((v for v in [*frames[-1].f_locals.values(), *running] if isinstance(v, Parallel)), None)

@@ -1,8 +1,8 @@
-"""Plans the fit of a file again, to get the ledger and the certificate that the file should have.
+"""Plan the fit of a file again, to get the ledger and the certificate that the file should have.
 
-A file does not name every setting of its fit. This module reads some of the others off the ledger (a share of the
-budget, a temperature) and tries all values of the rest (how a booster draws its leaves). The estimator then plans the
-same fit and charges a new ledger, with the code of a real fit.
+A file does not name every setting of its fit. This module computes some of the missing settings from the ledger, such
+as a share of the budget or a temperature. It tries all values of other settings, such as how a booster draws its
+leaves. The estimator then plans the same fit and charges a new ledger, with the code of a real fit.
 """
 
 from bisect import bisect_left
@@ -102,7 +102,7 @@ def _left(facts: FileFacts) -> Fraction:
 
 # ---------------------------------------------------------------- ledger and certificate for these settings
 
-Promise = tuple[Certificate, Ledger, Any]  # the last is the spec
+Promise = tuple[Certificate, Ledger, Any]  # the last element is the spec of the fit
 
 
 def _promise(model: ForestClassifier, facts: FileFacts) -> Promise:
@@ -114,9 +114,10 @@ def _promise(model: ForestClassifier, facts: FileFacts) -> Promise:
 
 
 def _any_rows(spec: Any, facts: FileFacts) -> Any:
-    """Return a spec whose number of rows gives the stated sensitivity, for old files that do not state the number.
+    """Return a spec with a number of rows that gives the stated sensitivity. Old files do not state this number.
 
-    Under replace-one the sensitivity may depend on the number of rows, which is public. So any number is allowed.
+    Under replace-one, the sensitivity may depend on the number of rows, which is public. So the check accepts every
+    number of rows.
     """
     if not isinstance(spec, BoostSpec | TreeSpec) or spec.neighbors == ADD_REMOVE or facts.n_rows or not facts.entries:
         return spec
@@ -140,7 +141,7 @@ KINDS: Final = {
     for kind in (
         Kind(MajorityLabelForestClassifier, LabelLeaves, ("majority",), _labels),
         Kind(RandomDecisionForestClassifier, CountLeaves, _AVERAGES, _counts),
-        # The first files of this estimator have "threshold".
+        # The first files of this estimator have the voting rule "threshold".
         Kind(JagannathanForestClassifier, CountLeaves, ("log-odds", "threshold"), _jagannathan),
         Kind(RandomForestLaplaceClassifier, CountLeaves, ("majority",), _even),
         Kind(RandomForestExponentialClassifier, LabelLeaves, ("majority",), _even),
@@ -155,7 +156,7 @@ KINDS: Final = {
 def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
     """Yield the promise of a fit of this forest's estimator, for all settings that agree with the file.
 
-    For settings that are out of range, yield the error in place of a promise.
+    For settings that are out of range, yield the error instead of a promise.
 
     Yields
     ------

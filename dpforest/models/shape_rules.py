@@ -1,8 +1,9 @@
-"""Public rules for the number and depth of trees, from the signal that remains for leaves and splits.
+"""Public rules that choose the number and depth of trees.
 
-The signal s is rows times the remaining ε. Noise on the share of a class in a leaf, averaged over shared trees, is
-√T L / s with L leaves in each tree, so L may grow about as s does. Labels need leaves so small that rare classes have
-separate leaves. The constants were fitted on twelve development tables, which docs/ACCURACY.md names.
+The rules use the *signal* s: the number of rows times the ε that remains for leaves and splits. Let T trees have L
+leaves each, and let every tree use all rows. Then the mean over the trees of a class's share has noise of about
+√T L / s. So L may grow about as fast as s. If leaves hold labels, they must be so small that rare classes have separate
+leaves. The constants were fitted on twelve development tables, which docs/ACCURACY.md names.
 """
 
 import math
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 MOST_AUTO_DEPTH: Final = 10  # largest depth of greedy trees with an "auto" shape
 MOST_AUTO_TREES: Final = 10  # largest number of these trees
 _MANY_FEATURES: Final = 24
-_LITTLE: Final = 45  # signal below which a forest with labels has one tree
+_LITTLE: Final = 45  # below this signal, a forest with labels has one tree
 
 
 class Shape(NamedTuple):
@@ -27,7 +28,7 @@ def signal_of(n_rows: float, epsilon: float) -> float:
 
 
 def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of random trees with noisy counts that have all rows in every tree.
+    """Return the shape of random trees with noisy counts, if every tree uses all rows.
 
     Parameters
     ----------
@@ -51,17 +52,17 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the depth of `noisy_counts_shape` with the ten trees of the paper."""
+    """Return ten trees, as in the paper, with the depth of `noisy_counts_shape`."""
     return Shape(10, noisy_counts_shape(signal, n_classes, n_features).depth)
 
 
 def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of the two random forests with majority votes: 21 trees on all rows."""
+    """Return the shape of either random forest with majority votes: 21 trees that all use all rows."""
     return Shape(21, _depth(0.9 * _log2(signal) - 3 - 0.25 * _kappa(n_classes), 3, 12))
 
 
 def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of random trees with one label in each leaf and each row in one tree.
+    """Return the shape of random trees that hold one label in each leaf, if each row is in one tree.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shap
     >>> majority_label_shape(4_000, 2, 14)
     Shape(n_trees=16, depth=10)
     """
-    if signal < _LITTLE:  # noise drowns the votes of many trees
+    if signal < _LITTLE:  # with so much noise, many trees vote worse than one
         return Shape(1, 2 if signal < 20 else 3)
     depth = _depth(1.15 * _log2(signal) - 4.2 - 0.5 * _kappa(n_classes), 4, 12)
     return Shape(_by_features(signal, n_features), depth)
@@ -92,12 +93,12 @@ def one_tree_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def multinomial_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of the multinomial forest: one tree, because a second would take rows from it."""
+    """Return the shape of the multinomial forest: one tree, because a second tree would take rows from the first."""
     return Shape(1, 2 if signal < 500 else 4 if signal < 1500 else 6)
 
 
 def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of boosted trees. With more than two classes, each has a booster and a share of the signal."""
+    """Return the shape of boosted trees. With more than two classes, one booster per class divides the signal."""
     of_class = signal / n_classes if n_classes > 2 else signal
     if of_class < 5_000:
         return Shape(3, 2 if of_class < 500 else 3)

@@ -36,7 +36,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
-        """Return a DataFrame unchanged for its domain to read, or an array with checked shape and numbers."""
+        """Return a DataFrame unchanged, because the domain reads it; check the shape and the numbers of an array."""
         refuse_masked(X)
         if hasattr(X, "iloc") and (self.domain is not None or not reset and hasattr(self, "domain_")):
             if reset:
@@ -56,7 +56,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
-        """Return the given domain, completed and marked as leaking where parts of it came from the data."""
+        """Return the given domain. Parts that are missing come from the data, and are marked as leaking."""
         domain = self.domain
         if domain is None:
             domain = Domain.infer(X, y)
@@ -88,7 +88,10 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
 
 
 def any_cells(cells: Any) -> Any:
-    """Return complex cells as objects: one makes the whole array complex, and scikit-learn refuses such arrays."""
+    """Return complex cells as objects.
+
+    One complex cell makes the array complex, and scikit-learn refuses such arrays.
+    """
     return np.asarray(cells).astype(object) if getattr(getattr(cells, "dtype", None), "kind", "") == "c" else cells
 
 

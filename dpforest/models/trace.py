@@ -1,4 +1,4 @@
-"""A record of how a greedy fit chose its splits: for drawings, and for the curator only unless stated otherwise."""
+"""A record of how a fit chose its splits, for drawings. For the curator only, unless stated otherwise."""
 
 from dataclasses import dataclass, field
 
@@ -14,17 +14,17 @@ class TreeTrace:
     Attributes
     ----------
     probability : list of float arrays
-        Probability of the candidate that was drawn, at each node, by level.
+        Probability of the candidate that was drawn at each node; one array for each level.
     chance : list of float arrays
-        The same probability if the draw ignored the data.
+        Probability of the same candidate in a draw that ignores the data.
     gain : list of float arrays
-        Share of the node's potential (its impurity) that the split removes, by level.
+        Share of each node's potential (its impurity) that the split removes; one array for each level.
     alpha : list of float
-        α of each level (boosted trees; public where calibration is private).
+        α of each level of a boosted tree. It is public if its calibration is private.
     weights : float array of shape (5,), or None
         Minimum, quartiles and maximum of the rows' boosting weights before the tree grew; None without boosting.
     bound : float
-        Public bound on these weights.
+        Public bound on the boosting weights.
     """
 
     probability: list[np.ndarray] = field(default_factory=list)
@@ -36,7 +36,7 @@ class TreeTrace:
 
     @property
     def weight_spread(self) -> float:
-        """Largest boosting weight minus the smallest; 0 where rows are not weighted."""
+        """Largest boosting weight minus the smallest; 0 if rows are not weighted."""
         return 0.0 if self.weights is None else float(self.weights[-1] - self.weights[0])
 
     def note_level(
@@ -56,14 +56,14 @@ class Trace:
     Parameters
     ----------
     draws : bool
-        Whether to record how every split was drawn, which takes half as long as the fit itself.
+        Whether to record how every split is drawn. The record adds about half to the time of a fit.
 
     Attributes
     ----------
     trees : list of TreeTrace
-        Empty without `draws`, and for trees that grow differently (the multinomial forest as published).
+        Empty if `draws` is False, and for the multinomial forest as published, whose trees grow differently.
     counts : int64 array of shape (n_leaves, n_classes)
-        Fitted rows of each class in each leaf.
+        Number of fitted rows of each class in each leaf.
     labels : uint8 array of shape (n_leaves,)
         Class of each leaf, as an index into the classes that its tree separates.
     noise : LeafNoise

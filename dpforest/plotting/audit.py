@@ -1,4 +1,4 @@
-"""Audit figures: flip rates with the floor of ε, privacy loss by lead, and an attacker's bound by releases."""
+"""Audit figures: flip rates and their floor, privacy loss by lead, and an attacker's bound by number of releases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin
 
 
 def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Figure:
-    """Draw the flip rate of all rules by lead, with the floor of all rules with this ε.
+    """Draw the flip rate of all rules by lead, and the floor: no ε-private rule has a lower flip rate.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
         "diamond" if at == published else "triangle-down",
         f"at a lead of {meets:,} the published rule flips less than any rule with ε = {text_up(curves.epsilon)} can",
     )
-    high = 0.18 * (1 - np.log10(bottom))  # empty decades above 100 %
+    high = 0.18 * (1 - np.log10(bottom))  # height of the space above 100 %, in decades
     late = meets > 0.5 * right
     fig.add_annotation(
         x=meets,
@@ -149,7 +149,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     first = curves.first_over[chosen]
     late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
-    before = first is not None and first > 0.25 * right  # the label of the first lead is to its right
+    before = first is not None and first > 0.25 * right  # leaves space for the label of the first lead
     fig.add_annotation(
         x=0 if before else 1,
         xref="paper",
@@ -165,7 +165,8 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
         true = float(loss[curves.gap == first][0])
         at, far = min(true, top / 1.3), true > top / 1.3
         _mark(fig, first, at, "triangle-up" if far else "x")
-        room = 1.8 * eps < at <= top / 4  # space next to the mark, before the curve of the capped rule falls again
+        # There is space next to the mark, where the curve of the capped rule is still high.
+        room = 1.8 * eps < at <= top / 4
         says = f"{size(true)} at lead {first:,}, far above" if far else "more than promised"
         fig.add_annotation(
             x=first,
@@ -212,7 +213,7 @@ def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
     looks : sequence of LossEstimate
         Bounds after rising numbers of releases.
     pair : LeafPair
-        The two tables that the attacker tells apart.
+        The two tables that the attacker distinguishes.
     """
     broken = pair.mechanism in PUBLISHED
     color = NOT_HELD if broken else PRIVATE

@@ -65,8 +65,8 @@ def accuracy_picture(
 
 
 def errors_picture(game: DistinguishingGame) -> str:
-    """Draw misses against false alarms: no attack gets below the line."""
-    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # without the kinks, chords would be too high
+    """Draw the rate of misses against the rate of false alarms. No attack reaches the region below the line."""
+    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # between grid points, a chord would lie above a kink
     least = game.misses(rate)
     x, y = 14 + 116 * rate, 84 - 80 * least
     curve = list(zip(x, y, strict=True))

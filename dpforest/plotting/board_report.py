@@ -4,8 +4,9 @@ The page is a single HTML file without scripts, fonts, links or other external c
 `board_report.html.j2`, which escapes every value. This module prepares the values. The pictures are SVG.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
@@ -13,6 +14,7 @@ from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.board_pictures import accuracy_picture, errors_picture, icons_picture
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import unit_noun
 from dpforest.privacy.rationals import text_up
 from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up, percent_up
@@ -21,9 +23,26 @@ from dpforest.risk.tradeoff import DistinguishingGame
 _FAILURE: Final = 0.001  # probability that a bound on beliefs fails if δ > 0
 
 
+class RatesByGroup(NamedTuple):
+    """Accuracy and error rates of the groups of a column. ε does not cover them.
+
+    Attributes
+    ----------
+    column : str
+    epsilon : float
+        ε of the simulated releases.
+    rows : sequence of dict
+        For each group ``group``, ``rows`` or ``persons``, ``accuracy``, ``from``, ``to``, and other rates, in percent.
+    """
+
+    column: str
+    epsilon: float
+    rows: Sequence[dict[Any, Any]]
+
+
 @dataclass(frozen=True)
 class BoardReport:
-    """Contents of the page. All texts may come from data, and none is interpreted as HTML.
+    """Contents of the page. Texts may come from data; the page shows them as they are, never as HTML.
 
     Attributes
     ----------
@@ -42,11 +61,11 @@ class BoardReport:
     needed_accuracy, share : float
         The required accuracy, and the share of releases that must reach it.
     smallest : tuple of (forest, ε or None, accuracy there or None)
-        The smallest ε at which each forest reaches the required accuracy; None if there is none.
+        For each forest, the smallest ε at which it reaches the required accuracy, and its accuracy at this ε.
     curve : tuple of (ε, mean, low, high)
         Accuracy of the forest; at least two points, ε rising.
     ceiling : float or None
-        Accuracy of the best known model without privacy; None if none was fitted.
+        Accuracy of the best known model without privacy; None if no such model was fitted.
     floor : float
         Accuracy of always predicting the most frequent class.
     repeats, splits : int
@@ -67,6 +86,10 @@ class BoardReport:
         Accuracy that the forest can lose to privacy; None if it was not computed.
     ceiling_name : str
         Name of the ceiling.
+    groups : RatesByGroup or None
+        None leaves them out.
+    persons : int or None
+        Number of persons, if a column tells them apart.
     """
 
     title: str
@@ -93,6 +116,8 @@ class BoardReport:
     versions: tuple[tuple[str, str], ...] = ()
     headroom: Headroom | None = None
     ceiling_name: str = "without privacy"
+    groups: RatesByGroup | None = None
+    persons: int | None = None
 
 
 def render(report: BoardReport) -> str:
@@ -106,8 +131,8 @@ def render(report: BoardReport) -> str:
     Returns
     -------
     str
-        One self-contained file, to be encoded as UTF-8. Printed on A4 it takes one page unless names or assumptions
-        are unusually long or numerous.
+        HTML without external content, to be saved as UTF-8. It fits one printed A4 page unless there are very many or
+        very long names or assumptions.
 
     Raises
     ------
@@ -140,7 +165,7 @@ def render(report: BoardReport) -> str:
 
 
 def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
-    """Return the guarantee in a few sentences, as HTML, for a pure ε, for an ε with δ, or without a bound.
+    """Return the guarantee in a few sentences, as HTML. It is a pure ε, an ε with a δ, or no bound.
 
     >>> promise(Guarantee(float("inf")))
     'No limit is proved.'
@@ -159,6 +184,7 @@ def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
     return {
         "beliefs": [_belief(game, p) for game in games for p in dict.fromkeys((0.5, prior))],
         "question": games[0].question,
+        "noun": "person" if rows > 1 else unit_noun(guarantee.unit),
         "guesses": guesses,
         "icons": icons_picture(guesses),
         "errors": errors_picture(games[0]),
@@ -166,7 +192,7 @@ def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
 
 
 def _belief(game: DistinguishingGame, prior: float) -> dict[str, str]:
-    """Return bounds on an attacker's belief after the release and on their success, as text."""
+    """Return bounds on an attacker's belief after the release, and on the attacker's success, as text."""
     if game.grouped.delta >= _FAILURE:
         after = "no bound"
     else:
@@ -200,7 +226,7 @@ def _many(n: int, what: str) -> str:
 
 
 def _page() -> Template:
-    """Return the template. It always escapes values, and a missing name is an error."""
+    """Return the template, which escapes all values. A name without a value raises an error."""
     made = Environment(
         loader=PackageLoader("dpforest.plotting", "."),
         autoescape=True,

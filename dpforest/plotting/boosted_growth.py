@@ -14,7 +14,7 @@ SCALE = [[0, "#F2F5F7"], [1, PRIVATE]]
 
 
 def alpha_drawing(levels: Sequence[float], *, exact: bool) -> go.Figure:
-    """Draw a small chart of α against level, with a dotted line if the values are only an example."""
+    """Draw a small chart of α against level. The line is dotted if the values are only an example."""
     fig = figure(96, hovermode="closest", margin={"l": 4, "r": 4, "t": 6, "b": 4})
     x = list(range(len(levels)))
     fig.add_scatter(
@@ -127,7 +127,10 @@ def weight_spread(traces: Sequence[TreeTrace]) -> go.Figure:
 
 
 def contributions(values: np.ndarray, classes: Sequence, *, tree: int) -> go.Figure:
-    """Draw what each tree adds to the score of one record: right for the second class, left for the first."""
+    """Draw what each tree adds to one record's score.
+
+    Bars to the right favor the second class, to the left the first.
+    """
     n_trees = len(values)
     fig = figure(16 * n_trees + 64, hovermode="closest", margin={"l": 8, "r": 8, "t": 22, "b": 8})
     text = [f"tree {t + 1} adds {v:+.4f}<br>click to see its path" for t, v in enumerate(values)]

@@ -1,4 +1,7 @@
-"""Figure of the spent budget: width is cost, which adds up in sequence (a row of blocks), not in parallel (a stack)."""
+"""Figure of the spent budget.
+
+Blocks are as wide as their cost: sequential costs in a row, parallel costs in a stack.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ def budget_picture(ledger) -> go.Figure:
     Parameters
     ----------
     ledger : Ledger
-        Ledger with a budget. Parallel entries become layers of the same width, sequential entries a row of blocks.
+        Ledger with a budget. Parallel entries are drawn as a stack of blocks, and sequential entries as a row of
+        blocks.
     """
     budget = ledger.budget
     total = float(budget.amount)
@@ -59,7 +63,7 @@ def budget_picture(ledger) -> go.Figure:
 
 
 def share_of(loss: PrivacyLoss, budget: PrivacyLoss) -> str:
-    """Return the share of a budget that a loss costs, as a percentage rounded up.
+    """Return the share of a budget that a loss uses up, as a percentage rounded up.
 
     >>> share_of(PrivacyLoss.gaussian(Fraction(1, 3)), PrivacyLoss.gaussian(1))
     '33.4 %'

@@ -15,7 +15,7 @@ from dpforest.privacy.rationals import text_up
 def smallest_epsilon(
     answers: Sequence[Answer], low: float, high: float, *, chosen: str, epsilon: float, certified: bool = True
 ) -> go.Figure:
-    """Draw a row for each forest: a dot at the smallest ε that reaches the required accuracy, a line for larger ε.
+    """Draw for each forest a dot at the smallest ε that reaches the required accuracy, and a line to the right of it.
 
     Parameters
     ----------

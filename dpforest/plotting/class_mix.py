@@ -9,7 +9,8 @@ import numpy as np
 
 from dpforest.plotting.style import QUIET, escape
 
-# Dark and light colors alternate, so that parts of a bar differ in brightness. No color has another meaning elsewhere.
+# Dark and light colors alternate, so that neighboring parts of a bar differ in brightness. No other figure gives a
+# meaning to these colors.
 _COLORS: Final = ("#1B9E77", "#C6E5F2", "#8A8A00", "#EBD9A0", "#6F4E7C")
 _REST: Final = "#B4BAC2"
 WIDTH: Final = 44  # pixels
@@ -17,7 +18,7 @@ _HEIGHT: Final = 9
 
 
 def shown_classes(counts: np.ndarray) -> np.ndarray:
-    """Return the indices of the classes with a separate color: up to five classes, the most frequent if there are more.
+    """Return the indices of the classes with separate colors: the five most frequent ones, or all if there are fewer.
 
     >>> shown_classes(np.array([3, 9])), shown_classes(np.array([1, 5, 2, 9, 4, 8, 3]))
     (array([0, 1]), array([1, 3, 4, 5, 6]))
@@ -29,7 +30,7 @@ def shown_classes(counts: np.ndarray) -> np.ndarray:
 
 
 def key_of_classes(classes: Sequence[object], shown: np.ndarray) -> str:
-    """Return the key of class colors, in plotly's markup."""
+    """Return a key (legend) of the class colors, in plotly's markup."""
     named = [f"{_swatch(color)} {escape(classes[i], 24)}" for color, i in zip(_COLORS, shown, strict=False)]
     if len(classes) > len(shown):
         named.append(f"{_swatch(_REST)} other classes")
@@ -41,7 +42,7 @@ def _swatch(color: str) -> str:
 
 
 def mix_bar(counts: np.ndarray, shown: np.ndarray, x: float, y: float, left: int, up: int) -> list[dict[str, Any]]:
-    """Return the rectangles of one bar; none if there are no records.
+    """Return the rectangles of one bar; the list is empty if there are no records.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def mix_bar(counts: np.ndarray, shown: np.ndarray, x: float, y: float, left: int
     x, y : float
         Coordinates of the node.
     left, up : int
-        Offsets of the bar's left end and of its middle from the node, in pixels.
+        Horizontal offset of the bar's left end, and vertical offset of its middle, from the node, in pixels.
     """
     n = counts.sum()
     if not n:

@@ -13,8 +13,8 @@ from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_color
 from dpforest.plotting.style import NON_PRIVATE, QUIET, figure, number, percent
 from dpforest.privacy.rationals import text_up
 
-# One color for each forest, which color-blind readers can tell apart with the help of the markers. Orange and red are
-# not used, because they have a meaning elsewhere.
+# One color for each forest. Color-blind readers can distinguish the lines by color and marker. Orange and red are not
+# used, because other figures give them a meaning.
 COLORS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A", "#B07A5E")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down", "hexagon")
 _SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # from few to many trees, or from shallow to deep
@@ -34,9 +34,9 @@ class Series:
     published : bool
         True: the line is dashed, because its ε is a claim that does not hold.
     has_delta : bool
-        True: the line is dash-dotted, because its guarantee may fail with a small probability.
+        True: the line is dash-dotted, because the guarantee of its forest has a δ.
     epsilons, mean, low, high : float array of shape (E,)
-        Budgets, and the mean and both ends of the band at each of them.
+        Budgets; and the mean, the lower end and the upper end of the band at each budget.
     texts : list of str
         Hover text of each point.
     """
@@ -64,7 +64,7 @@ class MeasureScale:
     Parameters
     ----------
     floor, ceiling : float or None
-        Shares from 0 to 1: for the most frequent class, and for the best model without privacy.
+        Values of the measure, from 0 to 1, for guessing the most frequent class and for the best model without privacy.
     """
 
     name: str
@@ -91,7 +91,7 @@ class MeasureScale:
 
 
 def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *, bands: bool = True) -> go.Figure:
-    """Draw all forests against ε, with the spread of each.
+    """Draw a line over ε for each forest, with its spread.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class SettingCurves:
 
 
 def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale, *, columns: int) -> go.Figure:
-    """Draw a panel for each forest and a line for each value of `setting`, darker for larger values, on one y-axis."""
+    """Draw a panel for each forest, with a line for each value of `setting`; larger values have darker lines."""
     rows = -(-len(panels) // columns)
     fig = make_subplots(
         rows,
@@ -240,7 +240,7 @@ def budget_map(
     *,
     epsilon: float | None = None,
 ) -> go.Figure:
-    """Draw a measure over ε and depth; a dot marks the best depth at each ε, a star the best cell of all.
+    """Draw a measure over ε and depth. Dots mark the best depth at each ε, and a star marks the best cell.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def accuracy_curve(
     best: tuple[str, float] | None = None,
     certified: bool = True,
 ) -> go.Figure:
-    """Draw the accuracy of simulated releases at each ε, between guessing and the best known model without privacy.
+    """Draw the accuracy of simulated releases at each ε, with lines for guessing and the best model without privacy.
 
     Parameters
     ----------
@@ -43,13 +43,14 @@ def accuracy_curve(
     nonprivate : float array of shape (R,)
         Accuracy of the same forests without noise.
     floor : float
-        Accuracy of guessing.
+        Accuracy of always predicting the most frequent class.
     epsilon : float
         The selected ε, marked "you are here".
     floor_label : object
-        The class that the floor always predicts.
+        The most frequent class, which the floor always predicts.
     best : (name, accuracy) or None
-        The best other model without privacy, which is the ceiling if it is better than this forest. None if unknown.
+        The best other model without privacy; None if unknown. If its accuracy is above that of this forest without
+        noise, this model is the ceiling.
     certified : bool
         True: the curve is blue, the color of certified ε.
     """
@@ -155,7 +156,7 @@ def spread_over(values: np.ndarray) -> np.ndarray:
 def across(
     fig: go.Figure, ends: Sequence[float], y: float, color: str, dash: str, name: str, *, faint: bool = False
 ) -> None:
-    """Draw a horizontal line. Its name is in the legend, where it covers no curve, line or other name."""
+    """Draw a horizontal line. Its name is in the legend, so that it covers nothing in the figure."""
     fig.add_scatter(
         x=list(ends),
         y=[y, y],

@@ -68,7 +68,7 @@ def focus_tree(
         for parent, (n_more, line) in drawn.left_out.items()
     ]
     shown = shown_classes(nodes.counts[0])
-    # Annotations are set all at once, because plotly checks all of them whenever one is added.
+    # All annotations are set at once, because plotly checks all annotations whenever one is added.
     key = _written(0, -1.1, key_of_classes(domain.classes, shown), xshift=-6)
     fig.layout.annotations = [key, *more, *_texts(nodes, domain, drawn)]
     fig.layout.shapes = [
@@ -82,7 +82,10 @@ def focus_tree(
 
 
 def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, list]:
-    """Return lines from parents to children: first down, then across, so that they do not cross a parent's text."""
+    """Return lines from parents to children.
+
+    Each line goes down and then across, and so avoids the parent's text.
+    """
     x: list[float | None] = []
     y: list[float | None] = []
     for node in drawn.nodes[1:]:
@@ -123,7 +126,7 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
     )
-    if empty.any():  # white squares, so that nodes without data differ in shape too
+    if empty.any():  # white squares, so that nodes without data also differ by their shape
         fig.add_scatter(
             x=[drawn.level[int(n)] for n in nodes[empty]],
             y=[drawn.height[int(n)] for n in nodes[empty]],
@@ -138,7 +141,7 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
 
 
 def _texts(table: NodeTable, domain: Domain, drawn: Drawn) -> list[dict[str, Any]]:
-    """Return two lines of text for each node: its test or label, and, after the bar of classes, its records."""
+    """Return two lines of text for each node: its test or label, and its number of records after the class bar."""
     out = []
     for node in drawn.nodes:
         x, y, has_bar = drawn.level[node], drawn.height[node], bool(table.counts[node].any())
@@ -173,7 +176,7 @@ def _asks(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
 
 
 def _who(table: NodeTable, domain: Domain, node: int) -> str:
-    """Return the most frequent class of an inner node and the probability of its test, or the flip rate of a leaf."""
+    """Return an inner node's most frequent class and the probability of its test; for a leaf, return its flip rate."""
     flip, counts = float(table.flip[node]), table.counts[node]
     if table.trees.kind[node] == LEAF:
         if not np.isfinite(flip):

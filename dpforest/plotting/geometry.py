@@ -12,14 +12,14 @@ from dpforest.trees.layout import LEAF, Trees
 
 @dataclass(frozen=True)
 class Span:
-    """The leaves below each node, with leaves numbered from one side of the drawing to the other.
+    """The range of leaves below each node. Leaves are numbered from one side of the drawing to the other.
 
     Parameters
     ----------
     start, stop : int arrays of shape (n_nodes,)
-        First leaf below each node, and one more than the last.
+        Number of the first leaf below each node, and one more than the number of the last leaf.
     node_at : int array of shape (n_levels, n_leaves)
-        The node of a level above each leaf; -1 if the branch ends at a higher level.
+        For each level, the node above each leaf; -1 if the branch ends at a higher level.
     """
 
     start: np.ndarray
@@ -54,7 +54,7 @@ class Drawn:
     Parameters
     ----------
     level, height : dict
-        Level below the chosen root, and line of the drawing, by node.
+        For each node, its level below the chosen root, and its line in the drawing.
     left_out : dict
         For each node with too many children: the number of omitted children and the line of the note on them.
     n_lines : int

@@ -1,4 +1,4 @@
-"""Figure of accuracy against rows at several ε: measured within the table, extrapolated beyond it."""
+"""Figure of accuracy against rows at several ε: measured up to the size of the table, extrapolated beyond it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dpforest.privacy.rationals import text_up
 
 SYMBOLS = ("circle", "square", "triangle-up")
 WIDTHS = (3.5, 2.5, 1.75)
+LINE_OF_TEXT = 0.085  # height of a name, as a share of the height of the curves
 TICKS = tuple(a * 10**e for e in range(1, 8) for a in (1, 2, 5))
 
 
@@ -34,61 +35,19 @@ def learning_chart(
     certified : bool
         True: the curves are blue, the color of certified ε.
     """
-    color, n = PRIVATE if certified else QUIET, learning.n_rows
+    color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})
     beyonds = [beyond(learning, e) for e in epsilons]
     right = max(more.rows[-1] for more in beyonds)
-    if right > 1.01 * n:
-        fig.add_vrect(x0=n, x1=right * 1.5, fillcolor=QUIET, opacity=0.10, line_width=0, layer="below")
-    fig.add_vline(x=n, line={"color": QUIET, "width": 1, "dash": "dot"})
+    shade_beyond(fig, learning.n_rows, right)
     ends, low, high = [], [target], [target]
     for i, (epsilon, more) in enumerate(zip(epsilons, beyonds, strict=True)):
-        mean, error = learning.by_rows(epsilon), learning.error_by_rows(epsilon)
-        look = {"color": color, "width": WIDTHS[i]}
-        symbol = {"size": 8, "symbol": SYMBOLS[i], "color": color}
-        text = [
-            f"<b>ε = {text_up(epsilon)}</b>, {r:,} rows: {percent(m)} ± {100 * s:.1f}<br>measured"
-            for r, m, s in zip(learning.rows, mean, error, strict=True)
-        ]
-        fig.add_scatter(
-            x=learning.rows,
-            y=mean,
-            mode="lines+markers",
-            line=look,
-            marker=symbol,
-            text=text,
-            meta=f"measured {i}",
-            hovertemplate="%{text}<extra></extra>",
-        )
-        if len(more.rows) > 1 and not (i == 0 and needed[0].how == "observed"):
-            band = {"x": more.rows, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-            fig.add_scatter(y=more.accuracy + more.error, **band)
-            fig.add_scatter(y=more.accuracy - more.error, fill="tonexty", fillcolor=_faint(color), **band)
-            hover = [
-                f"<b>ε = {text_up(epsilon)}</b>, {r:,.0f} rows: about {percent(m)} ± {100 * s:.1f}<br>extrapolated"
-                for r, m, s in zip(more.rows, more.accuracy, more.error, strict=True)
-            ]
-            fig.add_scatter(
-                x=more.rows,
-                y=more.accuracy,
-                mode="lines",
-                line={**look, "dash": "dash"},
-                text=hover,
-                meta=f"extrapolated {i}",
-                hovertemplate="%{text}<extra></extra>",
-            )
+        mean = learning.by_rows(epsilon)
+        draw_curve(fig, learning, epsilon, i, color, dashed=not (i == 0 and needed[0].how == "observed"))
         ends.append((float(mean[0]), f"ε = {text_up(epsilon)}", i))
         low += [float(mean.min())]
         high += [float(mean.max()), *([float(more.accuracy.max())] if i else [])]
-    for y, name, i in _apart(ends, 0.055 * max(max(high) - min(low), 0.02)):
-        fig.add_annotation(
-            x=np.log10(learning.rows[0]),
-            y=y,
-            text=f"<b>{name}</b>" if i == 0 else name,
-            showarrow=False,
-            xanchor="right",
-            xshift=-10,
-        )
+    name_curves(fig, learning, ends, max(high) - min(low))
     fig.add_hline(y=target, line={"color": NON_PRIVATE, "width": 2, "dash": "longdash"})
     fig.add_annotation(
         x=0,
@@ -103,7 +62,77 @@ def learning_chart(
     _mark(fig, epsilons, needed, target, color)
     pad = max(max(high) - min(low), 0.02) * 0.12
     fig.update_yaxes(range=[min(low) - pad, min(max(high) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False)
-    left = learning.rows[0] / (right / learning.rows[0]) ** 0.16  # space for the names of the curves
+    rows_axis(fig, learning, right)
+    return fig
+
+
+def shade_beyond(fig: go.Figure, n_rows: int, right: float) -> None:
+    """Shade the part of the figure with more rows than the table has, if the x-axis reaches that far."""
+    if right > 1.01 * n_rows:
+        fig.add_vrect(x0=n_rows, x1=right * 1.5, fillcolor=QUIET, opacity=0.10, line_width=0, layer="below")
+    fig.add_vline(x=n_rows, line={"color": QUIET, "width": 1, "dash": "dot"})
+
+
+def draw_curve(
+    fig: go.Figure, learning: Learning, epsilon: float, place: int, color: str, *, dashed: bool = True
+) -> None:
+    """Draw accuracy over rows at an ε: measured, and if `dashed` also extrapolated with its interval."""
+    mean, error, more = learning.by_rows(epsilon), learning.error_by_rows(epsilon), beyond(learning, epsilon)
+    look = {"color": color, "width": WIDTHS[place]}
+    text = [
+        f"<b>ε = {text_up(epsilon)}</b>, {r:,} rows: {percent(m)} ± {100 * s:.1f}<br>measured"
+        for r, m, s in zip(learning.rows, mean, error, strict=True)
+    ]
+    fig.add_scatter(
+        x=learning.rows,
+        y=mean,
+        mode="lines+markers",
+        line=look,
+        marker={"size": 8, "symbol": SYMBOLS[place], "color": color},
+        text=text,
+        meta=f"measured {place}",
+        hovertemplate="%{text}<extra></extra>",
+    )
+    if not dashed or len(more.rows) == 1:
+        return
+    band = {"x": more.rows, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    fig.add_scatter(y=more.accuracy + more.error, **band)
+    fig.add_scatter(y=more.accuracy - more.error, fill="tonexty", fillcolor=_faint(color), **band)
+    hover = [
+        f"<b>ε = {text_up(epsilon)}</b>, {r:,.0f} rows: about {percent(m)} ± {100 * s:.1f}<br>extrapolated"
+        for r, m, s in zip(more.rows, more.accuracy, more.error, strict=True)
+    ]
+    fig.add_scatter(
+        x=more.rows,
+        y=more.accuracy,
+        mode="lines",
+        line={**look, "dash": "dash"},
+        text=hover,
+        meta=f"extrapolated {place}",
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def name_curves(fig: go.Figure, learning: Learning, ends: list[tuple[float, str, int]], height: float) -> None:
+    """Write the name of each curve before its first point; the name of the first curve (`place` 0) is bold."""
+    for y, name, i in _apart(ends, LINE_OF_TEXT * max(height, 0.02)):
+        fig.add_annotation(
+            x=np.log10(learning.rows[0]),
+            y=y,
+            text=f"<b>{name}</b>" if i == 0 else name,
+            showarrow=False,
+            xanchor="right",
+            xshift=-10,
+        )
+
+
+def rows_axis(fig: go.Figure, learning: Learning, right: float) -> None:
+    """Set the axis of rows.
+
+    It has space for the names of the curves, and names for the measured and extrapolated parts.
+    """
+    n = learning.n_rows
+    left = learning.rows[0] / (right / learning.rows[0]) ** 0.16
     ticks = [t for t in TICKS if left <= t <= right * 1.1]
     ticks = ticks if len(ticks) <= 6 else [t for t in ticks if str(t)[0] == "1"]
     fig.update_xaxes(
@@ -127,7 +156,6 @@ def learning_chart(
                 yanchor="bottom",
                 xshift=-6 if anchor == "right" else 6,
             )
-    return fig
 
 
 def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], target: float, color: str) -> None:

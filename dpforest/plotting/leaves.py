@@ -17,30 +17,41 @@ from dpforest.plotting.style import (
     highest_flip,
     percent,
 )
+from dpforest.tables.features import plural
 
 N_BINS = 25
 
 
-def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.Figure:
-    """Draw the share of records by the flip rate of their leaf.
+def flip_histogram(
+    flip: np.ndarray, n_counted: np.ndarray, n_classes: int, n_rows: np.ndarray | None = None
+) -> go.Figure:
+    """Draw the share of rows, or with a unit of privacy of persons, by the flip rate of their leaf.
 
     Parameters
     ----------
     flip : array of shape (n_leaves,)
         Flip rate of each leaf; NaN for an empty leaf.
-    n_rows : array of shape (n_leaves,)
-        Number of records in each leaf, which is its weight.
+    n_counted : array of shape (n_leaves,)
+        Number of rows, or with a unit of persons, in each leaf, which is its weight.
+    n_rows : int array of shape (n_leaves,), optional
+        With a unit, number of rows in each leaf.
     """
     top = highest_flip(n_classes)
     known = np.isfinite(flip)
-    weight, edges = np.histogram(np.minimum(flip[known], top), N_BINS, (0, top), weights=n_rows[known].astype(float))
-    share = weight / max(float(n_rows.sum()), 1.0)
+    counted = "rows" if n_rows is None else "persons"
+
+    def by_flip(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.histogram(np.minimum(flip[known], top), N_BINS, (0, top), weights=weights[known].astype(float))
+
+    weight, edges = by_flip(n_counted)
+    share = weight / max(float(n_counted.sum()), 1.0)
     middle = (edges[:-1] + edges[1:]) / 2
-    n_leaves, _ = np.histogram(np.minimum(flip[known], top), N_BINS, (0, top))
+    n_leaves, _ = by_flip(np.ones(len(flip)))
+    held = [""] * N_BINS if n_rows is None else [f" with {plural(int(n), 'row')}" for n in by_flip(n_rows)[0]]
     text = [
-        f"{percent(s)} of records sit in {n:,} leaves<br>"
+        f"{percent(s)} of {counted} are in {plural(int(n), 'leaf', 'leaves')}{rows}<br>"
         f"whose label flips in {percent(a, 0)} to {percent(b, 0)} of releases"
-        for s, n, a, b in zip(share, n_leaves, edges, edges[1:], strict=False)
+        for s, n, rows, a, b in zip(share, n_leaves, held, edges, edges[1:], strict=False)
     ]
     fig = figure(280, bargap=0.06, hovermode="closest")
     fig.add_bar(
@@ -52,7 +63,7 @@ def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.F
         hovertemplate="%{text}<extra></extra>",
         marker={"color": sample_colorscale(FLIP_SCALE, list(middle / top)), "line": {"color": QUIET, "width": 0.5}},
     )
-    mean = float(np.average(flip[known], weights=n_rows[known])) if n_rows[known].sum() else 0.0
+    mean = float(np.average(flip[known], weights=n_counted[known])) if n_counted[known].sum() else 0.0
     fig.add_vline(x=mean, line={"color": QUIET, "width": 1.5, "dash": "dot"})
     fig.add_annotation(
         x=mean,
@@ -68,7 +79,7 @@ def flip_histogram(flip: np.ndarray, n_rows: np.ndarray, n_classes: int) -> go.F
         title="rate at which the leaf's label flips", tickformat=".0%", range=[0, top], zeroline=False, showgrid=False
     )
     fig.update_yaxes(
-        title="share of records", tickformat=".0%", range=[0, 1.18 * max(float(share.max()), 0.01)], zeroline=False
+        title=f"share of {counted}", tickformat=".0%", range=[0, 1.18 * max(float(share.max()), 0.01)], zeroline=False
     )
     return fig
 

@@ -42,7 +42,7 @@ def enlarged(fig: go.Figure) -> go.Figure:
 
 
 def on_places(fig: go.Figure, names: Sequence[str], title: str) -> None:
-    """Set the x-axis to equally spaced places, each with its name."""
+    """Set the x-axis to equally spaced positions, each with a name."""
     fig.update_xaxes(
         title_text=title, range=[-0.5, len(names) - 0.5], tickvals=list(range(len(names))), ticktext=list(names)
     )
@@ -54,7 +54,7 @@ def note(fig: go.Figure, x, y, text: str, **settings) -> None:
 
 
 def private_line(fig: go.Figure, x, y, name: str) -> None:
-    """Draw the line of what a private forest or an attacker of it gets, with a mark at each point."""
+    """Draw the line of the results of a private forest or of an attack on it, with a mark at each point."""
     line, marker = {"color": PRIVATE, "width": 3}, {"size": 12, "color": PRIVATE}
     fig.add_scatter(x=x, y=list(y), mode="lines+markers", name=name, line=line, marker=marker)
 
@@ -66,17 +66,17 @@ def ring(fig: go.Figure, x, y) -> None:
 
 
 def unknown(fig: go.Figure, x, y) -> None:
-    """Draw a question mark at the place of the answer."""
+    """Draw a question mark at the position of the answer."""
     fig.add_annotation(x=x, y=y, text="<b>?</b>", showarrow=False, font={"size": 44, "color": QUIET})
 
 
 def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
-    """Draw the seats of a class, and whose secret the attacker rebuilds.
+    """Draw the seats of a school class, and mark the students whose secret the attacker reconstructs.
 
     Parameters
     ----------
     marks : sequence of float, or None
-        For each student: 1 if rebuilt rightly, 0 if wrongly, 0.5 if a coin decides. None hides the answer.
+        For each student: 1 if the attacker is right, 0 if wrong, and 0.5 if a coin decides. None hides the marks.
     """
     named = {1.0: "rebuilt rightly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
     outcomes = ["not told"] * 30 if marks is None else [named[float(mark)] for mark in marks]
@@ -154,7 +154,7 @@ def small_percent(share: float) -> str:
 
 
 def two_worlds(least: float, most: float, failed: float, passed: float, limits: str, *, shown: bool) -> go.Figure:
-    """Draw the belief that Ann is in the table: before the release, and after each label; and the limits of ε.
+    """Draw the belief that Ann is in the table, before the release and after each label, with the limits that ε sets.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Figures of the lesson, steps 6 and 7: a promise that an experiment refutes, and an attack that noise stops."""
+"""Figures of the lesson, steps 6 and 7: an experiment refutes a published promise, and noise stops an attack."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def promise_counted(
     false_alarms: float,
     counted: dict[str, tuple[tuple[float, float], tuple[float, float], tuple[float, float]]] | None,
 ) -> go.Figure:
-    """Draw the share of "class 2" among releases of table A against that of table B; the limit is a line.
+    """Draw the share of releases with "class 2" for table A against the share for table B; a line is the limit.
 
     Parameters
     ----------
     false_alarms : float
         Share for table B by the formula, which the figure shows before the answer.
     counted : dict or None
-        By rule, "paper" and "own": the shares counted for B and for A, and the 99.9 % limits of each. None hides the
-        answer.
+        For each rule ("paper" and "own"), the counted shares for B and A, and the 99.9 % intervals of both shares. If
+        None, the figure does not show them.
     """
     fig = lesson_figure(showlegend=counted is not None)
     top = 0.12
@@ -59,14 +59,14 @@ def promise_counted(
 def rebuilt_by_epsilon(
     epsilons: Sequence[float], right: Sequence[float], limit: Sequence[float], at: str, *, shown: bool
 ) -> go.Figure:
-    """Draw the number of rebuilt students against ε, between a fair coin and the limit for any attacker.
+    """Draw the number of reconstructed students against ε, with lines for a fair coin and the limit of any attacker.
 
     Parameters
     ----------
     epsilons : sequence of float
         Budgets on the x-axis, rising.
     right, limit : sequence of float
-        Numbers of thirty students, at each ε and last for exact counts.
+        Numbers of students out of thirty: one for each ε, and the last one for exact counts.
     at : str
         The selected ε, or "exact".
     """
@@ -77,7 +77,7 @@ def rebuilt_by_epsilon(
     note(fig, 1, 15, "a coin: 15", xref="paper", xanchor="right", yanchor="top")
     if shown:
         fig.add_scatter(
-            x=places, y=list(limit), mode="lines", name="limit for anybody", line={"color": QUIET, "width": 4}
+            x=places, y=list(limit), mode="lines", name="limit for any attacker", line={"color": QUIET, "width": 4}
         )
         private_line(fig, places, right, "this attacker")
     else:

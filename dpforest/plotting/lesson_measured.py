@@ -16,7 +16,7 @@ _TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", _OTHER), "
 
 
 def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float], at: int | None) -> go.Figure:
-    """Draw the accuracy of the vote, and the share of rows with a wrong label as bars.
+    """Draw the accuracy of the vote, and bars for the share of rows with a wrong label.
 
     Without `at`, the figure shows the accuracy of one tree only.
     """
@@ -40,7 +40,7 @@ def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float]
 
 
 def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
-    """Draw the ε that one person has paid after each tree: a hundredth in every tree, or all in one tree.
+    """Draw the ε that a row has paid after each tree under two plans: a hundredth in each tree, or all in one tree.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
 def depths(
     depth: Sequence[int], accuracy: Sequence[float], without_noise: Sequence[float], guessing: float, *, shown: bool
 ) -> go.Figure:
-    """Draw accuracy by depth at one ε, with that of the same trees without noise, and of guessing."""
+    """Draw accuracy by depth for a forest at one ε, for the same trees without noise, and for guessing."""
     fig = lesson_figure(showlegend=True)
     places = list(range(len(depth)))
     fig.add_scatter(
@@ -108,20 +108,20 @@ def depths(
 def wrong_of_thousand(
     epsilons: Sequence[float], tables: dict[str, dict], at: int | None, attacker: str = ""
 ) -> go.Figure:
-    """Draw wrong predictions for three tables against ε, with bars for two thirds of the releases.
+    """Draw wrong predictions for three tables against ε, with error bars that cover two thirds of the releases.
 
-    The last place shows the result without noise.
+    The last position on the x-axis shows the result without noise.
 
     Parameters
     ----------
     epsilons : sequence of float
         Budgets on the x-axis, rising.
     tables : dict
-        By name: "wrong" and "spread" at each ε, and "without_noise", as shares.
+        For each table: shares "wrong" and "spread" at each ε, and the share "without_noise".
     at : int or None
         Index of the selected ε. None hides the results with noise.
     attacker : str
-        Text on the success of an attacker, at the top.
+        Text about the success of an attacker, at the top of the figure.
     """
     names = [*(f"{e:g}" for e in epsilons), "none"]
     fig = lesson_figure(showlegend=True)
@@ -144,6 +144,34 @@ def wrong_of_thousand(
     else:
         fig.add_vrect(x0=at - 0.3, x1=at + 0.3, fillcolor="rgba(138,146,156,0.25)", line_width=0)
         note(fig, 1, 590, attacker, xref="paper", xanchor="right", yanchor="top", align="right")
+    on_places(fig, names, "ε (none: no noise)")
+    fig.update_yaxes(title_text="wrong of 1,000", range=[0, 600], tickvals=[0, 200, 400, 600])
+    return fig
+
+
+def wrong_by_group(epsilons: Sequence[float], groups: dict[str, Sequence[float]]) -> go.Figure:
+    """Draw wrong predictions for three groups of one table against ε.
+
+    The last position on the x-axis shows the result without noise.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Budgets on the x-axis, rising.
+    groups : dict
+        For each group the shares of wrong predictions at each ε, and without noise.
+    """
+    names = [*(f"{e:g}" for e in epsilons), "none"]
+    fig = lesson_figure(280, showlegend=True)
+    for (name, shares), (symbol, color) in zip(groups.items(), _TABLES.values(), strict=True):
+        fig.add_scatter(
+            x=list(range(len(names))),
+            y=[1000 * share for share in shares],
+            mode="lines+markers",
+            name=name,
+            line={"color": color, "width": 2},
+            marker={"size": 12, "symbol": symbol, "color": color},
+        )
     on_places(fig, names, "ε (none: no noise)")
     fig.update_yaxes(title_text="wrong of 1,000", range=[0, 600], tickvals=[0, 200, 400, 600])
     return fig

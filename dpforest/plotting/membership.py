@@ -11,7 +11,7 @@ from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.success_rate import AttackEstimate
 
-FIRST = 100  # least number of guesses of a drawn share
+FIRST = 100  # least number of guesses after which a share is drawn
 
 
 def success_chart(
@@ -22,20 +22,21 @@ def success_chart(
     claimed: float | None = None,
     most: int = 0,
 ) -> go.Figure:
-    """Draw the share of right guesses against their number, with its interval.
+    """Draw the share of right guesses against the number of guesses, with its confidence interval.
 
     Parameters
     ----------
     looks : sequence of AttackEstimate
         Success of the attack after rising numbers of guesses.
     limit : float
-        Success that no attacker exceeds on any record of any table; 1 if there is no limit.
+        Largest success of any attacker on any record of any table; 1 if there is no limit.
     best : float, optional
         Success of the best attacker on this record.
     claimed : float, optional
-        The claimed limit, if the true limit differs; vermillion once the attack exceeds it with confidence.
+        The claimed limit, if the true limit differs. Its line turns vermillion once the attack exceeds it with
+        confidence.
     most : int
-        Number of guesses that the axis reaches at least.
+        Least number of guesses at the right end of the axis.
     """
     drawn = [look for look in looks if look.trials >= FIRST] or list(looks)
     exceeded = bool(claimed is not None and drawn and drawn[-1].low > claimed)

@@ -23,6 +23,7 @@ from dpforest.plotting.style import (
 from dpforest.plotting.words import answer, question
 from dpforest.simulation.views import NodeTable
 from dpforest.tables.domain import Domain
+from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF, Trees
 
 MOST_COLUMNS = 768
@@ -32,7 +33,7 @@ CLICK_COLUMNS = 48
 def tree_overview(
     nodes: NodeTable, domain: Domain, *, root: int = 0, path: Sequence[int] = (), by_records: bool = False
 ) -> go.Figure:
-    """Draw one tree as an icicle plot, by a heatmap that is fast at any depth.
+    """Draw one tree as an icicle plot. It is a heatmap, which is fast at any depth.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ def tree_overview(
     path : sequence of int
         Nodes on the path of a selected record.
     by_records : bool
-        True: the width of a leaf is its number of records, so that empty leaves are invisible. False: equal widths.
+        If True, the width of a leaf is its number of records, so empty leaves are invisible. If False, all leaves have
+        the same width.
     """
     tree, flip = nodes.trees, nodes.flip
     where = spans(tree)
@@ -61,7 +63,8 @@ def tree_overview(
     )
     levels = list(range(n_levels))
     empty = np.where(state == 1, 1.0, np.nan)
-    for color, gap in ((QUIET, 2), (EMPTY, 4)):  # the second color lies within the first, which becomes an outline
+    # The second square is smaller, so the first color remains as its outline.
+    for color, gap in ((QUIET, 2), (EMPTY, 4)):
         fig.add_heatmap(
             x=x, y=levels, z=empty, colorscale=[[0, color], [1, color]], showscale=False, hoverinfo="skip", ygap=gap
         )
@@ -141,7 +144,7 @@ def _outline(fig: go.Figure, where: Span, place: np.ndarray, tree: Trees, root: 
 
 
 def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTable, domain: Domain) -> None:
-    """Add invisible markers that show hover text and report clicks, which a heatmap cannot."""
+    """Add invisible markers for hover text and clicks, because a heatmap reports neither by node."""
     n_leaves = where.node_at.shape[1]
     n_columns = min(max(n_leaves, 8), CLICK_COLUMNS)
     centers = (np.arange(n_columns) + 0.5) / n_columns
@@ -165,14 +168,13 @@ def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTabl
 def describe(table: NodeTable, domain: Domain, node: int) -> str:
     """Return a description of a node in a few lines, for a hover label."""
     tree, flip, is_leaf = table.trees, float(table.flip[node]), table.trees.kind[node] == LEAF
-    n_rows = int(table.counts[node].sum())
     came = answer(tree, domain, node, 40)
     lines = [
         f"level {int(tree.level[node])}, " + (f"reached by “{came}”" if came else "the root"),
         f"leaf, votes for {escape(domain.classes[table.label[node]], 60)}"
         if is_leaf
         else f"asks: {question(tree, domain, node, 40)}",
-        f"{n_rows:,} record{'s' * (n_rows != 1)} here",
+        f"{counted_text(table, domain, node)} here",
     ]
     if not is_leaf and table.probability is not None and table.chance is not None and table.gain is not None:
         lines.append(
@@ -184,8 +186,17 @@ def describe(table: NodeTable, domain: Domain, node: int) -> str:
     elif is_leaf:
         lines.append(f"its label flips in {flip_percent(flip)} of releases")
     else:
-        worst = flip_percent(float(table.worst_flip[node]))
+        worst, counted = flip_percent(float(table.worst_flip[node])), "persons" if domain.unit else "rows"
         lines.append(
-            f"labels below flip in {flip_percent(flip)} of releases,<br>mean over records; the worst leaf {worst}"
+            f"labels below flip in {flip_percent(flip)} of releases,<br>mean over {counted}; the worst leaf {worst}"
         )
     return "<br>".join(lines)
+
+
+def counted_text(table: NodeTable, domain: Domain, node: int) -> str:
+    """Return the number of rows of a node as text, or with a unit of privacy the numbers of persons and rows."""
+    rows = plural(int(table.n_rows[node]), "row")
+    if domain.unit is None:
+        return rows
+    persons = f"{table.counts[node].sum():,.3f}".rstrip("0").rstrip(".")
+    return f"{persons} person{'s' * (persons != '1')} in {rows}"

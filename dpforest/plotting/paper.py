@@ -65,7 +65,7 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
     figure : Figure or dict
         Figure of a page; it stays unchanged.
     title : str
-        Title above the figure on the page. From "this against that", a y-axis without a name gets "this".
+        Title above the figure on the page. If it reads "A against B", a y-axis without a name gets the name "A".
 
     >>> for_print(go.Figure(layout={"paper_bgcolor": "black", "font": {"color": "white"}}))["layout"]["paper_bgcolor"]
     'white'
@@ -108,7 +108,7 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
     Raises
     ------
     PaperError
-        If there is no browser, or it takes too long.
+        If there is no browser, or the browser takes too long.
     """
     if why := missing():
         raise PaperError(why)
@@ -124,7 +124,7 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
 
 
 def _ask(spec: dict[str, Any], kind: str) -> bytes:
-    """Render in a separate process with a separate folder. Its browser and its files end with it."""
+    """Render in a separate process with a separate folder, and remove its browser and its files afterwards."""
     folder = mkdtemp(prefix="dpforest_figure_")
     try:
         done = subprocess.run(

@@ -1,9 +1,9 @@
-"""Published results against ours: points, on the diagonal if equal, and curves if a paper prints no numbers."""
+"""Figures of published results against ours: points if a paper prints numbers, otherwise curves of ours."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -11,6 +11,22 @@ from dpforest.plotting.compare import COLORS, MARKERS
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number
 
 _OTHER: Final = "#009E73"  # a color without a meaning elsewhere
+
+
+class VerdictLook(NamedTuple):
+    """Marker of a verdict in the chart, the marker as a character of text, and the color."""
+
+    marker: str
+    text: str
+    color: str
+
+
+VERDICTS: Final = {  # the shapes differ, so that readers do not depend on the colors
+    "equal": VerdictLook("triangle-up", "▲", _OTHER),
+    "compatible": VerdictLook("triangle-up-open", "△", _OTHER),
+    "contradicts": VerdictLook("x", "✕", "#8F6FC4"),
+    "not comparable": VerdictLook("circle-open", "○", QUIET),
+}
 _WIDE: Final = 50  # least ratio of largest to smallest value for a logarithmic axis
 
 
@@ -20,25 +36,28 @@ def published_and_ours(
     ours: Sequence[float],
     certified: Sequence[float | None],
     spread: Sequence[float],
+    verdicts: Sequence[str],
     unit: str = "%",
 ) -> go.Figure:
-    """Draw a point for each cell of a paper's table, as published and certified.
+    """Draw a point for each cell of a paper's table, in the published mode and in the certified mode.
 
     Parameters
     ----------
     settings : sequence of str
         Name of each cell.
     published, ours, certified : sequence of float
-        Printed value, our value as published, and our certified value, which is None for a cell without privacy.
+        Printed value, our value in the published mode, and our value in the certified mode (None without privacy).
     spread : sequence of float
         Standard deviation of `ours` over folds.
+    verdicts : sequence of str
+        Key of `VERDICTS` of each cell, which decides the marker of `ours`.
     unit : str
         Unit of all values.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One point for each cell.
+        One point for each cell and mode; one trace for each verdict.
     """
     every = [*published, *ours, *(value for value in certified if value is not None)]
     low, high = (min(every) - 3, 101.5) if unit == "%" else (min(every) - 1, max(every) + 1)
@@ -53,23 +72,33 @@ def published_and_ours(
         name="as printed",
         hoverinfo="skip",
     )
-    drawn.add_scatter(
-        x=list(published),
-        y=list(ours),
-        mode="markers",
-        name="ours, as published",
-        text=names,
-        marker={"symbol": "triangle-up-open", "size": 11, "color": _OTHER, "line": {"width": 2}},
-        error_y={"type": "data", "array": list(spread), "color": _OTHER, "thickness": 1, "width": 2},
-        hovertemplate="%{text}<br>printed %{x:.1f}, ours %{y:.1f} " + f"{unit}<extra></extra>",
-    )
+    for verdict, look in VERDICTS.items():
+        alike = [i for i, each in enumerate(verdicts) if each == verdict]
+        if not alike:
+            continue
+        drawn.add_scatter(
+            x=[published[i] for i in alike],
+            y=[ours[i] for i in alike],
+            mode="markers",
+            name=f"as published: {verdict}",
+            text=[names[i] for i in alike],
+            marker={"symbol": look.marker, "size": 11, "color": look.color, "line": {"width": 2, "color": look.color}},
+            error_y={
+                "type": "data",
+                "array": [spread[i] for i in alike],
+                "color": look.color,
+                "thickness": 1,
+                "width": 2,
+            },
+            hovertemplate="%{text}<br>printed %{x:.1f}, ours %{y:.1f} " + f"{unit}: {verdict}<extra></extra>",
+        )
     kept = [i for i, value in enumerate(certified) if value is not None]
     if kept:
         drawn.add_scatter(
             x=[published[i] for i in kept],
             y=[certified[i] for i in kept],
             mode="markers",
-            name="ours, certified",
+            name="certified",
             text=[names[i] for i in kept],
             marker={"symbol": "circle", "size": 9, "color": PRIVATE},
             hovertemplate="%{text}<br>printed %{x:.1f}, certified %{y:.1f} " + f"{unit}<extra></extra>",
@@ -88,16 +117,16 @@ def measured_curves(
     axis: str,
     what: str = "right on rows held out",
 ) -> go.Figure:
-    """Draw the curves of a figure whose paper prints no numbers: dashed as published, solid certified.
+    """Draw our curves for a figure of a paper without numbers: dashed in the published mode, solid if certified.
 
     Parameters
     ----------
     lines : sequence of str
-        Name of each point's curve.
+        Name of the curve that each point belongs to.
     at : sequence of float
         Position of each point on the x-axis.
     ours, certified : sequence of float
-        Values in percent; None in `certified` without privacy.
+        Value of each point, in percent, or None for no point. A forest without privacy has no certified points.
     axis : str
         Title of the x-axis.
     what : str

@@ -12,7 +12,7 @@ from dpforest.risk.guarantee import Guarantee
 from dpforest.risk.rounding import percent_down, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 
-SIDE = 10  # icons in a row, and rows
+SIDE = 10  # number of rows, and of icons in each row
 _HEIGHT = 280
 _FRAME = {"margin": {"l": 8, "r": 14, "t": 14, "b": 8}, "hovermode": "closest"}
 _SHARES = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "25", "50", "75", "100 %"], "zeroline": False}
@@ -100,7 +100,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
 
 
 def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
-    """Draw a hundred people, and the largest number of them about whom an attacker is right.
+    """Draw a hundred rows or persons, and mark the largest number of them about which an attacker can be right.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
             name=meaning,
             hovertemplate=f"{n} of 100: {meaning}<extra></extra>",
         )
-        if n:  # the key is inside the figure, because a legend does not fit a narrow column
+        if n:  # the key is inside the figure, because a narrow column has no space for a legend
             fig.add_scatter(
                 x=[key],
                 y=[-SIDE - 0.6],
@@ -156,12 +156,12 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     prior : float
         The marked belief before the release, in (0, 1).
     failure : float
-        Probability that each bound may fail; not needed without δ.
+        Probability with which each bound may fail. It has no effect if δ is 0.
 
     Returns
     -------
     Figure or None
-        None if δ is not below `failure`, so that there is no bound.
+        None if 0 < δ and `failure` ≤ δ, because there is no bound then.
     """
     both = game.grouped
     if both.kind == "approximate" and both.delta >= failure:
@@ -197,7 +197,7 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
         line={"color": color, "width": 4},
         marker={"size": [10, 7, 10], "color": [color, QUIET, color], "line": {"color": "white", "width": 1.5}},
     )
-    for y, text, anchor, side in (  # the free corners are at the top left and at the bottom right
+    for y, text, anchor, side in (  # the top left and the bottom right corner are free
         (highest, f"<b>at most {percent_up(highest)}</b>", "bottom", ("left", 8) if prior < 0.4 else ("right", -8)),
         (lowest, f"at least {percent_down(lowest)}", "top", ("right", 24) if prior > 0.6 else ("left", 8)),
     ):

@@ -48,13 +48,13 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
 
 
 def importances(names: Sequence[str], shares: np.ndarray, *, most: int = 12) -> go.Figure:
-    """Draw the shares of the attributes in the changes of scores, the largest on top."""
+    """Draw for each attribute its share in the changes of scores; the largest share is on top."""
     order = np.argsort(-shares, kind="stable")[:most]
     return _bars([names[i] for i in order], shares[order], [percent(shares[i]) for i in order])
 
 
 def parts_of_score(names: Sequence[str], parts: np.ndarray, *, most: int = 10) -> go.Figure:
-    """Draw the contributions of the attributes to one score, the largest on top, and the sum of the rest.
+    """Draw the largest contributions of attributes to one score, the largest one on top, and the sum of all others.
 
     Parameters
     ----------

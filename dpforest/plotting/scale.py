@@ -10,7 +10,7 @@ from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, figure, number,
 from dpforest.tables.features import Feature
 from dpforest.trees.released_scale import CELLS
 
-_TICKS = 4  # parts of the scale between ticks
+_TICKS = 4  # number of parts of the scale between ticks
 
 
 def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | None) -> go.Figure:
@@ -71,7 +71,7 @@ def _value(feature: Feature, cell: int) -> float:
 
 
 def value_at(feature: Feature, code: int) -> float:
-    """Return the value at which a code of a numeric attribute begins, to three digits; bounds are not rounded."""
+    """Return the value at which a code of a numeric attribute begins, rounded to three digits. Bounds are exact."""
     assert feature.low is not None and feature.high is not None
     if code >= N_CODES - 1:
         return feature.high

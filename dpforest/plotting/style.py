@@ -8,7 +8,7 @@ from html import escape as _escape
 import numpy as np
 import plotly.graph_objects as go
 
-# Okabe and Ito's colors, which color-blind readers can tell apart. Two of them carry meaning throughout.
+# Okabe and Ito's colors, which color-blind readers can distinguish. Two colors have the same meaning in all figures.
 PRIVATE = "#0072B2"
 NON_PRIVATE = "#E69F00"
 NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
@@ -21,10 +21,10 @@ CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
 
 
 def visible(text: str) -> str:
-    r"""Return a text from data with invisible characters that affect the text around them as escapes.
+    r"""Return a text from data, with escapes in place of invisible characters that affect the text around them.
 
-    These are marks that change the direction of text, control characters, and single surrogates. The escapes are the
-    same as on a certificate.
+    Such characters are marks that change the direction of text, control characters, and lone surrogates. A certificate
+    has the same escapes.
 
     >>> visible("a\u202eb\x00")
     'a\\u202eb\\u0000'
@@ -36,7 +36,7 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 def escape(value: object, most: int = 0) -> str:
-    """Return a text from data that plotly can show: with escaped markup, and cut to `most` characters.
+    """Return a text from data with its markup escaped for plotly, cut to `most` characters (0: not cut).
 
     >>> escape("<b>a</b>"), escape("a long name", 6)
     ('&lt;b&gt;a&lt;/b&gt;', 'a lon…')
@@ -68,7 +68,7 @@ def flip_percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return the text of a number: whole with separated thousands, or with at most four significant digits.
+    """Return the text of a number: whole numbers with a comma for thousands, others with up to four significant digits.
 
     >>> number(1234567), number(0.00012345), number(12.5)
     ('1,234,567', '0.0001234', '12.5')
@@ -79,14 +79,14 @@ def number(value: float) -> str:
 
 
 def highest_flip(n_classes: int) -> float:
-    """Return the upper end of the flip scale, the same at every ε: the flip rate of pure noise, 1 - 1/K."""
+    """Return the upper end of the flip scale at every ε: 1 - 1/K, the flip rate of pure noise."""
     return 1 - 1 / n_classes
 
 
 def figure(height: int, **layout) -> go.Figure:
     """Return an empty figure with the margins, hover labels and interactions of all figures.
 
-    Only figures of the lesson set the size of their text. Otherwise the page or `paper` sets it.
+    The page or `paper` sets the size of the text, except in figures of the lesson.
     """
     settings = {
         "height": height,

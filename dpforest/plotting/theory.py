@@ -1,4 +1,4 @@
-"""Figures of theorems: the region that a theorem excludes in gray, measurements as blue dots, the user's setting."""
+"""Figures of theorems: a gray region that the theorem excludes, blue dots for measurements, and the user's setting."""
 
 from __future__ import annotations
 
@@ -116,15 +116,15 @@ class Chart:
     Parameters
     ----------
     curves : sequence of FormulaCurve
-        Lines of formulas; the first one is the bound of `excluded`.
+        Lines of formulas. The first line is the border of the excluded region.
     excluded : {"above", "below", ""}
-        Side of the bound that the theorem excludes, which is gray.
+        Side of the first line that the theorem excludes; it is gray. Empty: neither side.
     dots : sequence of Dots
         Measured values.
     yours : (float, float, str) or None
         Coordinates and hover text of the user's setting.
     level : (float, str) or None
-        Height and text of a line for comparison, such as the result of guessing.
+        Height and text of a horizontal line for comparison, such as the result of guessing.
     level_below : bool
         Whether the text of `level` is below its line.
     band : str
@@ -166,6 +166,7 @@ def theory_chart(chart: Chart) -> go.Figure:
             name=escape(dots.name),
             text=[escape(t) for t in dots.texts],
             hovertemplate="%{text}<extra></extra>",
+            cliponaxis=False,
             marker={
                 "size": 11,
                 "symbol": _SYMBOLS[dots.symbol],
@@ -182,6 +183,7 @@ def theory_chart(chart: Chart) -> go.Figure:
             name="your setting",
             text=[escape(words)],
             hovertemplate="%{text}<extra></extra>",
+            cliponaxis=False,
             marker={"size": 17, "symbol": "diamond-open", "color": YOURS, "line": {"width": 4}},
         )
     fig.update_xaxes(showgrid=False, **chart.x.layout())

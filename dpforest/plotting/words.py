@@ -21,7 +21,7 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
         return f"{name}?"
     if kind == ONE_VS_REST:
         return f"{name} = {escape(feature.code_labels[t], most)}?"
-    if feature.kind == "categorical":  # an ordered test of codes: the categories listed after the threshold
+    if feature.kind == "categorical":  # an ordered test of codes sends the categories after the threshold to one side
         after = feature.code_labels[t + 1 :]
         if not after:
             return f"{name}: none listed?"
@@ -33,7 +33,7 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
 
 
 def value_text(feature: Feature, code: int) -> str:
-    """Return the text of a code's value, which is not yet escaped."""
+    """Return the text of a code's value. Special characters are not yet escaped."""
     if feature.kind == "categorical":
         return feature.code_labels[code]
     if code < feature.first_code:

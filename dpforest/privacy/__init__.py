@@ -1,10 +1,10 @@
-"""Everything that is derived from rows leaves through this package and is paid for in a ledger.
+"""Release everything that is derived from rows, and charge a ledger for it.
 
-``release`` draws and charges, ``ledger`` adds up costs, ``certificate`` states the promise. ``loss`` is what adds up:
-ε, or μ² of Gaussian differential privacy, whose δ ``normal_bounds`` rounds up. ``laws``, ``noisy_counts`` and
-``mechanisms`` compute the exact law of every release. ``samplers`` draws from it in integers, ``gaussian`` draws
-rounded Gaussian noise, ``simulators`` draws quickly in floats. ``published`` and ``true_loss`` are about mechanisms
-whose published claims do not hold.
+``release`` draws and charges, ``ledger`` adds up costs, and ``certificate`` states the promise. ``loss`` holds the unit
+of cost: ε, or μ² of Gaussian differential privacy. ``normal_bounds`` bounds the δ of a Gaussian loss from above.
+``laws``, ``noisy_counts`` and ``mechanisms`` compute the exact law of every release. ``samplers`` draws from these laws
+in integers, ``gaussian`` draws rounded Gaussian noise, and ``simulators`` draws quickly in floats. ``published`` and
+``true_loss`` are about mechanisms whose published claims do not hold.
 """
 
 from dpforest.privacy.certificate import Certificate, certify

@@ -1,32 +1,40 @@
-"""The certificate states which privacy a forest promises and on which conditions, or why it promises nothing."""
+"""The certificate of a forest. It states the privacy promise and its conditions, or why there is no promise."""
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
 
-from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
+from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed, unit_noun, unit_words
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PURE, PrivacyLoss
 from dpforest.privacy.rationals import as_typed, float_up, text_up, written_fraction
+from dpforest.privacy.tradeoff_curve import Steps, TradeoffCurve, steps_of
+from dpforest.tables.units import MOST_ROWS
 
+_ROW: Final = "The unit of privacy is one row: if one person has several rows, {} is multiplied by their number."
 STANDING_ASSUMPTIONS: Final = (
-    "The unit of privacy is one row: if one person has several rows, ε is multiplied by their number.",
+    _ROW.format("ε"),
     "The settings (ε, depth, trees, features, bounds) are taken as given; choosing them by looking at this table is "
     "not covered.",
     "This is one release: releases from tables with the same people add up.",
 )
-GAUSSIAN_ASSUMPTIONS: Final = (  # the first one is in μ, because ε at a fixed δ grows by more than that factor
-    "The unit of privacy is one row: if one person has several rows, μ is multiplied by their number.",
+GAUSSIAN_ASSUMPTIONS: Final = (  # the first is about μ, because ε at a fixed δ grows by a larger factor than μ
+    _ROW.format("μ"),
     *STANDING_ASSUMPTIONS[1:],
 )
 REPLACE_ASSUMPTION: Final = "The number of rows, counted before any row was left out, is public."
+REPLACE_PERSON_ASSUMPTION: Final = "The number of persons, counted before any row was left out, is public."
 NO_PRIVACY: Final = "There is no privacy here: the exact counts of the table were used."
 NOT_CLOSED: Final = "The ledger is not closed, so what was spent is not known in full."
 
 _MEANING: Final = {
     "add-remove": "two tables that differ by one row that is present in only one of them",
     "replace-one": "two tables of the same size that differ in the content of one row",
+}
+_PERSON_MEANING: Final = {
+    "add-remove": "two tables that differ by all rows of one person, which are present in only one of them",
+    "replace-one": "two tables of equally many persons that differ in all rows of one person",
 }
 
 
@@ -39,22 +47,29 @@ class Certificate:
     certified : bool
         True exactly when `reasons` is empty.
     epsilon : Fraction, infinity or None
-        Nominal ε. None without privacy; infinity where the formula of a published mechanism claims nothing.
+        Nominal ε. None for a forest without privacy. Infinity if the formula of a published mechanism gives no finite
+        ε.
     neighbors : {"add-remove", "replace-one"}
     mechanism : str
     true_epsilon : float
-        Proved loss, rounded up to the next float. It is at most ε when certified, and less where a mechanism costs
-        less than it may. Otherwise it is infinite, because no finite bound is proved; a bound that holds only for
-        ideal real numbers is stated among the reasons.
+        Proved loss, rounded up to the next float. If the forest is certified, the loss is at most ε, and it is less if
+        a mechanism costs less than its budget. If the forest is not certified, the loss is infinite, because no finite
+        bound is proved. The reasons may then state a bound that holds only for ideal real numbers.
     assumptions : tuple of str
-        Conditions of the promise, the standing ones first.
+        Conditions of the promise. The standing assumptions, which every certificate has, come first.
     reasons : tuple of str
-        Why the forest is not certified, one plain sentence each.
+        Reasons why the forest is not certified; each reason is one plain sentence.
     delta : float
-        0 for pure privacy. Above 0 for Gaussian privacy, where `epsilon` and `true_epsilon` hold at this δ.
+        0 for pure privacy. For Gaussian privacy, the δ > 0 at which `epsilon` and `true_epsilon` hold.
     kind : {"pure", "gaussian"}
     mu_squared : Fraction or None
-        Proved μ² of a certified Gaussian forest: its δ at `loss` is at most `delta`.
+        Proved μ² of a certified Gaussian forest. The δ of this μ² at an ε of `loss` is at most `delta`.
+    unit : str or None
+        Column of identifiers. If given, the unit of privacy is a person: all rows with the same identifier. If None,
+        the unit is one row.
+    steps : tuple of (Fraction, int)
+        Steps of the ledger of a certified pure forest (`steps_of`). A file stores the ledger, not the steps. If there
+        are no steps, the trade-off curve is computed for one step with the whole loss.
     """
 
     certified: bool
@@ -67,6 +82,8 @@ class Certificate:
     delta: float = 0
     kind: str = PURE
     mu_squared: Fraction | None = None
+    unit: str | None = None
+    steps: Steps = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         rows_changed(self.neighbors)
@@ -78,11 +95,11 @@ class Certificate:
             raise ValueError("Gaussian privacy has an ε at a δ above 0 and below 1.")
         if self.certified == bool(self.reasons) or not all(reason.strip() for reason in self.reasons):
             raise ValueError("A certificate is certified exactly when there is no reason against it.")
-        standing = _standing(self.kind)
+        standing = _standing(self.kind, self.unit)
         if self.assumptions[: len(standing)] != standing:
             raise ValueError("A certificate always states the standing assumptions first.")
-        if self.neighbors != ADD_REMOVE and REPLACE_ASSUMPTION not in self.assumptions:
-            raise ValueError("Under replace-one a certificate states that the number of rows is public.")
+        if self.neighbors != ADD_REMOVE and _public_number(self.unit) not in self.assumptions:
+            raise ValueError("Under replace-one a certificate states that the number of rows or persons is public.")
         if self.certified:
             budget = self.epsilon
             if not isinstance(budget, Fraction) or not 0 <= self.true_epsilon <= float_up(budget):
@@ -90,13 +107,14 @@ class Certificate:
             proved = self.privacy_loss
             if proved is None or not proved.amount or not proved.holds(self.loss or 0, self.delta):
                 raise ValueError("A certified forest loses something, and its (ε, δ) follow from what it loses.")
-        elif self.true_epsilon != math.inf or self.mu_squared is not None:
+        elif self.true_epsilon != math.inf or self.mu_squared is not None or self.steps:
             raise ValueError("Nothing finite is promised by a forest that is not certified.")
 
     @property
     def loss(self) -> Fraction | None:
-        """Proved loss for display: at least what was spent, and exactly ε, not a float above it, where all of ε was
-        spent. None where there is no finite bound.
+        """Proved loss for display, at least the loss that was spent; None if there is no finite bound.
+
+        If all of ε was spent, this loss is exactly ε, and not the next float above ε.
         """
         if not self.certified or self.epsilon is None:
             return None
@@ -104,21 +122,43 @@ class Certificate:
 
     @property
     def privacy_loss(self) -> PrivacyLoss | None:
-        """Proved loss as the quantity that adds up: `loss`, or μ². None where there is no finite bound."""
+        """Proved loss in the quantity that adds up: ε (`loss`) or μ². None if there is no finite bound."""
         if self.kind == GAUSSIAN:
             return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
         return None if self.loss is None else PrivacyLoss.pure(self.loss)
 
+    @property
+    def tradeoff(self) -> TradeoffCurve | None:
+        """Trade-off curve between neighbors, for releases with the same ledger; None if there is no finite bound.
+
+        The methods of the curve are bounds on attacks and losses: `success()` bounds the share of right guesses at
+        50:50, `hits` bounds the true positive rate at a false alarm rate, `delta` bounds δ at any ε, and `epsilon`
+        bounds ε at any δ.
+        """
+        if self.loss is None:
+            return None
+        if self.mu_squared is not None:
+            return TradeoffCurve(mu_squared=self.mu_squared)
+        return TradeoffCurve(self.steps or ((self.loss, 1),))
+
     def is_of_budget(self, ledger: Ledger) -> bool:
-        """Return whether relation, kind and budget are the ledger's: its ε, or an (ε, δ) that its μ² proves."""
-        if ledger.budget is None or (self.kind, self.neighbors) != (ledger.kind, ledger.neighbors):
+        """Return whether the certificate has the neighbor relation, the kind of loss and the budget of the ledger.
+
+        If the loss is pure, the certificate's ε must equal the ledger's budget. If the loss is Gaussian, the ledger's
+        μ² must prove the certificate's (ε, δ).
+        """
+        of_ledger = (ledger.kind, ledger.neighbors, ledger.unit)
+        if ledger.budget is None or (self.kind, self.neighbors, self.unit) != of_ledger:
             return False
         if self.kind == PURE:
             return self.epsilon == ledger.epsilon
         return isinstance(self.epsilon, Fraction) and ledger.budget.holds(self.epsilon, self.delta)
 
     def covers(self, ledger: Ledger) -> bool:
-        """Return whether the promise covers what was spent; ε is compared as the nearest float, as in old files."""
+        """Return whether the promise covers the loss that the ledger spent.
+
+        ε is compared as a float, because old files hold floats.
+        """
         if self.kind == PURE:
             return self.true_epsilon >= float(ledger.spent)
         return self.privacy_loss is not None and ledger.loss <= self.privacy_loss
@@ -132,6 +172,7 @@ class Certificate:
             "delta": self.delta,
             "true_epsilon": "infinity" if math.isinf(self.true_epsilon) else self.true_epsilon,
             "neighbors": self.neighbors,
+            **({} if self.unit is None else {"unit": self.unit}),
             "mechanism": self.mechanism,
             "assumptions": list(self.assumptions),
             "reasons": list(self.reasons),
@@ -139,8 +180,11 @@ class Certificate:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Certificate":
-        """Invert `to_dict`, with the same checks. Without certification no finite loss is read."""
+    def from_dict(cls, data: Mapping[str, Any], ledger: Ledger | None = None) -> "Certificate":
+        """Read what `to_dict` wrote, with the checks of the constructor. The steps come from the ledger.
+
+        If the forest is not certified, its loss is read as infinite.
+        """
         if not isinstance(data["certified"], bool):
             raise ValueError("whether it is certified must be true or false")
         if not all(isinstance(data[name], list) for name in ("assumptions", "reasons")):
@@ -157,6 +201,8 @@ class Certificate:
             delta=data["delta"],
             kind=data["kind"],
             mu_squared=written_fraction(data.get("mu_squared")) if data["certified"] else None,
+            unit=data.get("unit"),
+            steps=steps_of(ledger) if data["certified"] and ledger is not None else (),
         )
 
     def __str__(self) -> str:
@@ -174,18 +220,46 @@ class Certificate:
                 lines.append(f"Nominal ε = {text_up(self.epsilon)}{at}; true privacy loss: no finite bound.")
             lines += [f"  Why: {_one_line(reason)}" for reason in self.reasons]
         lines.append(f"Mechanism: {_one_line(self.mechanism)}.")
-        lines.append(f"Compared are {_MEANING[self.neighbors]} ({self.neighbors}).")
+        meaning = (_MEANING if self.unit is None else _PERSON_MEANING)[self.neighbors]
+        lines.append(f"Compared are {meaning} ({self.neighbors}).")
+        if (curve := self.tradeoff) is not None:
+            right = _of_100(curve.success())
+            lines.append(f"Of 100 guesses which of the two a release is from, at most {right} are right.")
         lines.append("It rests on this:" if self.certified else "Even without these reasons it would rest on this:")
         lines += [f"  - {_one_line(assumption)}" for assumption in self.assumptions]
         return "\n".join(lines)
 
 
-def _standing(kind: str) -> tuple[str, ...]:
+def _standing(kind: str, unit: str | None) -> tuple[str, ...]:
+    """Return the assumptions that every certificate states first."""
+    if unit is not None:
+        return person_assumption(unit), *STANDING_ASSUMPTIONS[1:]
     return GAUSSIAN_ASSUMPTIONS if kind == GAUSSIAN else STANDING_ASSUMPTIONS
 
 
+def _of_100(share: float) -> str:
+    """Return the text of a share as a number out of a hundred, rounded up to one decimal.
+
+    >>> _of_100(0.519889), _of_100(0.5000000000000001)
+    ('52', '50')
+    """
+    return f"{math.ceil(1000 * share - 1e-7) / 10:g}"
+
+
+def person_assumption(unit: str) -> str:
+    """Return the first assumption of a certificate whose unit of privacy is a person."""
+    return (
+        f"The unit of privacy is {unit_words(unit)}, at most {MOST_ROWS} of each person, which weigh as much as one "
+        "row together."
+    )
+
+
+def _public_number(unit: str | None) -> str:
+    return REPLACE_ASSUMPTION if unit is None else REPLACE_PERSON_ASSUMPTION
+
+
 def _one_line(words: str) -> str:
-    """Put text from outside on one line, so that it can never look like a line of the certificate.
+    """Put a foreign text on one line, so that it can never look like a line of the certificate.
 
     >>> _one_line("our\\nCERTIFIED: \\u202e.00001 = ε")
     'our CERTIFIED: \\\\u202e.00001 = ε'
@@ -193,32 +267,37 @@ def _one_line(words: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(words.split()))
 
 
-def large_delta_caution(delta: float, n_rows: int | None) -> str:
-    """Return a caution if δ is at or above 1/n. It is empty if δ is below 1/n, or n is not known.
+def large_delta_caution(delta: float, n_rows: int | None, unit: str | None = None) -> str:
+    """Return a caution if δ is at or above 1/n; an empty text if δ is below 1/n, or if n is unknown.
 
-    A mechanism that publishes each row with probability δ is (0, δ)-differentially private. So (ε, δ) with such a δ
-    promises little by itself. A mechanism with a finite μ cannot publish a row that way: its δ falls to 0 as ε grows.
+    If a mechanism publishes each row with probability δ, it is (0, δ)-differentially private. So (ε, δ) with a δ of 1/n
+    or more promises little by itself. A mechanism with a finite μ cannot publish rows in this way, because its δ falls
+    to 0 as ε grows.
 
     Parameters
     ----------
     delta : float
         0 for pure privacy.
     n_rows : int or None
-        Approximate number of rows, released or public.
+        Approximate number of rows, or of persons if a unit is declared. The number is released or public.
+    unit : str, optional
+        As in `Ledger`.
 
     Returns
     -------
     str
-        A few sentences that depend on these two numbers alone.
+        A few sentences, which depend on δ and n alone.
     """
     expected = as_typed(delta) * (n_rows or 0)
     if expected < 1:
         return ""
+    noun = unit_noun(unit)
+    whole = "each row whole" if unit is None else "all rows of each person"
     return (
-        f"δ = {text_up(delta)} is not below 1/n for about {n_rows:,} rows, so (ε, δ) alone promises little: it allows "
-        "a mechanism that publishes each row whole with probability δ, which is "
-        f"{text_up(expected, 3)} row{'s' * (expected != 1)} on average. This forest's μ excludes such a mechanism: use "
-        "μ to judge its privacy."
+        f"δ = {text_up(delta)} is not below 1/n for about {n_rows:,} {noun}s, so (ε, δ) alone promises little: it "
+        f"allows a mechanism that publishes {whole} with probability δ, which is {text_up(expected, 3)} "
+        f"{noun}{'s' * (expected != 1)} on average. This forest's μ excludes such a mechanism: use μ to judge its "
+        "privacy."
     )
 
 
@@ -236,16 +315,17 @@ def certify(
     Parameters
     ----------
     ledger : Ledger
-        A ledger with a budget must be closed; otherwise the forest is not certified.
+        Ledger of the forest. If it has a budget, it must be closed for the forest to be certified.
     mechanism : str
         The mechanism in words, for the reader.
     assumptions : iterable of str
-        Conditions beyond the standing ones, such as where each bound comes from.
+        Conditions beyond the standing ones, such as the sources of bounds.
     reasons : iterable of str
-        Everything that prevents certification: `Domain.leaks()`, ``source.reasons()``, `published.reasons`, ...
+        Everything that prevents certification, such as the results of `Domain.leaks()`, ``source.reasons()`` and
+        `published.reasons`.
     nominal_epsilon : Fraction or infinity, optional
-        The ε that a mechanism as published claims; its ledger has no budget. For a Gaussian ledger, the ε that its
-        budget was made for, such as that of `mu_for`; by default, the least ε that the budget has at `delta`.
+        For a published mechanism, whose ledger has no budget, the claimed ε. For a Gaussian ledger, the ε from which
+        the budget was computed, for example by `mu_for`; by default, the budget's least ε at `delta`.
     delta : float
         δ at which the ε of a Gaussian ledger is stated; 0 for a pure ledger.
 
@@ -256,14 +336,15 @@ def certify(
     Raises
     ------
     ValueError
-        If δ does not fit the kind of the ledger, or a Gaussian budget is not proved to be (nominal ε, δ).
+        If δ does not fit the kind of the ledger, or if a Gaussian budget is not proved to be (nominal ε, δ)-private.
     """
     against = list(dict.fromkeys(reasons))
     if ledger.budget is None and not against:
         against.append(NO_PRIVACY)
     if ledger.budget is not None and not ledger.closed:
         against.append(NOT_CLOSED)
-    standing = _standing(ledger.kind) + (() if ledger.neighbors == ADD_REMOVE else (REPLACE_ASSUMPTION,))
+    standing = _standing(ledger.kind, ledger.unit)
+    standing += () if ledger.neighbors == ADD_REMOVE else (_public_number(ledger.unit),)
     extra = [a for a in dict.fromkeys(assumptions) if a not in standing]
     epsilon, true_epsilon = _epsilons(ledger, nominal_epsilon, delta)
     return Certificate(
@@ -277,11 +358,13 @@ def certify(
         delta=delta,
         kind=ledger.kind,
         mu_squared=ledger.loss.mu_squared if ledger.kind == GAUSSIAN and not against else None,
+        unit=ledger.unit,
+        steps=() if against else steps_of(ledger),
     )
 
 
 def _epsilons(ledger: Ledger, nominal: Fraction | float | None, delta: float) -> tuple[Fraction | float | None, float]:
-    """Return the nominal ε, and the ε that follows from what was spent, as a float rounded up."""
+    """Return the nominal ε, and the ε of the spent loss as a float, rounded up."""
     if ledger.budget is None or ledger.kind == PURE:
         return ledger.epsilon if nominal is None else nominal, float_up(ledger.spent)
     epsilon = ledger.budget.epsilon(delta) if nominal is None else nominal

@@ -1,22 +1,25 @@
-"""Exact sampler of round(sigma Z) for a standard normal Z: integers in, integers out, and only the result is rounded.
+"""Exact sampler of round(sigma Z) for a standard normal Z. All numbers are integers, and only the result is rounded.
 
-Algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257): |Z| = k + x, where k is a whole number
-and x is uniform on [0, 1). Only those digits of x are drawn that a decision depends on. A pair is proposed with a
-geometric k and kept with probability exp(-k(k-1)/2) exp(-x(2k+x)/2), so its density is that of exp(-(k+x)**2/2). This
-decision does not depend on digits that were not drawn. They are drawn later, until round(sigma |Z|) is certain.
+The sampler is algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257). Write |Z| = k + x, where k
+is a whole number and x is in [0, 1). The sampler proposes a geometric k and a uniform x, and keeps the pair with
+probability exp(-k(k-1)/2) exp(-x(2k+x)/2). So the density of a kept pair is proportional to exp(-(k+x)**2/2). Only the
+digits of x on which this decision depends are drawn. After the decision, further digits are drawn until
+round(sigma |Z|) is certain.
 
 For a whole q, the rounding of q + sigma Z is q + round(sigma Z). So a table with this noise is a function of the table
-with Gaussian noise of standard deviation sigma, and loses no more privacy than that table (post-processing). Dong, Roth
-& Su 2022, J. R. Stat. Soc. B 84, state the loss of that table.
+with Gaussian noise of standard deviation sigma, and post-processing loses no privacy. Dong, Roth & Su 2022, J. R. Stat.
+Soc. B 84, state the loss of a table with Gaussian noise.
 
-Randomness, conventions and replay are those of `samplers`. A digit has 16 bits and is one lane of the tape. Arrays of
-digits are as long as the tape, so there is no cap on digits and no number is cut off.
+`samplers` describes the tape, the conventions and the replay of rows. A digit has 16 bits and is one lane of the tape.
+Arrays of digits are as long as the tape, so there is no cap on digits and no number is truncated.
 
-Nothing overflows int64. A tape has fewer than 2**25 lanes and every step of k takes one, so k < 2**25, k(k-1) < 2**50
-and 2k + 2 < 2**32. In sigma = num/den both numbers are below 2**32. Then 2 num k + den < 2**59. `_round` shifts a width
-only while it is below 2 num < 2**33, so the width ends below 2**49. The rest is below the width, and rest and 2 num
-times a digit stay below 2**50. A gap below 2 num, shifted by 16 bits, is below 2**49. The noise is at most
-sigma (k+1) + 1 < 2**58, values are below 2**62, and their sum is below 2**63.
+Nothing overflows int64:
+
+- A tape has fewer than 2**25 lanes and every step of k takes a lane, so k < 2**25, k(k-1) < 2**50 and 2k + 2 < 2**32.
+- In sigma = num/den, both numbers are below 2**32, so 2 num k + den < 2**59.
+- `_round` shifts a width only while it is below 2 num < 2**33, so the width ends below 2**49. `rest` is below the
+  width; `rest` and 2 num times a digit stay below 2**50. A `gap` below 2 num, shifted by 16 bits, is below 2**49.
+- The noise is at most sigma (k+1) + 1 < 2**58, values are below 2**62, and their sum is below 2**63.
 """
 
 from fractions import Fraction
@@ -35,9 +38,10 @@ _L = np.int64
 
 @njit(nogil=True, cache=True)
 def _below(tape, at, fresh, known, n):
-    """Return whether a new uniform number is below one with n known digits; draw digits of both until it is certain.
+    """Compare a new uniform number with a number of n known digits; draw digits of both until the order is certain.
 
-    Returns the answer, the numbers of digits of the new and of the known number, and the place on the tape.
+    Return whether the new number is lower, how many digits each of the two numbers has now (first the new number), and
+    the tape position.
     """
     i = 0
     while at < tape.size:
@@ -56,13 +60,14 @@ def _below(tape, at, fresh, known, n):
 
 @njit(nogil=True, cache=True)
 def _bernoulli_exp_digits(tape, at, k, digits, n):
-    """Return True with probability exp(-x p), p = (2k + x)/(2k + 2), for a uniform x in digits[0], n digits known.
+    """Return True with probability exp(-x p), where p = (2k + x)/(2k + 2). `digits[0]` has n known digits of x.
 
-    Von Neumann's series: a run x > y1 > y2 > ... that must also pass a coin of p at each number reaches length j with
-    probability (x p)**j / j!. The answer is True when the length of the run is even. The coin draws one of 2k + 2
-    numbers: 0 ends the run, and 1 ends it unless a further uniform number is below x.
+    The method is von Neumann's series. Draw a run x > y1 > y2 > ... of uniform numbers, each of which must also pass a
+    coin of probability p. The run reaches length j with probability (x p)**j / j!. The result is True if the length of
+    the run is even. The coin draws one of 2k + 2 numbers: 0 ends the run, and 1 ends the run unless a further uniform
+    number is below x.
 
-    Returns the answer, the number of digits of x, and the place on the tape.
+    Also return the number of known digits of x, and the tape position.
     """
     x, y, spare = digits[0], digits[1], digits[2]
     even = True
@@ -85,8 +90,8 @@ def _bernoulli_exp_digits(tape, at, k, digits, n):
 def _round(tape, at, k, num, den, x, n):
     """Return floor(num/den (k + x) + 1/2) for a uniform x with n known digits; draw more digits until it is certain.
 
-    At each step the number is z + (rest + 2 num x') / width, where x' consists of the digits not read so far. Once the
-    last term cannot exceed 1, the result depends only on whether x' reaches gap / (2 num).
+    At each step, num/den (k + x) + 1/2 equals z + (rest + 2 num x') / width, where x' in [0, 1) has the digits of x
+    that were not read yet. Once 2 num <= width, the result depends only on whether x' reaches gap / (2 num).
     """
     slope, width = 2 * num, 2 * den
     z = (slope * k + den) // width
@@ -123,7 +128,7 @@ def _round(tape, at, k, num, den, x, n):
 def rounded_gaussian(tape, at, num, den, digits):
     """Draw round(num/den Z) for a standard normal Z; `digits` is scratch space of shape (3, lanes of the tape).
 
-    A tie of the rounding has probability 0, and so has Z = 0. So the sign is drawn separately.
+    The sign is drawn separately. This is exact, because Z = 0 and ties of the rounding have probability 0.
     """
     while at < tape.size:
         k = 0
@@ -147,7 +152,7 @@ def rounded_gaussian(tape, at, num, den, digits):
 
 @njit(nogil=True, cache=True)
 def _rounded_gaussian_kernel(tape, row, values, num, den, out):
-    """Write values + noise to `out`; a row is one cell of the flat array."""
+    """Write values + noise to `out`. A row of the tape is one cell of the flat array."""
     at = 0
     digits = np.empty((3, tape.size), np.uint16)
     while row < values.size:
@@ -160,12 +165,12 @@ def _rounded_gaussian_kernel(tape, row, values, num, den, out):
 
 
 def draw_rounded_gaussian(values: np.ndarray, sigma: Fraction, source: SecretSource) -> np.ndarray:
-    """Add independent round(sigma Z), Z standard normal, to values: the rounding of values + sigma Z.
+    """Return round(values + sigma Z), where Z holds independent standard normal numbers.
 
     Parameters
     ----------
     values : int array, any shape
-        Above -2**62 and below 2**62.
+        Whole numbers above -2**62 and below 2**62.
     sigma : Fraction or int
         Standard deviation before the rounding, positive; numerator and denominator below 2**32.
     source : SecretSource

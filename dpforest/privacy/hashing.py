@@ -1,6 +1,7 @@
-"""SplitMix64 (Steele, Lea and Flood 2014): the hash behind all draws that a seed and a key determine.
+"""SplitMix64 (Steele, Lea and Flood 2014): the hash that computes every draw from a seed and a key.
 
-Nothing secret depends on it: the noise of a release comes from the operating system (`dpforest.privacy.randomness`).
+Nothing secret depends on this hash: the noise of a release comes from the operating system
+(`dpforest.privacy.randomness`).
 """
 
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: the step from a state to the next one
+GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: the step from a state to the next state
 MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2: Final = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
@@ -16,7 +17,7 @@ _ONE: Final = np.uint64(1)
 
 
 def mixed(z: Any) -> Any:
-    """Apply the output function, a permutation of the 64-bit words, to a word or to each word of an array.
+    """Apply SplitMix64's output function, a permutation of the 64-bit words, to a word or to each word of an array.
 
     Reference: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
@@ -28,10 +29,10 @@ def mixed(z: Any) -> Any:
     return z ^ (z >> _S31)
 
 
-mix = njit(nogil=True, cache=True)(mixed)  # for kernels, one word at a time
+mix = njit(nogil=True, cache=True)(mixed)  # for kernels, which mix one word at a time
 
 
 @njit(nogil=True, cache=True)
 def word_at(state, key):
-    """Return output number `key` (uint64) of the SplitMix64 stream that starts at `state`, without computing others."""
+    """Return output number `key` (uint64) of the SplitMix64 stream from `state`, without computing other outputs."""
     return mix(state + (key + _ONE) * GOLDEN)

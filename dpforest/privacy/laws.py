@@ -1,12 +1,14 @@
-"""The exact law of the label that a leaf releases, in closed form and in logarithms, vectorized over leaves.
+"""The exact law of the released label of a leaf, in closed form and in logarithms, vectorized over leaves.
 
-Certified mechanisms (κ is the cost of one row added or removed; `release.rate_for` computes the κ that an ε buys):
+There are three certified mechanisms. Their rate κ is the cost of one row added or removed; `release.rate_for` computes
+κ from ε.
 
 - permute-and-flip on counts (McKenna & Sheldon 2020; docs/PAPERS.md),
 - exponential mechanism on counts (addendum of 2021; docs/PAPERS.md),
 - exponential mechanism on the 0/1 score "is a top label" (docs/PAPERS.md, the ablation of figure 4).
 
-Published in 2017 and not private at all (see `published.py`): smooth sensitivity in the exponential mechanism.
+A fourth mechanism, smooth sensitivity in the exponential mechanism, was published in 2017 and is not private at all
+(see `published.py`).
 """
 
 from typing import Final
@@ -30,7 +32,7 @@ def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
     counts : int array (L, K)
         Rows of each class in each leaf.
     rate : float
-        κ for the certified mechanisms; for the published ones the ε of each tree.
+        κ for a certified mechanism; the ε of each tree for a published mechanism.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 
 
 def log_pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
-    """Return the logarithm of `pmf`. Privacy losses are computed from it, because probabilities underflow."""
+    """Return the logarithm of `pmf`. Privacy losses are computed from logarithms, because probabilities underflow."""
     counts = np.atleast_2d(np.asarray(counts))
     gaps = (counts.max(axis=1, keepdims=True) - counts).astype(float)
     if mechanism == "permute-and-flip":
@@ -67,7 +69,8 @@ def log_pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.ndarray:
     """Return a_j = (ε/2) exp(jε), the published exponent of a top label with lead j (docs/PAPERS.md).
 
-    The author's code caps it at 50. (It also takes 50 where S* < 1e-10, which the cap does by itself for ε > 1e-8.)
+    The author's code caps the exponent at 50. The code also sets the exponent to 50 if S* < 1e-10. For ε > 1e-8, the
+    cap implies this second rule.
     """
     with np.errstate(over="ignore"):
         a = 0.5 * epsilon * np.exp(np.asarray(gap, float) * epsilon)
@@ -82,13 +85,15 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 def _permute_and_flip(log_p: np.ndarray) -> np.ndarray:
     """Return log P(c) for P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt (docs/PAPERS.md).
 
-    **Proof that it costs κ per row** (docs/PAPERS.md). Permute-and-flip draws like argmax n_i + E_i with exponential
-    E_i of rate κ. Add a row of class c. This can only make a label r ≠ c less likely. If r wins before with noise E_r,
-    it wins after with E_r + 1, where the density is exp(-κ) times as large: P_after(r) >= exp(-κ) P_before(r). For
-    r = c, exchange before and after. With two classes, no mechanism of this cost errs less.
+    **Proof that permute-and-flip costs κ per row** (docs/PAPERS.md). Permute-and-flip draws like argmax n_i + E_i with
+    exponential E_i of rate κ. Add a row of class c. A label r ≠ c can only become less likely. If r wins before with
+    noise E_r, then r wins after with noise E_r + 1, whose density is exp(-κ) times as large. So P_after(r) >= exp(-κ)
+    P_before(r). Label c can only become more likely. If c wins after with noise E_c, then c wins before with noise
+    E_c + 1. So P_before(c) >= exp(-κ) P_after(c). With two classes, no mechanism of this cost errs less.
 
-    The integrand is a polynomial of degree K - 1, so Gauss-Legendre with ceil(K/2) nodes is exact, and all its terms
-    are positive, so nothing cancels (expanding the polynomial would lose all digits from about 40 classes on).
+    The integrand is a polynomial of degree K - 1, so Gauss-Legendre quadrature with ceil(K/2) nodes is exact. All terms
+    of its sum are positive, so nothing cancels. An expansion of the polynomial would lose all digits from about 40
+    classes on.
     """
     p = np.exp(log_p)
     nodes, weights = np.polynomial.legendre.leggauss((p.shape[1] + 1) // 2)

@@ -1,23 +1,24 @@
 """The ledger: every query that a release answers from private rows, and its cost, in exact fractions.
 
-It does not list what no budget pays for (docs/PRIVACY.md): reading a file, a schema read from rows, counting rows,
-figures on the curator's screen, sweeps and other releases. A forest without privacy, or with a mechanism as published,
-has a ledger without a budget.
+The ledger omits everything that its budget does not pay for (docs/PRIVACY.md): reading a file, a schema read from rows,
+counting rows, figures on the curator's screen, sweeps and other releases. If a forest has no privacy, or if it follows
+a published mechanism whose claim does not hold, its ledger has no budget.
 
 Composition rules (docs/PRIVACY.md):
 
 - *sequential*: ``times`` queries read the same rows, so their costs add up;
-- *parallel*: ``times`` mechanisms read disjoint parts of the table (the leaves of one tree, or of all trees when every
-  row was drawn into one tree), so one row affects only one of them.
+- *parallel*: ``times`` mechanisms read disjoint parts of the table, so one row affects only one of the mechanisms. Such
+  parts are the leaves of one tree or, if each row was drawn into one tree, the leaves of all trees.
 
-The cost of an entry is always that of **one row added or removed** in one application. Replacing a row is one removal
-and one addition, in the same part or in two different ones (two leaves, two trees). So under ``"replace-one"`` every
-entry counts double (2ε, or 2μ, which is 4μ²). The two relations differ in nothing else.
+The cost of an entry is always the cost of **one row added or removed** in one application. Replacing a row is one
+removal and one addition, in the same part or in two different parts (two leaves, two trees). So under ``"replace-one"``
+every entry counts double: 2ε, or 2μ, which is 4μ². In all other respects, the ledger treats both relations alike.
+If a domain declares a unit of privacy, a person with all of their rows takes the place of the row in all of this.
 
 A ledger counts one kind of `PrivacyLoss`: ε, or μ² of Gaussian differential privacy.
 
-An entry may also name the part of the table that it reads (``part``), where every row was drawn into one of several
-parts independently. A row then affects the entries of one part only, so the largest cost of a part counts.
+If every row was drawn independently into one of several parts of the table, an entry may name the part that it reads
+(``part``). A row then affects the entries of one part only, so only the part with the largest cost counts.
 """
 
 from collections.abc import Mapping
@@ -47,6 +48,7 @@ __all__ = [
     "ESTIMATION",
     "GRADIENT_SUMS",
     "NEIGHBORS",
+    "NUMBER_OF_PERSONS",
     "NUMBER_OF_ROWS",
     "PARTS",
     "REPLACE_ONE",
@@ -57,30 +59,50 @@ __all__ = [
     "Ledger",
     "QueryBudget",
     "rows_changed",
+    "unit_noun",
+    "unit_words",
 ]
 
-MOST_BITS: Final = 10_000  # of a numerator or denominator in a file: about 3,000 digits, which can be written
-# First words of the entries for queries before trees grow. A file is checked for these entries.
+MOST_BITS: Final = 10_000  # largest number of bits of a numerator or denominator in a file, about 3,000 digits
+# Names, or beginnings of names, of entries that the reader of a file checks for.
 NUMBER_OF_ROWS: Final = "number of rows"
+NUMBER_OF_PERSONS: Final = "number of persons"
 SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
 GRADIENT_SUMS: Final = "leaf gradient sums, tree by tree"  # entry of the random-tree booster
-_EACH: Final = ("epsilon_each", "mu_squared_each")  # fields of a file that hold the cost of an entry
+_EACH: Final = ("epsilon_each", "mu_squared_each")  # these fields of a file hold the cost of an entry
+
+
+def unit_noun(unit: str | None) -> str:
+    """Return a noun for the unit of privacy: "person" if a column of identifiers declares the unit, otherwise "row"."""
+    return "row" if unit is None else "person"
+
+
+def unit_words(unit: str | None) -> str:
+    """Return the unit of privacy in words, for certificates and reports.
+
+    >>> unit_words("patient_id"), unit_words(None)
+    ("a person: all rows with the same 'patient_id'", 'one row')
+    """
+    return "one row" if unit is None else f"a person: all rows with the same {unit!r}"
 
 
 class Ledger:
-    """The budget of one table, and the queries that it was spent on.
+    """The budget of one table, and the queries that have spent it.
 
     Parameters
     ----------
     epsilon : Fraction, int, str, float, PrivacyLoss or None
-        The budget; a number is an ε. None is for a forest without privacy (the non-private model, or a mechanism as
-        published that does not hold): this ledger records queries, has no total and never closes.
+        The budget; a number is an ε. Give None for the non-private model, and for a published mechanism whose claim
+        does not hold. Such a ledger records queries, but it has no total and never closes.
     neighbors : {"add-remove", "replace-one"}
+    unit : str, optional
+        Column of identifiers. If given, the unit of privacy is a person: all rows with the same identifier
+        (`Domain.unit`). By default, each row is a person.
 
     Raises
     ------
     BudgetError
-        By `charge` when the total would exceed the budget, and by `close` when there is no budget.
+        By `charge` if the total would exceed the budget, and by `close` if there is no budget.
 
     Examples
     --------
@@ -91,8 +113,15 @@ class Ledger:
     (Fraction(1, 2), True)
     """
 
-    def __init__(self, epsilon: float | str | Rational | PrivacyLoss | None, neighbors: str = ADD_REMOVE) -> None:
+    def __init__(
+        self,
+        epsilon: float | str | Rational | PrivacyLoss | None,
+        neighbors: str = ADD_REMOVE,
+        *,
+        unit: str | None = None,
+    ) -> None:
         self._rows = rows_changed(neighbors)
+        self._unit = unit
         self._neighbors = neighbors
         self._budget = None if epsilon is None else _positive(epsilon)
         if self._budget is not None and not _is_short(self._budget):
@@ -102,12 +131,12 @@ class Ledger:
 
     @property
     def kind(self) -> str:
-        """Kind of loss that is counted: "pure" or "gaussian". It is "pure" without a budget."""
+        """Kind of loss that the ledger counts: "pure" or "gaussian". If there is no budget, the kind is "pure"."""
         return PURE if self._budget is None else self._budget.kind
 
     @property
     def budget(self) -> PrivacyLoss | None:
-        """Most that may be spent; None without privacy."""
+        """Largest loss that may be spent; None without privacy."""
         return self._budget
 
     @property
@@ -126,8 +155,23 @@ class Ledger:
         return self._neighbors
 
     @property
+    def unit(self) -> str | None:
+        """Column that identifies persons, the unit of privacy; None if each row is a person."""
+        return self._unit
+
+    @property
+    def units(self) -> str:
+        """Noun for the units of privacy: "persons" if a unit is declared, otherwise "rows"."""
+        return f"{unit_noun(self._unit)}s"
+
+    @property
+    def number_of_units(self) -> str:
+        """Name of the entry for the number of rows or persons."""
+        return NUMBER_OF_ROWS if self._unit is None else NUMBER_OF_PERSONS
+
+    @property
     def rows(self) -> int:
-        """Number of single-row changes between neighbors: 1 or 2."""
+        """Number of single-row changes between neighbors: 1 under add-remove, 2 under replace-one."""
         return self._rows
 
     @property
@@ -137,12 +181,12 @@ class Ledger:
 
     @property
     def closed(self) -> bool:
-        """True when nothing more can be charged, which every release requires."""
+        """Whether the ledger refuses further charges. A release requires a closed ledger."""
         return self._closed
 
     @property
     def loss(self) -> PrivacyLoss:
-        """Total cost: entries on all rows add up; of entries on disjoint parts, the most expensive part counts."""
+        """Total cost: the sum of entries on all rows, plus the cost of the most expensive disjoint part."""
         return _total(self._entries, self.kind)
 
     @property
@@ -162,28 +206,29 @@ class Ledger:
         part: str = "",
         branches: int = 1,
     ) -> QueryBudget | None:
-        """Record a query and its cost **before** it is asked.
+        """Record a query and its cost **before** the query is asked.
 
         Parameters
         ----------
         what, mechanism : str
         sensitivity : Fraction or int
         each : Fraction, PrivacyLoss or None
-            Cost of one application for one row added or removed; a number is an ε, which a Gaussian ledger refuses.
-            None only where the ledger has no budget.
+            Cost of one application for one row added or removed. A number is an ε; a Gaussian ledger refuses it. None
+            is allowed only if the ledger has no budget.
         times : int
             At least 1.
         composition : {"parallel", "sequential"}
         part : {"", "structure rows", "estimation rows"}
-            Disjoint part of the table that is queried (see the module); empty for all of it.
+            Disjoint part of the table that is queried (see the module); empty for the whole table.
         branches : int
-            Number of disjoint parts, such as trees with disjoint rows, that are each queried `times` times; more parts
-            cost no more.
+            Number of disjoint parts, such as trees with disjoint rows. Each part is queried `times` times. The number
+            of parts does not affect the cost.
 
         Returns
         -------
         QueryBudget or None
-            The right to ask ``times * branches`` times, for mechanisms that are called one by one.
+            The right to ask ``times * branches`` queries, for mechanisms that are called once for each query. None if
+            the ledger has no budget.
         """
         if self._closed:
             raise BudgetError("This ledger is closed: nothing more may be asked of the data.")
@@ -225,12 +270,13 @@ class Ledger:
         self._closed = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Return an exact, JSON-safe dictionary: fractions as text. A Gaussian ledger has separate fields and no ε."""
+        """Return an exact, JSON-safe dictionary with fractions as text. A Gaussian ledger has fields for μ², not ε."""
         gaussian = self.kind == GAUSSIAN
         return {
             "epsilon": None if gaussian else _amount(self._budget),
             **({"kind": GAUSSIAN, "mu_squared": _amount(self._budget)} if gaussian else {}),
             "neighbors": self._neighbors,
+            **({} if self._unit is None else {"unit": self._unit}),
             "closed": self._closed,
             "mu_squared_spent" if gaussian else "spent": _amount(self.loss),
             "entries": [
@@ -250,8 +296,8 @@ class Ledger:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Ledger":
-        """Rebuild a ledger by charging every entry again, so that a file that breaks its budget is refused."""
-        ledger = cls(_written_loss(data, "epsilon", "mu_squared"), data["neighbors"])
+        """Rebuild a ledger by charging every entry again. This refuses a file if its entries exceed its budget."""
+        ledger = cls(_written_loss(data, "epsilon", "mu_squared"), data["neighbors"], unit=data.get("unit"))
         if data.get("kind", PURE) != ledger.kind:
             raise ValueError("the budget of the ledger is not of its kind")
         for e in data["entries"]:
@@ -273,7 +319,7 @@ class Ledger:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ledger) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]  # a ledger changes
+    __hash__ = None  # type: ignore[assignment]  # a ledger is mutable
 
     def __repr__(self) -> str:
         amount, budget = self.loss.amount, None if self._budget is None else self._budget.amount
@@ -304,21 +350,24 @@ class Ledger:
             state = "closed" if self._closed else "open"
             of = "" if self.kind == PURE else "μ² = "
             lines.append(f"Spent {of}{self.loss.amount} of {self._budget.amount} ({self._neighbors}, {state}).")
+            noun = unit_noun(self._unit)
+            if self._unit is not None:
+                lines.append(f"The unit of privacy is {unit_words(self._unit)}.")
             if self._rows == 2:
                 twice = "twice" if self.kind == PURE else "twice in μ, four times in μ²"
-                lines.append(f"Replacing a row is a removal and an addition: every entry counts {twice}.")
+                lines.append(f"Replacing a {noun} is a removal and an addition: every entry counts {twice}.")
             if any(e.part for e in self._entries):
-                lines.append("A row is in one of the parts in brackets only: of these, the dearest part counts.")
+                lines.append(f"A {noun} is in one of the parts in brackets only: of these, the dearest part counts.")
         return "\n".join(lines)
 
 
 def _is_short(loss: PrivacyLoss) -> bool:
-    """Return whether a file can hold the loss (`written_fraction`)."""
+    """Return whether a file can hold the digits of the loss."""
     return max(loss.amount.numerator, loss.amount.denominator) < 10**MOST_DIGITS
 
 
 def _total(entries: tuple[LedgerEntry, ...], kind: str) -> PrivacyLoss:
-    """Return the total cost: entries on all rows add up; of disjoint parts, the most expensive one counts."""
+    """Return the total cost: the sum of entries on all rows, plus the cost of the most expensive disjoint part."""
     cost: dict[str, list[PrivacyLoss]] = {"": []}
     for entry in entries:
         if (loss := entry.loss) is not None:
@@ -336,7 +385,7 @@ def _positive(cost: float | str | Rational | PrivacyLoss, name: str = "epsilon")
 
 
 def _written_loss(data: Mapping[str, Any], epsilon: str, mu_squared: str) -> PrivacyLoss | None:
-    """Read a loss from two fields of a file; None where both are empty. ValueError where both are filled."""
+    """Read a loss from one of two fields of a file. None if both fields are empty; ValueError if both are filled."""
     pure, gaussian = written_fraction(data[epsilon]), written_fraction(data.get(mu_squared))
     if pure is not None and gaussian is not None:
         raise ValueError("a loss is written in ε or in μ², not in both")

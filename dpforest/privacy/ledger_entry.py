@@ -11,13 +11,13 @@ ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"
 NEIGHBORS: Final = (ADD_REMOVE, REPLACE_ONE)
 COMPOSITIONS: Final = ("parallel", "sequential")
-STRUCTURE: Final = "structure rows"  # the parts of a table, into which rows may be drawn, each one independently
+STRUCTURE: Final = "structure rows"  # two parts of a table have these names; each row is drawn into one of them
 ESTIMATION: Final = "estimation rows"
 PARTS: Final = ("", STRUCTURE, ESTIMATION)
 
 
 class BudgetError(ValueError):
-    """A query would cost more than the budget, or no budget can pay for it."""
+    """Raised if a query would cost more than the budget, or if no budget can pay for it."""
 
 
 def rows_changed(neighbors: str) -> int:
@@ -38,16 +38,16 @@ class LedgerEntry:
     mechanism : str
         The mechanism that answers.
     sensitivity : Fraction
-        Largest change of the score or count when one row is added or removed.
+        Largest change of the score or count when one row (with a unit: one person) is added or removed.
     each : PrivacyLoss or None
-        Cost of one application for one row added or removed; None where there is no privacy.
+        Cost of one application for one row added or removed; None without privacy.
     times : int
         Number of applications.
     composition : {"parallel", "sequential"}
     rows : int
-        Single-row changes between neighbors: 1 under add-remove, 2 under replace-one.
+        Number of rows (with a unit: of persons) added or removed between neighbors: 1, or 2 under replace-one.
     part : str
-        Disjoint part of the table that is queried; empty for all of it.
+        Disjoint part of the table that is queried; empty for the whole table.
     """
 
     what: str
@@ -68,24 +68,24 @@ class LedgerEntry:
 
     @property
     def epsilon_each(self) -> Fraction | None:
-        """`each` of a pure entry, in ε."""
+        """The cost `each` of a pure entry, in ε."""
         return None if self.each is None else self.each.pure_epsilon
 
     @property
     def epsilon(self) -> Fraction | None:
-        """`loss` of a pure entry, in ε."""
+        """The `loss` of a pure entry, in ε."""
         return None if self.loss is None else self.loss.pure_epsilon
 
 
 class QueryBudget:
-    """The right to ask a number of queries, paid for in a ledger before the first answer.
+    """The right to ask a number of queries. A ledger was charged for all these queries before the first answer.
 
     Parameters
     ----------
     each : PrivacyLoss or Fraction
         Cost of one answer for one row added or removed; a fraction is an ε.
     uses : int
-        Number of answers that were paid for.
+        Number of answers that the charge paid for.
     """
 
     def __init__(self, each: PrivacyLoss | Fraction, uses: int) -> None:
@@ -95,11 +95,11 @@ class QueryBudget:
 
     @property
     def epsilon_each(self) -> Fraction:
-        """ε of a pure `each`. Raises MixedLossesError if `each` is Gaussian."""
+        """The cost `each` in ε. Raises MixedLossesError if `each` is Gaussian."""
         return self.each.pure_epsilon
 
     def use(self) -> PrivacyLoss:
-        """Use one answer and return the loss that it may cost. Raises BudgetError if no answer is left."""
+        """Use up one answer and return the loss that it may cost. Raises BudgetError if no answer is left."""
         with self._lock:
             if self._left < 1:
                 raise BudgetError("Everything that was paid for has been asked; charge the ledger before asking again.")

@@ -1,11 +1,12 @@
 """The loss of a release: pure ε, or μ of Gaussian differential privacy, as exact fractions that add up.
 
-A pure loss adds up in ε. A Gaussian loss means that two neighboring tables are no easier to tell apart than N(0, 1) and
-N(μ, 1). It adds up in μ², so μ² is stored (Dong, Roth and Su 2022, "Gaussian differential privacy", Definition 2.6 and
-Corollary 3.3). A loss of μ is equivalent to one δ(ε) for every ε (Corollary 2.13).
+For pure losses, ε adds up. A Gaussian loss of μ means that two neighboring tables are no easier to distinguish than
+N(0, 1) and N(μ, 1). For Gaussian losses, μ² adds up, so μ² is stored (Dong, Roth and Su 2022, "Gaussian differential
+privacy", Definition 2.6 and Corollary 3.3). A loss of μ is equivalent to a δ(ε) for every ε (Corollary 2.13).
 
-The two kinds are never added to each other. Their joint cost is stated at one δ: μ holds as (ε(δ), δ), a pure loss as
-(ε, 0), and these add up (Dwork and Roth 2014, "The algorithmic foundations of differential privacy", Theorem 3.16).
+Losses of the two kinds are never added to each other. Their joint cost is stated at one δ: the Gaussian loss as (ε(δ),
+δ), and the pure loss as (ε, 0). These two pairs add up (Dwork and Roth 2014, "The algorithmic foundations of
+differential privacy", Theorem 3.16).
 
 Numbers derived from a loss are rounded up, by proved bounds (`dpforest.privacy.normal_bounds`).
 """
@@ -30,11 +31,11 @@ NOISE: Final = {
     GAUSSIAN: "rounded-gaussian",
 }  # the mechanism for noisy tables
 _DIGITS: Final = 12  # significant digits of an ε or μ² that a search returns
-_LEAST: Final = -40  # power of ten below which every number counts as 0
+_LEAST: Final = -40  # a search treats every number below this power of ten as 0
 
 
 class MixedLossesError(ValueError):
-    """Pure and Gaussian losses were added or compared, or one was used as the other."""
+    """Raised if pure and Gaussian losses are added or compared, or if one kind is used as the other."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +98,17 @@ class PrivacyLoss:
 
     @property
     def rho(self) -> Fraction:
-        """ρ of zero-concentrated differential privacy that this loss implies: ε²/2, or μ²/2.
+        """The ρ of zero-concentrated differential privacy that this loss implies: ε²/2, or μ²/2.
 
-        (Bun and Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6: the Rényi divergence of
-        every order α between N(0, 1) and N(μ, 1) is αμ²/2, and that of tables no easier to tell apart is no larger.)
+        The Rényi divergence of every order α between N(0, 1) and N(μ, 1) is αμ²/2. It is no larger for tables that are
+        no easier to distinguish (Bun and Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6).
         """
         return self.amount * (self.amount if self.kind == PURE else 1) / 2
 
     # ------------------------------------------------------------ composition
 
     def __add__(self, other: "PrivacyLoss") -> "PrivacyLoss":
-        """Compose two queries of the same rows, of which the second may depend on the first answer."""
+        """Compose two queries of the same rows; the second query may depend on the answer to the first."""
         self._same_kind(other)
         return PrivacyLoss(self.kind, self.amount + other.amount)
 
@@ -118,24 +119,24 @@ class PrivacyLoss:
     __rmul__ = __mul__
 
     def grouped(self, rows: int) -> "PrivacyLoss":
-        """Return the loss over `rows` single-row changes, one after another: kε, or kμ, which is k² μ².
+        """Return the loss over k = `rows` single-row changes, one after another.
 
-        With 2, the cost of one row added or removed becomes that of one row replaced. (Dong, Roth and Su,
-        Theorem 2.14.)
+        A pure loss ε becomes kε, and a Gaussian loss μ becomes kμ, so μ² becomes k² μ² (Dong, Roth and Su, Theorem
+        2.14). With k = 2, the cost of one row added or removed becomes the cost of one row replaced.
         """
         return PrivacyLoss(self.kind, self.amount * _whole(rows) ** (1 if self.kind == PURE else 2))
 
     def part(self, share: Fraction, rows: int = 1) -> "PrivacyLoss":
-        """Return the loss of one row's change if `share` of this loss is for `rows` changes (inverse of `grouped`)."""
+        """Return the loss that one single-row change may cost if `rows` such changes may cost `share` of this loss."""
         return PrivacyLoss(self.kind, self.amount * share / _whole(rows) ** (1 if self.kind == PURE else 2))
 
     def replace_one(self) -> "PrivacyLoss":
-        """Convert a loss under add-remove to replace-one: a replaced row is one removed and one added."""
+        """Convert a loss under add-remove to replace-one: a replacement is one removal and one addition."""
         return self.grouped(2)
 
     @classmethod
     def total(cls, losses: Iterable["PrivacyLoss"], kind: str = PURE) -> "PrivacyLoss":
-        """Return the sum of the losses, which is 0 of this kind if there are none."""
+        """Return the sum of the losses. If there are no losses, return a loss of 0 of this kind."""
         total = cls(kind, Fraction(0))
         for loss in losses:
             total = total + loss
@@ -175,7 +176,9 @@ class PrivacyLoss:
     # ------------------------------------------------------------ as (ε, δ)
 
     def delta(self, epsilon: float | str | Rational) -> float:
-        """Return the least δ proved at this ε, rounded up to a float whose shortest decimal is not below it either.
+        """Return the least proved δ at this ε as a float, rounded up.
+
+        The binary value and the shortest decimal of the float are both at least the proved δ.
 
         >>> PrivacyLoss.gaussian(1).delta(0)
         0.38292492254802624
@@ -189,17 +192,20 @@ class PrivacyLoss:
         return delta
 
     def holds(self, epsilon: float | str | Rational, delta: float | str | Rational) -> bool:
-        """Return whether (ε, δ) is proved, of floats both as they are and as their shortest decimals."""
+        """Return whether (ε, δ) is proved.
+
+        If ε or δ is a float, (ε, δ) must be proved for the float's binary value and for its shortest decimal.
+        """
         least = min(_readings(epsilon, "epsilon"))
         return Fraction(_delta(self, least)) <= min(_readings(delta, "delta"))
 
     def epsilon(self, delta: float | str | Rational = 0) -> Fraction:
-        """Return the least ε at this δ, rounded up to 12 digits; exact for a pure loss at δ = 0.
+        """Return the least ε at this δ, rounded up to 12 digits. For a pure loss at δ = 0, the ε is exact.
 
         Raises
         ------
         ValueError
-            If δ is below 0 or at least 1, or is 0 for a positive Gaussian loss, which has no ε there.
+            If δ is below 0 or at least 1, or if δ is 0 and the loss is Gaussian and positive, because then no ε holds.
 
         Examples
         --------
@@ -258,9 +264,9 @@ def _delta(loss: PrivacyLoss, epsilon: Fraction) -> Decimal:
 
 
 def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
-    """Return the number of 12 digits where `private` begins to hold (rising) or ceases to, on the private side.
+    """Return the least number of 12 digits for which `private` holds if `rising`, otherwise the largest such number.
 
-    Each returned number was checked to be private. The smallest is 10^-39.
+    The search checks that `private` holds for the returned number. The number is at least 10^-39.
     """
     power = 0
     while power > _LEAST and private(Fraction(10) ** power) is rising:  # down to the first power that differs

@@ -1,7 +1,8 @@
-"""The effect of a mechanism on a leaf: the law of its label, its flip probability and its privacy loss.
+"""The effect of a mechanism on a leaf: the law of the released label, the flip probability and the privacy loss.
 
-All mechanisms are called by name here. ``rate`` is κ, the cost of one row added or removed in one tree
-(`release.rate_for`); for noisy counts κ = 1/scale; for the published mechanisms it is the ε of each tree.
+The functions take the name of a mechanism. For a certified mechanism, ``rate`` is κ, the cost of one row added or
+removed in one tree (`release.rate_for`); for noisy counts, κ = 1/scale. For a published mechanism, ``rate`` is the ε of
+each tree.
 """
 
 from typing import Final
@@ -14,8 +15,8 @@ from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
 MECHANISMS: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
-RELEASE_COUNTS: Final = (NOISY_COUNTS, "continuous-laplace")  # the others release labels
-_FAR: Final = 100_000  # number of rows by which the other classes are behind the two contenders
+RELEASE_COUNTS: Final = (NOISY_COUNTS, "continuous-laplace")  # all other mechanisms release labels
+_FAR: Final = 100_000  # number of rows by which the two contenders lead all other classes
 
 
 def pmf(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "clamp") -> np.ndarray:
@@ -49,18 +50,18 @@ def flip_probability(
     mechanism, counts, rate, negative
         As for `pmf`.
     ties_count : bool
-        Count every label but the first top one as a flip, as figure 8 of the paper does (docs/PAPERS.md).
+        Whether every label except the first top label counts as a flip, as in figure 8 of the paper (docs/PAPERS.md).
 
     Returns
     -------
     float array (L,)
-        nan for an empty leaf, which has no true label.
+        Flip probabilities. An empty leaf has no true label, so its value is nan.
     """
     counts = np.atleast_2d(np.asarray(counts))
     top = counts == counts.max(axis=1, keepdims=True)
     if ties_count:
         top &= top.cumsum(axis=1) == 1
-    # Summing the wrong labels keeps the digits of a small probability; 1 - P(right) would lose them.
+    # A sum over the wrong labels keeps the digits of a small probability, which 1 - P(right) would lose.
     flips = np.where(top, 0.0, pmf(mechanism, counts, rate, negative=negative)).sum(axis=1)
     return np.where(counts.any(axis=1), flips, np.nan)
 
@@ -68,19 +69,19 @@ def flip_probability(
 def flip_by_gap(
     mechanism: str, gap: np.ndarray, n_classes: int, rate: float, *, others: int = 0, negative: str = "clamp"
 ) -> np.ndarray:
-    """Return the flip probability of the worst leaf whose top label leads all others by ``gap``.
+    """Return the flip probability of the worst leaf in which the top label leads all other labels by ``gap``.
 
     Parameters
     ----------
     gap : int array (G,)
-        Lead in rows, at least 0; at 0 all classes are tied and nothing can flip.
+        Lead in rows, at least 0. If the lead is 0, all classes are tied and nothing can flip.
     others : int
-        Number of rows of every other class. It matters for noisy counts only.
+        Number of rows of each class except the top class. The number matters only for noisy counts.
 
     Returns
     -------
     float array (G,)
-        For noisy counts the top label is the last class, which loses ties: again the worst case.
+        For noisy counts, the top label is the last class. This is the worst case, because the last class loses ties.
     """
     gap = np.atleast_1d(np.asarray(gap, np.int64))
     counts = np.full((len(gap), n_classes), others, np.int64)
@@ -90,11 +91,11 @@ def flip_by_gap(
 
 
 def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarray:
-    """Return the least flip probability of ε-DP rules that treat classes alike, at leaf (gap, 0, ..., 0), add-remove.
+    """Return the least flip probability at leaf (gap, 0, ..., 0) of add-remove ε-DP rules that treat all classes alike.
 
-    From the empty leaf, where each label has probability 1/K, ``gap`` added rows lead to this leaf, and each of them
-    changes a probability by a factor exp(ε) at most: exp(-gap ε) (K-1)/K (docs/PAPERS.md). Permute-and-flip attains
-    this bound for two classes.
+    At the empty leaf, each label has probability 1/K. Adding ``gap`` rows to it gives leaf (gap, 0, ..., 0), and each
+    row changes a probability by a factor of at most exp(ε). So the bound is exp(-gap ε) (K-1)/K (docs/PAPERS.md). For
+    two classes, permute-and-flip attains this bound.
     """
     return np.exp(-epsilon * np.asarray(gap, float)) * (n_classes - 1) / n_classes
 
@@ -102,20 +103,22 @@ def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarra
 def privacy_loss(
     mechanism: str, gap: np.ndarray, n_classes: int, rate: float, neighbors: str = "add-remove"
 ) -> np.ndarray:
-    """Return the worst log-ratio at a leaf with two contenders ``gap`` rows apart and the other classes far below.
+    """Return the worst log-ratio at a leaf in which two classes are ``gap`` rows apart and all others are far below.
 
     Parameters
     ----------
     gap : int array (G,)
         At least 0.
     neighbors : {"add-remove", "replace-one"}
-        Add-remove: one more row of the leading class. Replace-one: the larger loss of two cases. In the first, a row
-        changes from the second to the leading class; in the second, one such leaf loses a row and another gains one.
+        Under add-remove, one row is added to the leading class. Under replace-one, the result is the larger loss of two
+        cases: a row changes from the second to the leading class within a leaf, or a row leaves one such leaf and
+        enters another.
 
     Returns
     -------
     float array (G,)
-        Loss of the released labels, or of the noisy counts (constant). Infinite where it exceeds any float.
+        Loss of the released label, or of the noisy counts, whose loss is the same at each gap. A loss above the largest
+        float is returned as infinity.
     """
     gap = np.atleast_1d(np.asarray(gap, np.int64))
     if mechanism == NOISY_COUNTS:

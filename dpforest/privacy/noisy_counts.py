@@ -1,14 +1,15 @@
-"""The law of noisy class counts, and of the label that follows from them.
+"""The law of noisy class counts, and of the label that is computed from them.
 
-A leaf's share of class c is theta_c = counts_c / sum; its label is the first class with the largest share. Negative
-counts follow one of two rules (Bojarski et al., docs/PAPERS.md; both are post-processing and cost nothing):
+A leaf's share of class c is the count of c over the sum of the counts. The leaf's label is the class with the largest
+share; if shares are equal, the class with the lower index wins. There are two rules for negative counts (Bojarski et
+al., docs/PAPERS.md). Both are post-processing and cost nothing:
 
-- ``"clamp"``: negative counts become 0; if all are 0, the share is uniform at random, so the label is a fair draw;
-- ``"paper"``: if any count is negative, or all are 0, a uniform share replaces the counts: a fair draw.
+- ``"clamp"``: negative counts become 0. If all counts are then 0, the label is drawn uniformly.
+- ``"paper"``: if any count is negative, or if all are 0, the counts are discarded, and the label is drawn uniformly.
 
-A release has discrete Laplace noise, P(z) = (1-q)/(1+q) q^|z| with q = exp(-κ), κ = 1/scale. One row added or removed
-changes one count of a tree by one, and P(z)/P(z ± 1) <= 1/q, so it costs exactly κ per tree. Counts can be equal; then
-the lower class wins. The continuous laws are the paper's and serve simulations.
+A release has discrete Laplace noise. Let κ = 1/scale and q = exp(-κ). Then P(z) = (1-q)/(1+q) q^|z|. One row added or
+removed changes one count of a tree by one, and P(z)/P(z ± 1) <= 1/q. So this row costs exactly κ per tree. The
+continuous laws are from the paper, and are only for simulations.
 """
 
 from typing import Final
@@ -39,17 +40,24 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
     Returns
     -------
     float array (L, K)
-        For two classes in closed form; for more by summation over the winner's count, to about 1e-10.
+        Probabilities. With two classes, they have a closed form. With more classes, they are sums over the winner's
+        count, and errors are about 1e-10.
 
     Notes
     -----
-    Two classes have counts u, v (class 0 wins ties). With m = u - v + 1 and W the difference of two noises, for m >= 1
+    Let two classes have counts u and v; class 0 wins ties. Let m = u - v + 1, and let W be the difference of two
+    noises. If m >= 1, then
 
         T(m) = P(W >= m) = q^m (m (1 - q) + (1 + q + 2q²)/(1 + q)) / (1 + q)²
 
-    and P(W >= m) = 1 - T(1 - m) otherwise. Both noisy counts are at most 0 with probability q^(u+v)/(1+q)², which
-    includes q^(u+v+1)/(1+q)³ for a larger second count. So, clamped, P(1) = P(W >= m) + q^(u+v) (1-q) / (2 (1+q)³).
-    Under the paper's rule P(1) = P(W >= m) - q^(u+1)/(1+q) + q^(u+v+2)/(1+q)³ + P(thrown away)/2.
+    If m < 1, then P(W >= m) = 1 - T(1 - m). Both noisy counts are at most 0 with probability q^(u+v)/(1+q)². In a part
+    of these cases, of probability q^(u+v+1)/(1+q)³, the second count is larger. So under "clamp"
+
+        P(1) = P(W >= m) + q^(u+v) (1-q) / (2 (1+q)³),
+
+    and under the paper's rule
+
+        P(1) = P(W >= m) - q^(u+1)/(1+q) + q^(u+v+2)/(1+q)³ + P(counts are discarded)/2.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), np.int64)
     n, k = counts.shape
@@ -70,9 +78,10 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
     """Return `noisy_argmax_pmf` for continuous Laplace noise (Bojarski et al., docs/PAPERS.md), float array (L, K).
 
-    Counts may be any numbers from 0, such as weights. Two classes are in closed form: with Δ = u - v,
-    P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) when clamped, and (exp(-v/s) - exp(-u/s))/4 less under the paper's rule.
-    More classes are integrated over the winner's count, to about 1e-10.
+    Counts may be any numbers of at least 0, such as weights. With two classes there is a closed form. Let the counts be
+    u >= v, let Δ = u - v, and let s be the scale. Then P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) under "clamp". Under
+    the paper's rule, this probability is lower by (exp(-v/s) - exp(-u/s))/4. With more classes, the function integrates
+    over the winner's count, and errors are about 1e-10.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), float)
     _check(negative)
@@ -89,10 +98,11 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
 
 
 def thrown_away(counts: np.ndarray, scale: float) -> np.ndarray:
-    """Return the probability that the paper's rule throws a leaf's counts away (discrete noise), float array (L,)."""
+    """Return the probability that the paper's rule discards a leaf's counts with discrete noise, float array (L,)."""
     counts = np.atleast_2d(np.asarray(counts, float))
     q = np.exp(-1.0 / scale)
-    any_negative = -np.expm1(np.log1p(-(q ** (counts + 1)) / (1 + q)).sum(axis=1))  # keeps digits of a tiny result
+    # This form keeps the digits of a tiny result.
+    any_negative = -np.expm1(np.log1p(-(q ** (counts + 1)) / (1 + q)).sum(axis=1))
     return any_negative + discrete_laplace_pmf(counts, scale).prod(axis=1)
 
 
@@ -109,7 +119,7 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
     def power(k: np.ndarray) -> np.ndarray:
         return np.exp(-rate * k)
 
-    def tail(m: np.ndarray) -> np.ndarray:  # T of the notes; the other branch of np.where makes m < 1 harmless
+    def tail(m: np.ndarray) -> np.ndarray:  # T of the notes; np.where discards the values for m < 1
         m = np.maximum(m, 1.0)
         return power(m) * (m * one_less_q + (1 + q + 2 * q * q) / (1 + q)) / (1 + q) ** 2
 
@@ -129,15 +139,16 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
 def _sum_over_winner(counts, scale, paper, nodes, weights, out):
     """P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c} P(N_i <= x) + P(fair draw)/K, all N_i >= 0 under `paper`.
 
-    Between two counts the terms are one smooth function of x, which is summed in pieces of at most half a scale. A rule
-    of 8 nodes sums polynomials of degree 7 over the equidistant points of a piece exactly: the Gauss-Legendre rule for
-    their integral, with a correction in 1/m². Short pieces are summed term by term.
+    Between two counts, the terms are a smooth function of x, which is summed over intervals of at most half a scale. A
+    long interval has m equidistant points. The sum over these points is computed by a rule of 8 nodes: the
+    Gauss-Legendre rule for the integral, with a correction in 1/m². This rule is exact for polynomials of degree 7.
+    Short intervals are summed term by term.
     """
     n_leaves, k = counts.shape
     q = np.exp(-1.0 / scale)
     peak = -np.expm1(-1.0 / scale) / (1.0 + q)
     widest = max(2 * len(nodes), int(scale / 2))
-    reach = int(35 * scale) + 2  # the omitted terms are below exp(-35) of the others
+    reach = int(35 * scale) + 2  # the omitted terms are below exp(-35) of all other terms
     work = np.empty((3, k + 1))
     for leaf in range(n_leaves):
         n = counts[leaf]
@@ -152,7 +163,7 @@ def _sum_over_winner(counts, scale, paper, nodes, weights, out):
                         _add_terms(float(x), 1.0, start, n, scale, q, peak, paper, work, out[leaf])
                 else:
                     h = 1.0 / (m * m)
-                    # Means of x², x⁴, x⁶ over the m points in (-1, 1), turned into means of Legendre polynomials.
+                    # Means of x², x⁴, x⁶ over the m points in (-1, 1), which yield the means of Legendre polynomials.
                     x2, x4, x6 = (1 - h) / 3, (3 - 10 * h + 7 * h * h) / 15, (3 - 21 * h + 49 * h**2 - 31 * h**3) / 21
                     m2, m4 = (3 * x2 - 1) / 2, (35 * x4 - 30 * x2 + 3) / 8
                     m6 = (231 * x6 - 315 * x4 + 105 * x2 - 5) / 16
@@ -176,9 +187,9 @@ def _sum_over_winner(counts, scale, paper, nodes, weights, out):
 
 @njit(nogil=True, cache=True)
 def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
-    """Add weight times the term of every class at x, which lies in a piece that begins at `start`.
+    """Add weight times the term of every class at x, which lies in an interval that begins at `start`.
 
-    A piece lies on one side of every count. On either side P(N = x), P(N < x) and P(N <= x) follow from one power.
+    No count lies inside an interval. On either side of a count, one power determines P(N = x), P(N < x) and P(N <= x).
     """
     k = len(n)
     equal, less, at_most = work[0], work[1], work[2]
@@ -205,9 +216,10 @@ def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
 def _integrate_over_winner(counts, paper, nodes, weights, out):
     """P(c) = ∫_{x>0} f(x - n_c) Π_{i≠c} F(x - n_i) dx + P(fair draw)/K; F counts from 0 under `paper`.
 
-    Counts are in units of the noise scale. Between two counts the integrand is smooth. Where another count lies above
-    x, it falls by a factor e per unit below the next of them; beyond the largest count it falls by e per unit above it.
-    So 40 units below each count and above the last are enough, in pieces of half a unit with 8 Gauss-Legendre nodes.
+    Counts are in units of the noise scale. Between two counts, the integrand is smooth. It falls by a factor e with
+    each unit of distance below the next higher count, and with each unit of distance above the largest count. So it is
+    enough to integrate over 40 units below each count and above the largest count, in intervals of half a unit with 8
+    Gauss-Legendre nodes.
     """
     n_leaves, k = counts.shape
     reach = 40.0
@@ -236,7 +248,7 @@ def _integrate_over_winner(counts, paper, nodes, weights, out):
 
 @njit(nogil=True, cache=True)
 def _add_densities(x, weight, n, paper, work, out):
-    """Add weight times the density of each class winning at x."""
+    """Add weight times the density at x of the winner's count, for each class as the winner."""
     k = len(n)
     density, below = work[0], work[1]
     for i in range(k):

@@ -1,11 +1,11 @@
-"""The overlap of two shifted normal laws, between proved bounds: decimals of 60 digits, rounded outward.
+"""Proved bounds of δ between two shifted normal laws, as decimals of 60 digits that are rounded outward.
 
-The standard library's decimals add, multiply and divide with correct rounding in either direction; it rounds ``exp``
-and ``sqrt`` correctly to the nearest decimal, so one step outward bounds them. No float is involved.
+The `decimal` module adds, multiplies and divides with correct rounding in either direction. It rounds ``exp`` and
+``sqrt`` correctly to the nearest decimal, so the next decimals below and above are bounds. No float is involved.
 
-The upper tail is P(Z > t) = φ(t) R(t) with Mills' ratio R, a falling function. For small t, R is the difference of
-√(π/2) e^(t²/2) and Σ t^(2k+1) / (1·3·...·(2k+1)); for larger t, it is Laplace's continued fraction
-1/(t + 1/(t + 2/(t + 3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
+The upper tail of the normal law is P(Z > t) = φ(t) R(t), where Mills' ratio R is a falling function. For small t, R(t)
+is computed as √(π/2) e^(t²/2) - Σ t^(2k+1) / (1·3·...·(2k+1)). For larger t, R(t) is computed as Laplace's continued
+fraction 1/(t + 1/(t + 2/(t + 3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
 """
 
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ _DIGITS: Final = 60
 _TRAPS: Final = [InvalidOperation, DivisionByZero, Overflow]
 _FLOOR: Final = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emin=-5000, Emax=10**6, traps=_TRAPS)
 _CEILING: Final = Context(prec=_DIGITS, rounding=ROUND_CEILING, Emin=-5000, Emax=10**6, traps=_TRAPS)
-_FRACTION_FROM: Final = 6  # t from which the continued fraction is used: below, the difference loses at most 8 digits
-_FRACTION_TERMS: Final = 120  # at t = 6 the error of so many terms is 10^-75
+_FRACTION_FROM: Final = 6  # least t for the continued fraction; for smaller t, the difference loses at most 8 digits
+_FRACTION_TERMS: Final = 120  # with this number of terms, the error at t = 6 is 10^-75
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Two bounds of a number, which may equal either of them."""
+    """A lower and an upper bound of a number. The number may equal a bound."""
 
     low: Decimal
     high: Decimal
@@ -49,13 +49,13 @@ class Bounds:
         return Bounds(_FLOOR.divide(self.low, other.high), _CEILING.divide(self.high, other.low))
 
     def clipped(self, low: int, high: int | None = None) -> "Bounds":
-        """Return the bounds of this number when it is known to lie from `low` to `high`."""
+        """Return tighter bounds of a number that is known to lie between `low` and `high`."""
         least, most = max(self.low, Decimal(low)), max(self.high, Decimal(low))
         return Bounds(least, most) if high is None else Bounds(min(least, Decimal(high)), min(most, Decimal(high)))
 
 
 def bounds(x: Fraction | int) -> Bounds:
-    """Return the bounds of a fraction from 0.
+    """Return bounds of a fraction that is at least 0.
 
     >>> third = bounds(Fraction(1, 3))
     >>> Fraction(third.low) < Fraction(1, 3) < Fraction(third.high)
@@ -76,7 +76,7 @@ def exp(x: Bounds) -> Bounds:
 
 
 def sqrt(x: Bounds) -> Bounds:
-    """Return bounds of √x, for x from 0.
+    """Return bounds of √x, for x >= 0.
 
     >>> float(sqrt(bounds(2)).high)
     1.4142135623730951
@@ -94,7 +94,7 @@ _ROOT_HALF_PI: Final = sqrt(PI * _HALF)
 
 
 def density(t: Bounds) -> Bounds:
-    """Return bounds of φ(t), for t from 0.
+    """Return bounds of φ(t), for t >= 0.
 
     >>> round(float(density(bounds(0)).high), 6)
     0.398942
@@ -103,7 +103,7 @@ def density(t: Bounds) -> Bounds:
 
 
 def mills_ratio(t: Bounds) -> Bounds:
-    """Return bounds of P(Z > t) / φ(t), for t from 0.
+    """Return bounds of P(Z > t) / φ(t), for t >= 0.
 
     >>> round(float(mills_ratio(bounds(1)).low), 6)
     0.65568
@@ -114,7 +114,8 @@ def mills_ratio(t: Bounds) -> Bounds:
 def _mills_ratio_at(point: Decimal) -> Bounds:
     t = Bounds(point, point)
     if point >= _FRACTION_FROM:
-        # The n-th plus is followed by n / (t + ...), which lies from 0 to n / t, since all of it is positive.
+        # The term after the n-th plus sign is n / (t + ...). It lies between 0 and n / t, because all terms are
+        # positive.
         low, high = point, _CEILING.add(point, _CEILING.divide(Decimal(_FRACTION_TERMS), point))
         for k in range(_FRACTION_TERMS - 1, 0, -1):
             least, most = _FLOOR.divide(Decimal(k), high), _CEILING.divide(Decimal(k), low)
@@ -125,7 +126,7 @@ def _mills_ratio_at(point: Decimal) -> Bounds:
         k, n = k + 1, Decimal(2 * k + 3)
         term = term * square / Bounds(n, n)
         total = total + term
-    # Each further term is less than half of the previous one, as t² is at most k.
+    # Each further term is less than half of the previous one, because t² is at most k. So their sum is below `term`.
     total = total + Bounds(Decimal(0), term.high)
     return _ROOT_HALF_PI * exp(square * _HALF) - total
 
@@ -133,19 +134,20 @@ def _mills_ratio_at(point: Decimal) -> Bounds:
 def hockey_stick(mu_squared: Fraction, epsilon: Fraction) -> Bounds:
     """Return bounds of δ(ε) between N(0, 1) and N(μ, 1): Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
 
-    (Balle and Wang 2018, "Improving the Gaussian mechanism for differential privacy", Theorem 8; Dong, Roth and Su
-    2022, "Gaussian differential privacy", Corollary 2.13.) With x = ε/μ - μ/2 and y = x + μ we have e^ε φ(y) = φ(x), so
-    δ(ε) is φ(x) (R(x) - R(y)), or 1 - φ(x) (R(-x) + R(y)) where x is below 0. Nothing overflows.
+    The formula is from Balle and Wang 2018, "Improving the Gaussian mechanism for differential privacy", Theorem 8, and
+    Dong, Roth and Su 2022, "Gaussian differential privacy", Corollary 2.13. Let x = ε/μ - μ/2 and y = x + μ. Then
+    e^ε φ(y) = φ(x). So δ(ε) = φ(x) (R(x) - R(y)) if x ≥ 0, and δ(ε) = 1 - φ(x) (R(-x) + R(y)) if x < 0. Nothing
+    overflows.
 
     Parameters
     ----------
     mu_squared, epsilon : Fraction
-        From 0.
+        At least 0.
 
     Returns
     -------
     Bounds
-        From 0 to 1; about 40 digits are correct as long as μ is above 10^-10.
+        Bounds from 0 to 1. If μ is above 10^-10, about 40 digits are correct.
 
     Examples
     --------
@@ -165,10 +167,10 @@ def hockey_stick(mu_squared: Fraction, epsilon: Fraction) -> Bounds:
 
 
 def randomized_response(loss: Fraction, epsilon: Fraction) -> Bounds:
-    """Return bounds of δ(ε) of the worst pure mechanism of this `loss`: max(0, (e^loss - e^ε) / (1 + e^loss)).
+    """Return bounds of δ(ε) for the worst pure mechanism with this `loss`: max(0, (e^loss - e^ε) / (1 + e^loss)).
 
-    (Kairouz, Oh and Viswanath 2015, "The composition theorem for differential privacy", Theorem 2.1: no pure mechanism
-    loses more than randomized response.)
+    No pure mechanism loses more than randomized response (Kairouz, Oh and Viswanath 2015, "The composition theorem for
+    differential privacy", Theorem 2.1).
 
     Examples
     --------

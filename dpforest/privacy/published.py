@@ -1,12 +1,14 @@
-"""The published claims that do not hold, and why. For reproduction, never for a release.
+"""Published claims that do not hold, and the reasons. These mechanisms are for reproduction, never for a release.
 
-- Smooth sensitivity inside the exponential mechanism (Fletcher & Islam 2017, docs/PAPERS.md): the loss grows without
-  bound; with the cap of 50 in the author's code it would be finite in ideal real numbers, and far above ε.
-- Equal blocks of rows, one block per tree (docs/PAPERS.md): one more row changes every block.
-- Noise drawn in floats (Bojarski et al., docs/PAPERS.md): the proof is for ideal real numbers.
-- Exact coefficients, errors and numbers of rows (Nock & Henecka, gaps G1 to G8): no finite ε.
-- Exact stopping counts, and cuts between values of the data (Bai et al.).
-- Noise in floats, and no bound at all for splits by the gain ratio (Friedman & Schuster).
+- Fletcher & Islam 2017 use smooth sensitivity inside the exponential mechanism, and the loss grows without bound. The
+  author's code caps the exponent at 50. With the cap, the loss would be finite in ideal real numbers, but far above ε.
+- Fletcher & Islam also give each tree one of several equal blocks of rows: one more row changes every block.
+- Bojarski et al. draw noise in floats, but the proof is for ideal real numbers.
+- Nock & Henecka use exact coefficients, errors and numbers of rows (gaps G1 to G8), so no finite ε holds.
+- Bai et al. use exact stopping counts, and cuts between values of the data.
+- Friedman & Schuster draw noise in floats, and splits by the gain ratio have no bound at all.
+
+docs/PAPERS.md has the details.
 """
 
 import math
@@ -62,10 +64,10 @@ class Choices(Protocol):
 
 
 def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, ...]:
-    """Return why a forest as published that claims ε is not certified, one sentence each; the last one always holds.
+    """Return the reasons why a published forest that claims ε is not certified. The last reason always applies.
 
-    Among them is the loss that the mechanism would have in ideal real numbers. The floats that are drawn instead have
-    no proof, so no certificate may state a finite loss.
+    One of the reasons states the loss of the mechanism in ideal real numbers. There is no proof for draws in floats, so
+    no certificate may state a finite loss.
     """
     loss = true_loss(
         choices.mechanism,
@@ -87,7 +89,7 @@ def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, .
 
 
 def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
-    """Return a sentence with the loss in ideal real numbers; nothing where that loss has no bound either."""
+    """Return a sentence with the loss in ideal real numbers; an empty tuple if this loss has no bound either."""
     if math.isinf(loss):
         return ()
     claimed = f", not ε = {text_up(epsilon)}" if loss > epsilon * (1 + Fraction(1, 10**9)) else ""
@@ -102,7 +104,7 @@ class BoostChoices(Protocol):
 
     @property
     def alpha(self) -> object:
-        """A number, a list of numbers, or the name of a calibration."""
+        """α of the loss: a number, a list of numbers, or the name of a calibration."""
 
     @property
     def beta(self) -> str:
@@ -114,15 +116,15 @@ class BoostChoices(Protocol):
 
     @property
     def largest_link(self) -> float:
-        """Largest size of a leaf value before it is clamped."""
+        """Largest absolute leaf value before clamping."""
 
     @property
     def neighbors(self) -> str:
-        """As in `ledger`."""
+        """A neighbor relation of `ledger`."""
 
 
 def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
-    """Return the gaps of Nock and Henecka's analysis that a forest as published has, numbered as in docs/PAPERS.md."""
+    """Return the gaps in Nock and Henecka's analysis that affect a published forest, numbered as in docs/PAPERS.md."""
     out = []
     exact_beta, exact_alpha = choices.beta == "published", choices.alpha in ("noisy", "carried", "published")
     if exact_beta:
@@ -152,7 +154,10 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
 
 
 def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
-    """Return why Friedman and Schuster's published tree is not certified; ideal `loss`, which the gain ratio lacks."""
+    """Return why Friedman and Schuster's published tree is not certified.
+
+    `loss` is the loss in ideal real numbers, or None for the gain ratio, which has no bound.
+    """
     if loss is not None:
         return (*ideal_loss(loss, epsilon), REPRODUCTION)
     return (
@@ -163,9 +168,9 @@ def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
 
 
 def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[str, ...]:
-    """Return why the multinomial forest as published is not differentially private for any finite ε.
+    """Return why the published multinomial forest is not differentially private for any finite ε.
 
-    `nominal` is the ε that the paper's own sum gives for the temperatures, `epsilon` the requested one.
+    `nominal` is the ε of the paper's formula for the temperatures, and `epsilon` is the requested ε.
     """
     other = (
         f"By the paper's own sum, trees × max(depth × (B1 + B2), B3), temperatures that are set by hand claim "
@@ -186,7 +191,7 @@ def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[s
 
 
 def deal_blocks(n: int, n_trees: int, seed: int) -> np.ndarray:
-    """Shuffle the rows, give each tree floor(n / n_trees) of them, and drop the rest, as the author's code does.
+    """Shuffle the rows, give floor(n / n_trees) rows to each tree, and drop the other rows, as the author's code does.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """The sources of noise: the operating system for a release, a seed for a demonstration.
 
-Neither is ever derived from the seed of the structure. A release takes fresh bytes at every call and keeps none, so
-nothing on a fitted object, in a pickle or in a forked process can replay its noise. A demonstration draws by key, never
-by position: the draw of row 7 depends on the seed and on 7 alone.
+Neither source depends on the seed of the trees' structure. A release takes fresh bytes at every call and keeps none of
+them, so nothing in a fitted object, in a pickle or in a forked process can replay the noise. A demonstration draws by
+key, never by position: the draw for row 7 depends only on the seed and the key 7.
 """
 
 import os
@@ -23,8 +23,8 @@ SPLITS: Final = 4
 class SecretSource:
     """Fresh entropy of the operating system, for releases.
 
-    It has no state: every call asks the system, so two processes after a fork never share a draw. It refuses to be
-    pickled or copied, so that no fitted object can carry one along unnoticed.
+    The source has no state: every call asks the system, so two processes after a fork never share a draw. The source
+    cannot be pickled or copied, so that no fitted object can hold a source unnoticed.
     """
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class SecretSource:
         return np.frombuffer(bytearray(os.urandom(8 * n)), np.uint64)
 
     def reasons(self) -> tuple[str, ...]:
-        """Return no reasons, as a forest from this source may be certified."""
+        """Return an empty tuple, because a forest with noise from this source may be certified."""
         return ()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -66,11 +66,11 @@ class DemoSource:
     def words(self, keys: np.ndarray, stream: int) -> np.ndarray:
         """Return one word for every key (integers, any shape), as uint64 of the same shape."""
         keys = np.asarray(keys).astype(np.uint64)
-        with np.errstate(over="ignore"):  # a hash wraps around by design; the warning only comes without the JIT
+        with np.errstate(over="ignore"):  # a hash wraps around by design; without the JIT, numpy warns about it
             return _keyed(stream_state(self.seed, stream), keys.reshape(keys.size)).reshape(keys.shape)
 
     def reasons(self) -> tuple[str, ...]:
-        """Return why a forest from this source is not certified."""
+        """Return the reason why a forest with noise from this source is not certified."""
         return (
             "The noise comes from a seed (random_state), so that a demonstration can be repeated: whoever knows or "
             "guesses the seed can take the noise away.",
@@ -78,14 +78,14 @@ class DemoSource:
 
 
 def source_for(random_state: int | None) -> SecretSource | DemoSource:
-    """Return the operating system's source for None, and a reproducible demonstration for an integer."""
+    """Return the operating system's source if `random_state` is None, and the source of a demonstration otherwise."""
     return SecretSource() if random_state is None else DemoSource(random_state)
 
 
 def stream_state(seed: int, stream: int) -> np.uint64:
-    """Return the start of a stream of a seed: two rounds of the mixer keep streams and near seeds apart."""
+    """Return the first state of a stream of a seed. Two rounds of the hash separate different streams and seeds."""
     with np.errstate(over="ignore"):
-        # Compiled code returns a word as a Python int, which it would then read as int64.
+        # Compiled code returns a word as a Python int, and would read this int as int64.
         a, b = np.uint64(mix(np.uint64(seed) + GOLDEN)), np.uint64(mix(np.uint64(stream) * MIX_1 + GOLDEN))
         return np.uint64(mix(a ^ b))
 

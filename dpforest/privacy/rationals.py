@@ -1,4 +1,4 @@
-"""Budgets as exact fractions, rates as rationals of 32-bit numbers, and numbers as text, rounded to the safe side."""
+"""Exact fractions for budgets, fractions of 32-bit numbers for rates, and texts of numbers rounded to the safe side."""
 
 import math
 import re
@@ -9,11 +9,11 @@ from numbers import Rational
 from typing import Final
 
 LIMIT: Final = 2**32 - 1
-MOST_DIGITS: Final = 200  # of numerator or denominator, in a file
+MOST_DIGITS: Final = 200  # largest number of digits of a numerator or denominator in a file
 
 
 def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fraction:
-    """Return the number that a user typed, exactly: 0.1 means 1/10, not the binary number nearest to it.
+    """Return the exact value of a number that a user typed: 0.1 means 1/10, not the nearest binary number.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
 
 
 def as_typed(x: object) -> Fraction:
-    """Return a number exactly as it prints, and so as it was typed: `positive_fraction` for a checked x.
+    """Return the exact value of a number's printed decimal: `positive_fraction` without its checks.
 
     >>> as_typed(0.1), as_typed(2), as_typed(Fraction(1, 3))
     (Fraction(1, 10), Fraction(2, 1), Fraction(1, 3))
@@ -55,12 +55,12 @@ def as_typed(x: object) -> Fraction:
 
 
 def written_fraction(text: object) -> Fraction | None:
-    """Read a fraction as files write it, such as "3/7"; None stays None.
+    """Read a fraction from a file, such as "3/7"; None stays None.
 
     Raises
     ------
     ValueError
-        For any other text, including exponents: 1e10000000 would take forever.
+        If the text is anything else. An exponent is refused too, because 1e10000000 would take forever.
     """
     if text is None:
         return None
@@ -69,18 +69,23 @@ def written_fraction(text: object) -> Fraction | None:
     return Fraction(text)
 
 
-def round_down(x: float | str | Rational) -> Fraction:
-    """Return the largest a/b <= x with 0 <= a < 2**32 and 0 < b < 2**32. A float stands for its shortest decimal.
+def round_down(x: float | str | Rational, most: int = LIMIT) -> Fraction:
+    """Return a fraction a/b <= x with 0 <= a <= most and 0 < b < 2**32. A float stands for its shortest decimal.
+
+    With the default `most`, ``2**32 - 1``, the result is the largest such fraction.
 
     Examples
     --------
-    >>> round_down(0.1), round_down("2/3")
-    (Fraction(1, 10), Fraction(2, 3))
+    >>> round_down(0.1), round_down("2/3"), round_down("1000001/7000000", most=1000)
+    (Fraction(1, 10), Fraction(2, 3), Fraction(1, 7))
     """
     x = positive_fraction(x, "a rate or scale")
-    if x >= LIMIT:
-        return Fraction(LIMIT)
-    return _neighbors(x)[0] if x <= 1 else 1 / _neighbors(1 / x)[1]
+    if x >= most:
+        return Fraction(most)
+    below = _neighbors(x)[0] if x <= 1 else 1 / _neighbors(1 / x, most)[1]
+    if below.numerator > most:  # use the largest a/b with a = most that is not above x, which is close to x
+        below = Fraction(most, -(-below.denominator * most // below.numerator))
+    return below
 
 
 def round_up(x: float | str | Rational) -> Fraction:
@@ -89,7 +94,7 @@ def round_up(x: float | str | Rational) -> Fraction:
     Raises
     ------
     ValueError
-        If there is no such fraction: x > 2**32 - 1.
+        If x > 2**32 - 1, because there is no such fraction.
 
     Examples
     --------
@@ -103,15 +108,16 @@ def round_up(x: float | str | Rational) -> Fraction:
 
 
 def _neighbors(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
-    """Return the nearest fractions below and above x (0 < x <= 1) with denominators up to the limit, or x twice.
+    """Return the nearest fractions below and above x, 0 < x <= 1, with denominators up to the limit.
 
-    The search walks down the Stern-Brocot tree, many steps in one direction at a time.
+    If x has such a denominator, the result is (x, x). The search walks down the Stern-Brocot tree, many steps in one
+    direction at a time.
     """
     if x.denominator <= limit:
         return x, x
     (a, b), (c, d) = (0, 1), (1, 1)  # a/b < x < c/d
     while b + d <= limit:
-        # t is the largest number of steps that keeps (a + t c)/(b + t d) below x; then the same from above.
+        # t is the largest number of steps with (a + t c)/(b + t d) below x. The next lines do the same from above.
         t = min((x.numerator * b - a * x.denominator) // (c * x.denominator - x.numerator * d), (limit - b) // d)
         a, b = a + t * c, b + t * d
         if b + d > limit:
@@ -122,7 +128,7 @@ def _neighbors(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
 
 
 def sqrt_up(x: Fraction) -> Fraction:
-    """Return a fraction of few digits that is at least the root of x, and hardly above it.
+    """Return a fraction of few digits that is at least the square root of x, and only slightly larger.
 
     Examples
     --------
@@ -137,7 +143,7 @@ def sqrt_up(x: Fraction) -> Fraction:
 
 
 def float_up(x: Rational) -> float:
-    """Return the smallest float that is not below x, which is infinity beyond the largest finite float.
+    """Return the smallest float that is not below x; infinity if x is above the largest finite float.
 
     Examples
     --------
@@ -153,7 +159,7 @@ def float_up(x: Rational) -> float:
 
 
 def text_up(x: float | Rational | None, digits: int = 6) -> str:
-    """Return an ε, δ or loss as text for people, rounded up: it is never below the true value.
+    """Return an ε, δ or loss as text for people, rounded up: the text is never below the true value.
 
     Parameters
     ----------
@@ -173,7 +179,7 @@ def text_up(x: float | Rational | None, digits: int = 6) -> str:
 
 
 def text_down(x: float | Rational | None, digits: int = 6) -> str:
-    """Return the rest of an ε, or a lower bound, as text, rounded down: it is never above the true value.
+    """Return a remaining ε or a lower bound as text, rounded down: the text is never above the true value.
 
     >>> text_down(Fraction(2, 3), 3), text_down(0.3)
     ('0.666', '0.3')
@@ -191,4 +197,4 @@ def _written(x: float | Rational | None, digits: int, rounding: str) -> str:
     near = context.normalize(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
     if near == 0 or -4 <= near.adjusted() < max(digits, 6):
         return f"{near:f}"
-    return f"{context.scaleb(near, -near.adjusted()):f}e{near.adjusted():+03d}"  # as 'g' writes it
+    return f"{context.scaleb(near, -near.adjusted()):f}e{near.adjusted():+03d}"  # the notation of the format 'g'

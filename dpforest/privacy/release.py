@@ -1,15 +1,20 @@
-"""The releases: all that leaves the curator. Each of them charges the ledger first and then draws.
+"""The releases: everything that leaves the curator. Each release charges the ledger first and then draws.
 
-All mechanisms share one rate: ``rate = epsilon / (rows changed) / (n_trees if every row is in every tree)``, where rows
-changed is 1 under add-remove and 2 under replace-one. Adding or removing one row changes one count of one leaf of each
-tree that it is in, which costs at most ``rate`` per tree (proofs at the laws in `mechanisms.py`); a replacement is two
-such changes.
+Every mechanism has a rate κ, the cost of one row added or removed in one tree: κ = epsilon / (rows changed), divided by
+n_trees if every row is in every tree. "Rows changed" is 1 under add-remove and 2 under replace-one. Adding or removing
+one row changes one count of one leaf in each of the row's trees. This costs at most κ per tree (proofs at the laws in
+`mechanisms.py`). A replacement is two such changes.
 
 - ``partition="independent"``: every row was drawn into one tree (`assign_rows`), independently of the number of rows.
-  Given the draws of the others, an extra row affects one leaf of one tree, whatever its draw; averaging over that draw
-  cannot raise the worst ratio. So all leaves of all trees are parallel (docs/PAPERS.md).
+  Fix the draws of all other rows. With each possible draw, an extra row affects one leaf of one tree; averaging over
+  these draws cannot raise the largest loss. So all leaves of all trees are parallel (docs/PAPERS.md).
 - ``partition="shared"``: every row is in every tree; leaves of one tree are parallel, trees are sequential.
-- ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. It is refused.
+- ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Releases refuse blocks.
+
+If a domain declares a unit of privacy, all rows of a person share one draw, and counts are sums of weights in 1/1024
+(``count_unit=1024``). In a tree, the weights of a person add up to at most 1024. Noisy counts then have the scale
+1024/κ, and labels are drawn at the rate κ/1024. If a person has weight w in a leaf, the loss in this leaf is at most
+κ w/1024. Leaves are drawn independently, so these losses add up to at most κ in a tree.
 """
 
 from collections.abc import Callable, Sized
@@ -25,7 +30,8 @@ from dpforest.privacy.laws import CERTIFIED, NOISY_COUNTS
 from dpforest.privacy.ledger import BudgetError, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.randomness import ASSIGNMENT, DemoSource, SecretSource
-from dpforest.privacy.rationals import positive_fraction, round_down, round_up, sqrt_up
+from dpforest.privacy.rationals import LIMIT, positive_fraction, round_down, round_up, sqrt_up
+from dpforest.tables.units import Units
 
 # The exact sampler of each mechanism that may draw labels. A mechanism without a sampler is never released.
 DRAW: Final[dict[str, Callable[..., np.ndarray]]] = {
@@ -33,6 +39,17 @@ DRAW: Final[dict[str, Callable[..., np.ndarray]]] = {
     "exponential": samplers.draw_exponential,
     "global-01": partial(samplers.draw_exponential, top_only=True),
 }
+# With these mechanisms, a person with weight w in a leaf has a loss of at most κ w/1024 there, so the losses in the
+# leaves of a tree add up to at most κ.
+LIPSCHITZ: Final = ("permute-and-flip", "exponential", "discrete-laplace")
+LIPSCHITZ_ONLY: Final = (
+    "{mechanism!r} depends on which class is on top, and a person with rows in many leaves can change the top class of "
+    "each by a small weight, so it has no bound for a unit of privacy; choose another leaf mechanism."
+)
+_TOO_SMALL: Final = (
+    "The budget of each tree is too small: with a unit of privacy, a mechanism for so little cannot be drawn exactly; "
+    "use a larger epsilon or fewer trees."
+)
 PARTITIONS: Final = ("independent", "shared")
 LABELS: Final = "label of each leaf"  # names of releases in the ledger
 COUNTS: Final = "class counts of each leaf"
@@ -46,14 +63,15 @@ BLOCKS_REFUSED: Final = (
 def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbors: str) -> Fraction:
     """Return the rate κ of a mechanism, exactly: the cost of one row added or removed in one tree.
 
-    ``global-01`` takes ε/2 where the others take ε or ε/2. It is the ablation of Fletcher & Islam, figure 4, with
-    weights exp(ε u / 2), so it costs only ε/2 under add-remove, and the ledger is charged just that. (Under replace-one
-    a row that moves to another leaf costs that twice; ε/2 is correct for every number of classes.)
+    If each row is in one tree, the rate is ε under add-remove and ε/2 under replace-one. The exception is
+    ``global-01``, the ablation of Fletcher & Islam, figure 4, with weights exp(ε u / 2): its rate is always ε/2. So
+    ``global-01`` costs only ε/2 under add-remove, and the ledger is charged ε/2. Under replace-one, a row that moves to
+    another leaf costs ε/2 twice. The rate ε/2 is correct for every number of classes.
 
     Raises
     ------
     BudgetError
-        For a mechanism without a proof, and for ``"blocks"``.
+        If the mechanism has no proof of privacy, or if the partition is ``"blocks"``.
     """
     if mechanism not in (*CERTIFIED, NOISY_COUNTS):
         raise BudgetError(f"{mechanism!r} has no proof of privacy, so it has no rate.")
@@ -65,19 +83,29 @@ def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str,
     return positive_fraction(epsilon) / rows / (n_trees if partition == "shared" else 1)
 
 
-def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | DemoSource, *, key: int = 0) -> np.ndarray:
-    """Draw a tree for every row, independently of all other rows and of their number.
+def assign_rows(
+    rows: int | np.ndarray,
+    n_trees: int,
+    source: SecretSource | DemoSource,
+    *,
+    key: int = 0,
+    units: Units | None = None,
+) -> np.ndarray:
+    """Draw a tree for every row, or for all rows of a person, independently of all other rows and of their number.
 
     Parameters
     ----------
     rows : int or integer array (n,)
-        The number of rows, or their ids. A demonstration draws by id (0..n-1 for a number), so that a missing row moves
-        no other row; a release does not use ids.
+        The ids of the rows, or the number of rows, whose ids are then 0..n-1. A demonstration uses the id as the key of
+        the draw, so that no other row moves if a row is removed. A release does not use ids.
     n_trees : int
-        Number of trees, or of any other parts.
+        Number of trees, or of other parts among which rows are distributed.
     source : SecretSource or DemoSource
     key : int
-        Number of the draw in a demonstration that draws rows more than once.
+        Number of this draw, for a demonstration that distributes rows more than once.
+    units : Units, optional
+        The person of each row. If given, there is one draw for each person. In a demonstration, the rows of a person
+        must have the same id.
 
     Returns
     -------
@@ -86,6 +114,8 @@ def assign_rows(rows: int | np.ndarray, n_trees: int, source: SecretSource | Dem
     ids = None if isinstance(rows, int | np.integer) else np.asarray(rows)
     n = int(rows) if ids is None else len(ids)
     if isinstance(source, SecretSource):
+        if units is not None:
+            return samplers.draw_uniform(units.n_units, n_trees, source)[units.index]
         return samplers.draw_uniform(n, n_trees, source)
     out = np.empty(n, np.int32)
     for start in range(0, n, BLOCK_ROWS):  # in blocks, to save memory
@@ -108,16 +138,17 @@ def release_labels(
     source: SecretSource | DemoSource,
     what: str = LABELS,
     part: str = "",
+    count_unit: int = 1,
 ) -> np.ndarray:
-    """Release one label for every leaf of the forest, empty or not.
+    """Release one label for every leaf of the forest, also for empty leaves.
 
     Parameters
     ----------
     counts : int array (L, K)
-        Rows of each class in each leaf, for all trees one after another.
+        Number, or total weight, of the rows of each class in each leaf. The leaves of all trees follow one another.
     mechanism : {"permute-and-flip", "exponential", "global-01"}
     epsilon : Fraction
-        Most that this release may cost in total.
+        Largest total cost of this release.
     n_trees : int
     partition : {"independent", "shared"}
     neighbors : {"add-remove", "replace-one"}
@@ -126,6 +157,8 @@ def release_labels(
         Fresh entropy selects exact samplers, a seed selects fast simulators.
     what, part : str
         Name and part of the ledger entry.
+    count_unit : {1, 1024}
+        Largest sum that one row (or one person) adds to `counts`.
 
     Returns
     -------
@@ -134,15 +167,45 @@ def release_labels(
     Raises
     ------
     BudgetError
-        If the budget does not cover the release, or none could (blocks, mechanisms that are not private).
+        If the budget does not cover the release, or if no budget could cover it because the partition is "blocks" or
+        the mechanism is not private.
     """
     if mechanism not in CERTIFIED:
         raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")
     draw = DRAW[mechanism]
     rate = charge_leaves(mechanism, counts, epsilon, n_trees, partition, neighbors, ledger, what, part)
+    if mechanism not in LIPSCHITZ and count_unit > 1:
+        raise BudgetError(LIPSCHITZ_ONLY.format(mechanism=mechanism))
     if isinstance(source, DemoSource):
-        return simulators.simulate_labels(counts, mechanism, float(rate), source.seed)
-    return draw(counts, round_down(rate), source)
+        return simulators.simulate_labels(counts, mechanism, float(rate / count_unit), source.seed)
+    return draw(counts, label_rate(rate, count_unit), source)
+
+
+def label_rate(rate: Fraction, count_unit: int) -> Fraction:
+    """Return the rate at which labels are drawn, per unit of the counts, rounded down to what the samplers can draw.
+
+    Raises
+    ------
+    BudgetError
+        If the rate rounds down to 0, because labels would then be drawn uniformly.
+    """
+    drawn = round_down(rate / count_unit, LIMIT if count_unit == 1 else samplers.MOST_OF_WEIGHT)
+    if not drawn:
+        raise BudgetError(_TOO_SMALL)
+    return drawn
+
+
+def noise_scale(rate: Fraction, count_unit: int) -> Fraction:
+    """Return the scale of the noise on a count, in units of the counts, rounded up to what the samplers can draw.
+
+    Raises
+    ------
+    BudgetError
+        If the scale is larger than the samplers can draw.
+    """
+    if count_unit > 1 and count_unit / rate > LIMIT:
+        raise BudgetError(_TOO_SMALL)
+    return round_up(count_unit / rate)
 
 
 def release_counts(
@@ -155,11 +218,13 @@ def release_counts(
     ledger: Ledger,
     source: SecretSource | DemoSource,
     what: str = COUNTS,
+    count_unit: int = 1,
 ) -> np.ndarray:
     """Release every class count of every leaf with discrete Laplace noise, without clamping.
 
-    The scale is 1/κ (see `rate_for`): n_trees/ε if every row is in every tree, 1/ε if each row is in one tree, and
-    twice that under replace-one. Parameters are as for `release_labels`.
+    The scale is ``count_unit``/κ (see `rate_for`). If the counts are rows, this scale is n_trees/ε if every row is in
+    every tree, and 1/ε if each row is in one tree. Under replace-one, the scale is twice as large. Parameters are as
+    for `release_labels`.
 
     Returns
     -------
@@ -168,8 +233,8 @@ def release_counts(
     """
     rate = charge_leaves("discrete-laplace", counts, epsilon, n_trees, partition, neighbors, ledger, what)
     if isinstance(source, DemoSource):
-        return simulators.simulate_noisy_counts(counts, float(1 / rate), source.seed)
-    return samplers.draw_noisy_counts(counts, round_up(1 / rate), source)
+        return simulators.simulate_noisy_counts(counts, float(count_unit / rate), source.seed)
+    return samplers.draw_noisy_counts(counts, noise_scale(rate, count_unit), source)
 
 
 def noisy_table(
@@ -180,21 +245,21 @@ def noisy_table(
     *,
     key: int = 0,
 ) -> np.ndarray:
-    """Add the noise of a budget to a table of whole numbers: discrete Laplace if pure, rounded Gaussian if Gaussian.
+    """Add noise to a table of whole numbers: discrete Laplace for a pure budget, rounded Gaussian for a Gaussian one.
 
     Parameters
     ----------
     table : int64 array of shape (n_rows, n_columns)
         The table before noise.
     sensitivity : int or Fraction
-        Largest change of the table by one row of data, added or removed: in L1 norm for a pure budget, in L2 norm for a
-        Gaussian one.
+        Largest change of the table when one row or person is added or removed, in units of its cells: in L1 norm for a
+        pure budget, in L2 norm for a Gaussian budget.
     query_budget : QueryBudget
-        Paid for beforehand. The call takes one use of it.
+        Budget that was charged beforehand. The call takes one of its uses.
     source : SecretSource or DemoSource
         Fresh entropy selects exact samplers, a seed selects fast simulators.
     key : int
-        Number of the table in a demonstration, so that the draws of its tables are independent.
+        Number of the table in a demonstration. Tables with different numbers have independent draws.
 
     Returns
     -------
@@ -204,7 +269,7 @@ def noisy_table(
     Raises
     ------
     BudgetError
-        If no use of the budget is left. Nothing is drawn then.
+        If no use of the budget is left. The function then draws nothing.
     """
     each = query_budget.use()
     if each.kind == GAUSSIAN:
@@ -234,7 +299,7 @@ def charge_leaves(
     Parameters
     ----------
     counts : sized
-        Only its length is read, the number of leaves.
+        Object whose length is the number of leaves; its elements are not read.
     mechanism, epsilon, n_trees, partition, neighbors, ledger, what, part
         As for `release_labels`.
 
@@ -256,6 +321,12 @@ def charge_leaves(
         ledger.charge(f"{what}, tree by tree", mechanism, 1, rate, n_trees, "sequential", part=part)
     else:
         ledger.charge(
-            f"{what}, rows shared out among the trees", mechanism, 1, rate, max(len(counts), 1), "parallel", part=part
+            f"{what}, {ledger.units} shared out among the trees",
+            mechanism,
+            1,
+            rate,
+            max(len(counts), 1),
+            "parallel",
+            part=part,
         )
     return rate

@@ -1,20 +1,24 @@
-"""Exact samplers for a release: integers in, integers out, nothing rounded.
+"""Exact samplers for a release, in integers without rounding.
 
-Every probability is exactly the rational or exponential that is stated (Canonne, Kamath & Steinke 2020, arXiv
-2004.00010, algorithms 1 and 2). Rates are rationals below 2**32 over below 2**32 (`rationals.py`).
+Every probability is exactly the stated rational number or exponential (Canonne, Kamath & Steinke 2020, arXiv
+2004.00010, algorithms 1 and 2). Rates are fractions of numbers below 2**32 (`rationals.py`).
 
-Randomness is a *tape* of 16-bit lanes. A kernel walks the tape row by row. If the tape ends inside a row, that row is
-not committed but replayed, lane for lane, on a tape that starts with the same lanes. So the result is that of one
-endless tape, and no row is ever drawn afresh because its first draw took long (which would bias it).
+Randomness comes as a *tape* of 16-bit lanes. A kernel walks the tape row by row. If the tape ends inside a row, the
+kernel does not store this row, but replays it on a tape that starts with the same lanes. So the results are the same as
+with one endless tape. A fresh draw would bias the row, because only rows whose draw took long would be drawn again.
 
-Convention of the small functions: they take the tape and the place ``at`` on it, and return their draw and the new
-place. A place at the end of the tape means that the draw is void. Every loop stops there.
+The small functions take the tape and the position ``at`` on it, and return their draw and the new position. If the new
+position is the end of the tape, the draw is void. Every loop stops there.
 
-Nothing overflows int64. In the series for exp the run length k is kept below 2**15 (a longer run, of probability below
-1/32767!, voids the draw and ends in an error). Then den * k < 2**32 * 2**15 = 2**47, numerators are at most their
-denominators, and a numerator below its denominator, shifted by 16 bits, stays below 2**63. Counts are below 2**31 and
-rates below 2**32, so gap * num < 2**63. A tape has fewer than 2**25 lanes and each round of a loop takes one, so the
-geometric part v of the noise is below 2**25 and num * v below 2**57.
+Nothing overflows int64:
+
+- In the series for exp, the run length k is kept below 2**15. A longer run, of probability below 1/32767!, voids the
+  draw and ends in an error. So den * k < 2**32 * 2**15 = 2**47. Numerators are at most their denominators, and a
+  numerator below its denominator, shifted by 16 bits, stays below 2**63.
+- Labels are drawn from counts below 2**31 at rates with num < 2**32. If the counts are weights in 1/1024, they are
+  below 2**41, and num < 2**22. In both cases gap * num < 2**63.
+- A tape has fewer than 2**25 lanes, and each round of a loop takes a lane. So the geometric part v of the noise is
+  below 2**25, and num * v is below 2**57. Counts that get noise are below 2**62 in size.
 """
 
 from collections.abc import Callable
@@ -29,7 +33,10 @@ from dpforest.privacy.randomness import SecretSource
 
 LANES: Final = 2**15  # fresh lanes per call: calls are short, and the tape stays in the fast cache
 MAX_LANES: Final = 2**24
-MAX_COUNT: Final = 2**31
+MAX_COUNT: Final = 2**31  # counts of rows are below this number
+MAX_WEIGHT: Final = 2**41  # sums of weights in 1/1024 are below this number
+MOST_OF_WEIGHT: Final = 2**22 - 1  # largest numerator of a rate for sums of weights
+_MAX_NOISY: Final = 2**62
 MAX_RUN: Final = 2**15
 
 _L = np.int64
@@ -37,7 +44,7 @@ _L = np.int64
 
 @njit(nogil=True, cache=True)
 def bernoulli(tape, at, p, q):
-    """Draw True with probability p/q, 0 <= p <= q < 2**47: compare it with a uniform number, 16 bits at a time."""
+    """Draw True with probability p/q, 0 <= p <= q < 2**47: compare p/q with a uniform number, 16 bits at a time."""
     while at < tape.size:
         p = p << 16
         digit = p // q
@@ -57,7 +64,8 @@ def uniform(tape, at, n):
             x = _L(tape[at]) * n
             at += 1
             low = x & 0xFFFF
-            if low >= n or low >= 65_536 % n:  # all but 65,536 % n values of the low half are fair; division is rare
+            # Accept all but 65,536 % n values of the low half; this division is rarely computed.
+            if low >= n or low >= 65_536 % n:
                 return x >> 16, at
         return 0, at
     limit = (1 << 32) - (1 << 32) % n
@@ -96,10 +104,10 @@ def bernoulli_exp(tape, at, a, b):
 
 @njit(nogil=True, cache=True)
 def discrete_laplace(tape, at, num, den):
-    """Draw an integer z with probability proportional to exp(-|z| den/num): scale num/den, both below 2**32.
+    """Draw an integer z with probability proportional to exp(-|z| den/num). The scale is num/den, both below 2**32.
 
-    |z| = (u + num * v) // den, where u is uniform, kept with probability exp(-u/num), and v is geometric. A negative
-    zero is drawn again, because 0 would count twice otherwise.
+    |z| is (u + num * v) // den, where v is geometric, and a uniform u is kept with probability exp(-u/num). A negative
+    zero is drawn again, because otherwise 0 would have twice its probability.
     """
     while at < tape.size:
         u, at = uniform(tape, at, num)
@@ -123,7 +131,7 @@ def discrete_laplace(tape, at, num, den):
 
 @njit(nogil=True, cache=True)
 def _assign_kernel(tape, row, n_trees, out):
-    """Fill out[row:] with uniform draws; return the number of finished rows and of the lanes that they took."""
+    """Fill out[row:] with uniform draws. Return the number of finished rows, and the number of lanes for these rows."""
     at = 0
     while row < out.size:
         tree, end = uniform(tape, at, n_trees)
@@ -163,7 +171,7 @@ def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
 def _exponential_kernel(tape, row, counts, num, den, cap, out):
     """Draw a class; accept it with probability exp(-rate min(top - n_c, cap)), else draw again (with replacement).
 
-    Without a cap this is the exponential mechanism on counts; with cap 1 it is that on the 0/1 score.
+    Without a cap this is the exponential mechanism on counts; with cap 1, the exponential mechanism on the 0/1 score.
     """
     at = 0
     n, k = counts.shape
@@ -184,7 +192,7 @@ def _exponential_kernel(tape, row, counts, num, den, cap, out):
 
 @njit(nogil=True, cache=True)
 def _discrete_laplace_kernel(tape, row, counts, num, den, out):
-    """Write counts + noise to `out`; a row is one cell of the flat array."""
+    """Write counts + noise to `out`. A row of the tape is one cell of the flat array."""
     at = 0
     while row < counts.size:
         z, end = discrete_laplace(tape, at, num, den)
@@ -213,27 +221,32 @@ def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSour
 
 
 def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *, top_only: bool = False) -> np.ndarray:
-    """Draw one label per row by the exponential mechanism on counts or on "is it a top label?"; uint8 (L,)."""
+    """Draw one label per row by the exponential mechanism, on counts or on the score "is a top label"; uint8 (L,)."""
     counts, num, den = _checked(counts, rate)
     out = np.empty(len(counts), np.uint8)
-    run_tape(_exponential_kernel, len(counts), source, counts, num, den, 1 if top_only else MAX_COUNT, out)
+    run_tape(_exponential_kernel, len(counts), source, counts, num, den, 1 if top_only else MAX_WEIGHT, out)
     return out
 
 
 def draw_noisy_counts(counts: np.ndarray, scale: Fraction, source: SecretSource) -> np.ndarray:
     """Add independent discrete Laplace noise of this scale to counts, which may be negative; int64, same shape."""
-    counts, num, den = _checked(counts, scale, least=1 - MAX_COUNT)
+    counts, num, den = _checked(counts, scale, least=1 - _MAX_NOISY, most=_MAX_NOISY)
     out = np.empty(counts.size, np.int64)
     run_tape(_discrete_laplace_kernel, counts.size, source, counts.reshape(counts.size), num, den, out)
     return out.reshape(counts.shape)
 
 
-def _checked(counts: np.ndarray, ratio: Fraction, *, least: int = 0) -> tuple[np.ndarray, int, int]:
+def _checked(
+    counts: np.ndarray, ratio: Fraction, *, least: int = 0, most: int | None = None
+) -> tuple[np.ndarray, int, int]:
+    """Check that a kernel cannot overflow. The default limits of counts are for a draw of labels."""
     counts = np.asarray(counts)
+    if most is None:
+        most = MAX_WEIGHT if ratio.numerator <= MOST_OF_WEIGHT else MAX_COUNT
     if counts.dtype.kind not in "iu" or counts.ndim != 2 or not 1 <= counts.shape[1] <= MAX_CLASSES:
         raise ValueError(f"counts must be whole numbers of shape (leaves, classes), at most {MAX_CLASSES} classes.")
-    if counts.size and (counts.min() < least or counts.max() >= MAX_COUNT):
-        raise ValueError(f"counts must lie between {least:,} and 2**31 - 1.")
+    if counts.size and (counts.min() < least or counts.max() >= most):
+        raise ValueError(f"counts must lie between {least:,} and {most - 1:,}.")
     if not (0 <= ratio.numerator < 2**32 and ratio.denominator < 2**32):
         raise ValueError(f"{ratio} is not a rational of 32-bit numbers.")
     return np.ascontiguousarray(counts, np.int64), ratio.numerator, ratio.denominator
@@ -245,7 +258,7 @@ def run_tape(kernel: Callable, n: int, source: SecretSource, *arguments: object)
     while row < n:
         if (
             tape.size > MAX_LANES
-        ):  # one row took 16 million lanes: with honest randomness less likely than e**-280 at the most candidates
+        ):  # one row took 16 million lanes: probability below e**-280, even with the most candidates
             raise RuntimeError("The operating system's source of randomness is broken.")
         tape = np.concatenate((tape, source.words(lanes // 4).view(np.uint16)))
         row, at = kernel(tape, row, *arguments)

@@ -1,12 +1,13 @@
 """The exponential mechanism over candidate splits: one choice for every node of a level.
 
-Scores are integers, and higher is better. A row added to or removed from one node moves all scores of that node within
-an interval ``[a, a + sensitivity]`` and does not affect the other nodes (they hold other rows). So with
-P(c) proportional to exp(rate * score_c), rate = epsilon_each / sensitivity, numerators change by a factor of at most
-exp(rate * (a + sensitivity)) and their sum by a factor of at least exp(rate * a): the loss is epsilon_each. This is why
-scores that can only fall when a row is added cost half of the mechanism's general cost (docs/PRIVACY.md).
+Scores are integers, and higher is better. If a row is added or removed, each score of the row's node changes by an
+amount in an interval ``[a, a + sensitivity]``. Other nodes hold other rows, so their scores do not change. Let P(c) be
+proportional to exp(rate * score_c), where rate = epsilon_each / sensitivity. Then each numerator changes by a factor of
+at most exp(rate * (a + sensitivity)), and their sum changes by a factor of at least exp(rate * a). So the loss is
+epsilon_each. Therefore, if a row can only lower scores, a choice costs half of the mechanism's general cost
+(docs/PRIVACY.md).
 
-The candidates of a node are public: the tests that the node's released path has not yet decided.
+The candidates of a node are public: they are the tests that the released tests on the node's path leave undecided.
 """
 
 from fractions import Fraction
@@ -36,6 +37,7 @@ def choose(
     source: SecretSource | DemoSource,
     *,
     key: int = 0,
+    nodes: int = 1,
 ) -> np.ndarray:
     """Draw one candidate for each node of a level, by the exponential mechanism.
 
@@ -44,45 +46,49 @@ def choose(
     scores : int64 array of shape (n_nodes, n_candidates)
         Higher is better.
     allowed : bool array of shape (n_nodes, n_candidates)
-        Public. It allows at least one candidate of each node.
+        Public. At least one candidate of each node is allowed.
     sensitivity : int
-        Width of the interval in which one row moves the scores of its node (see the module), in units of the scores.
+        Width of the interval in which one row changes scores (see the module), in units of the scores. If a person may
+        have several rows, the sum of the widths over all nodes with rows of the person.
     query_budget : QueryBudget
-        The call takes one use of it, whatever the number of nodes.
+        The call takes one use of the budget, whatever the number of nodes.
     source : SecretSource or DemoSource
     key : int
-        Number of the level in a demonstration: draws depend on (seed, key, node) only.
+        Number of the level, for a demonstration, whose draws depend only on (seed, key, node).
+    nodes : int
+        Largest number of nodes of the level in which one row may be, or the rows of one person.
 
     Returns
     -------
     int64 array of shape (n_nodes,)
         The chosen candidates.
     """
-    scores, width = coarsened(scores, sensitivity)
+    scores, width = coarsened(scores, sensitivity, nodes)
     rate = rate_of(query_budget.use().pure_epsilon, width)
     if isinstance(source, DemoSource):
         return simulate_choices(scores, allowed, float(rate), source.seed, key=key)
     return draw_choices(scores, allowed, rate, source)
 
 
-def coarsened(scores: np.ndarray, sensitivity: int) -> tuple[np.ndarray, int]:
-    """Return scores on a coarser public grid, so that products fit into 64 bits, and their sensitivity there.
+def coarsened(scores: np.ndarray, sensitivity: int, nodes: int = 1) -> tuple[np.ndarray, int]:
+    """Return scores on a coarser public grid, so that products fit into 64 bits, and their sensitivity on this grid.
 
-    Rounding down adds less than one step to the change by a row.
+    A row or a person changes the scores of at most `nodes` nodes. At each of these nodes, rounding down adds less than
+    one grid step to either end of the interval of changes.
     """
     shift = max(0, int(sensitivity).bit_length() - _GRID_BITS)
     if shift == 0:
         return scores, int(sensitivity)
-    return scores >> shift, (int(sensitivity) >> shift) + 2
+    return scores >> shift, (int(sensitivity) >> shift) + 2 * nodes
 
 
 def rate_of(epsilon_each: Fraction, sensitivity: int) -> Fraction:
-    """Return the exponent per unit of the score, which never exceeds what was paid for."""
+    """Return the exponent per unit of the score, rounded so that the loss never exceeds the charge."""
     return round_down(min(epsilon_each / sensitivity, _MOST_RATE))
 
 
 def choice_pmf(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarray:
-    """Return P of each candidate of each node, float (n_nodes, n_candidates); an infinite rate takes the best."""
+    """Return each candidate's probability, float (n_nodes, n_candidates). An infinite rate selects the best score."""
     gap = np.where(allowed, scores - np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True), 0)
     if np.isinf(rate):
         weight = np.where(allowed & (gap == 0), 1.0, 0.0)
@@ -92,17 +98,23 @@ def choice_pmf(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarr
 
 
 def chosen_probability(
-    scores: np.ndarray, allowed: np.ndarray, sensitivity: int, epsilon_each: Fraction, chosen: np.ndarray
+    scores: np.ndarray,
+    allowed: np.ndarray,
+    sensitivity: int,
+    epsilon_each: Fraction,
+    chosen: np.ndarray,
+    *,
+    nodes: int = 1,
 ) -> np.ndarray:
-    """Return the probability that `choose` takes these candidates, float (n_nodes,). Curator only, as scores are."""
-    scores, width = coarsened(scores, sensitivity)
+    """Return the probability that `choose` draws these candidates, float (n_nodes,). Curator only, like the scores."""
+    scores, width = coarsened(scores, sensitivity, nodes)
     return choice_pmf(scores, allowed, float(rate_of(epsilon_each, width)))[np.arange(len(chosen)), chosen]
 
 
 def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed: int, *, key: int = 0) -> np.ndarray:
-    """Draw a choice in floating point at any finite rate, for demonstrations and never for a release.
+    """Draw a choice for each node in floating point, at any finite rate, for demonstrations and never for a release.
 
-    Draws are keyed by (seed, key, node), so that a node's scores do not affect another node's draw.
+    A draw depends only on (seed, key, node), so that a node's scores do not affect another node's draw.
     """
     out = np.empty(len(scores), np.int64)
     with np.errstate(over="ignore"):

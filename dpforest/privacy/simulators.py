@@ -1,7 +1,7 @@
-"""Fast simulations of the releases, in floats and from a seed: they show what a release would look like.
+"""Fast simulations of releases, in floats and from a seed, for demonstrations.
 
-A simulation is never a release. Draws are keyed by (seed, number of the leaf or cell), so changing one leaf's counts
-changes no other leaf's draw.
+A simulation is never a release. The seed and the number of a leaf (or cell) are the key of its draw, so if one leaf's
+counts change, no other leaf's draw changes.
 """
 
 from typing import Final
@@ -29,18 +29,18 @@ _UNIT: Final = 2.0**-53
 def simulate_labels(
     counts: np.ndarray, mechanism: str, rate: float, seed: int, *, leaves: np.ndarray | None = None
 ) -> np.ndarray:
-    """Draw one label per leaf, as the mechanism would draw it.
+    """Draw one label for each leaf by the law of a mechanism.
 
     Parameters
     ----------
     counts : int array (L, K)
     mechanism : str
-        A certified mechanism or a published one.
+        A certified or a published mechanism.
     rate : float
-        κ for the certified mechanisms; for the published ones the ε of each tree.
+        κ for a certified mechanism; the ε of each tree for a published mechanism.
     seed : int
     leaves : int array (L,), optional
-        Numbers of the leaves, which key their draws; by default 0..L-1.
+        Numbers of the leaves, by default 0..L-1. A leaf's number is the key of its draw.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def simulate_labels(
 
 
 def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
-    """Return the keys of n draws, `each` of them for every number, uint64 (n,)."""
+    """Return the keys of n draws, uint64 (n,). There are `each` draws for each number."""
     if numbers is None:
         return np.arange(n, dtype=np.uint64)
     return (np.asarray(numbers, np.uint64)[:, None] * _U(each) + np.arange(each, dtype=np.uint64)).reshape(n)
@@ -64,7 +64,7 @@ def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
 def simulate_noisy_counts(
     counts: np.ndarray, scale: float, seed: int, *, key: int = 0, leaves: np.ndarray | None = None
 ) -> np.ndarray:
-    """Add discrete Laplace noise of this scale to counts, int64 of the same shape; `key` is the number of the table."""
+    """Return counts with discrete Laplace noise of this scale, int64, same shape. `key` is the number of the table."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.int64)
     with np.errstate(over="ignore"):
@@ -74,7 +74,7 @@ def simulate_noisy_counts(
 
 
 def simulate_rounded_gaussian(values: np.ndarray, sigma: float, seed: int, *, key: int = 0) -> np.ndarray:
-    """Add round(sigma Z), Z standard normal, to values, int64 of the same shape; `key` is the number of the table."""
+    """Return values + round(sigma Z) for a standard normal Z, int64, same shape. `key` is the number of the table."""
     values = np.ascontiguousarray(values, np.int64)
     out = np.empty(values.size, np.int64)
     with np.errstate(over="ignore"):
@@ -83,7 +83,7 @@ def simulate_rounded_gaussian(values: np.ndarray, sigma: float, seed: int, *, ke
 
 
 def simulate_laplace(counts: np.ndarray, scale: float, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
-    """Add continuous Laplace noise of this scale (Bojarski et al., algorithm 2) to counts; float64, same shape."""
+    """Return counts with continuous Laplace noise of this scale (Bojarski et al., algorithm 2), float64, same shape."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.float64)
     with np.errstate(over="ignore"):
@@ -100,7 +100,10 @@ def _unit(word):
 
 @njit(nogil=True, cache=True)
 def exponent(mode, rate, gap):
-    """Return ln(weight of a top label / of another) for mechanisms of top labels and their lead; gap 0 is a tie."""
+    """Return ln(weight of a top label / weight of another label) if the top label leads by `gap`.
+
+    Only mechanisms that depend on the lead alone have this exponent.
+    """
     if mode == 2:
         return rate
     a = 0.5 * rate * np.exp(min(rate * gap, 700.0))
@@ -185,7 +188,7 @@ def _continuous(counts, scale, state, keys, out):
 
 @njit(nogil=True, cache=True)
 def _gaussian(values, sigma, state, out):
-    """Draw two uniform numbers for each normal one (Box and Muller)."""
+    """Draw each normal number from two uniform numbers (Box and Muller)."""
     for i in range(values.size):
         word = word_at(state, _U(i))
         size, turn = np.sqrt(-2.0 * np.log(_unit(word))), _unit(word_at(word, _U(0)))

@@ -1,9 +1,11 @@
-"""The privacy loss of a leaf mechanism, by its law; for the published one, the maximum over neighboring leaves.
+"""The privacy loss of a leaf mechanism, computed from its law.
 
-The published law depends only on the top label and its lead, so a leaf is in one of few states: one top label with lead
-j >= 1, or T labels tied. A *change* is a pair of states that one row added or removed (or moved within the leaf) can
-connect. It lists, for each role of a label, the number of labels in that role and their log-probability before and
-after. The worst log-ratio and hockey-stick divergence are then maxima over changes (docs/PAPERS.md).
+For a published mechanism, the loss is a maximum over neighboring leaves. The law depends only on the top label and its
+lead, so a leaf is in one of few states: one top label with lead j >= 1, or T tied labels. A *change* is a pair of
+states that differ by one row, added, removed or moved within the leaf. Labels with the same probability before and the
+same probability after have the same *role*. For each role, the change lists the number of labels and their
+log-probability before and after. The worst log-ratio and hockey-stick divergence are maxima over changes
+(docs/PAPERS.md).
 """
 
 import math
@@ -44,28 +46,29 @@ def true_loss(
     n_trees: int = 1,
     one_leaf: bool = False,
 ) -> float | Fraction:
-    """Return the worst loss of a forest if its noise follows its law exactly (for floats: in ideal real numbers).
+    """Return the worst loss of a forest if its noise follows its law exactly. Floats stand for ideal real numbers.
 
     Parameters
     ----------
     mechanism : str
         A published mechanism, continuous Laplace noise, or a certified mechanism.
     rate : float or Fraction
-        κ of a certified mechanism; for the published ones the ε of each tree.
+        κ of a certified mechanism; the ε of each tree for a published mechanism.
     n_classes : int
     neighbors : {"add-remove", "replace-one"}
     partition : {"independent", "shared", "blocks"}
     n_trees : int
     one_leaf : bool
-        Count only replacements within a leaf. A replaced row may also leave one leaf and enter another, which costs
-        two additions.
+        Whether to ignore replacements in which a row leaves one leaf and enters another. Such a replacement costs twice
+        as much as an added row.
 
     Returns
     -------
     float or Fraction
-        Infinite for smooth sensitivity without the cap. With the cap, the supremum over all leaves, found by trying all
-        leads up to where the exponent stays at 50. With blocks under add-remove, an upper bound that equal leaves
-        attain. Exact if the rate is exact and the loss is a multiple of it.
+        The loss is infinite for smooth sensitivity without the cap. With the cap, the loss is the supremum over all
+        leaves, computed as the maximum over the leads until the exponent reaches the cap of 50. With blocks under
+        add-remove, the result is an upper bound, which is attained if all leaves are equal. The result is exact if
+        `rate` is a Fraction and the loss is a multiple of `rate`.
 
     Examples
     --------
@@ -88,7 +91,8 @@ def true_loss(
         added, replaced = added * n_trees, replaced * n_trees
     if rows_changed(neighbors) == 2:
         return replaced
-    if partition == "blocks" and n_trees > 1:  # either all blocks gain a row each, or one has a row exchanged
+    # With blocks, an added row changes every block; a replaced row changes one block.
+    if partition == "blocks" and n_trees > 1:
         return max(n_trees * added, replaced)
     return added
 
@@ -102,7 +106,7 @@ def delta_lower_bound(
     neighbors: str = ADD_REMOVE,
     contenders: int | None = None,
 ) -> float:
-    """Return the least δ with which one leaf of a published mechanism could be (target, δ)-private.
+    """Return a lower bound of any δ for which one leaf of a published mechanism is (target, δ)-private.
 
     Parameters
     ----------
@@ -110,14 +114,14 @@ def delta_lower_bound(
     epsilon : float
         Nominal ε.
     target : float, optional
-        The ε of the claim; by default the nominal one.
+        The ε of the claim; by default the nominal ε.
     contenders : int, optional
-        Ignore ties of more labels than this.
+        Largest number of tied labels. Leaves with more tied labels are ignored.
 
     Returns
     -------
     float
-        The largest hockey-stick divergence Σ max(0, P - exp(target) Q) over neighboring leaves, within a leaf.
+        The largest hockey-stick divergence Σ max(0, P - exp(target) Q) between two neighboring states of a leaf.
     """
     if mechanism not in PUBLISHED:
         raise ValueError(f"{mechanism!r} is not a published mechanism; its delta is 0.")
@@ -129,7 +133,7 @@ def delta_lower_bound(
 
 
 def first_violation(epsilon: float, n_classes: int = 2) -> int:
-    """Return the least lead at which a further row of the top label costs more than ε (two contenders, no cap)."""
+    """Return the least lead at which one more row of the top label costs more than ε (two contenders, no cap)."""
     changes = _changes(epsilon, n_classes, clamped=False, replaced=False, contenders=2)
     lead, tie = next(changes), next(changes)
     if _worst(tie) > epsilon:
@@ -140,11 +144,12 @@ def first_violation(epsilon: float, n_classes: int = 2) -> int:
 def _changes(
     epsilon: float, n_classes: int, *, clamped: bool, replaced: bool, contenders: int | None = None
 ) -> Iterator[Change]:
-    """Yield all changes of one leaf: a row added or removed, or (replaced) a row moved from one class to another.
+    """Yield all changes of one leaf: a row added or removed or, if `replaced`, a row moved from one class to another.
 
-    The first change has the leads j = 1, 2, ... as arrays. a_j is convex in j up to the cap, and so is -ln P of a
-    losing label, so its largest step is the last before the cap. If there are too many leads (tiny ε), a grid and the
-    neighborhood of the cap are enough for the loss, and give a lower bound for δ.
+    The first change has arrays over the leads j = 1, 2, ... If ε is tiny, there are too many leads; then the arrays
+    hold only a grid of leads and the leads near the cap. These leads give only a lower bound of δ, but the exact loss:
+    up to the cap, the exponent a_j is convex in j, and so is -ln P of a losing label. So -ln P grows most from the last
+    lead before the cap to the next lead.
     """
     k = n_classes
     last = math.ceil(max(0.0, math.log(1600 / epsilon)) / epsilon) + 3  # exp(-a) is 0 in floats from a = 745
@@ -166,7 +171,7 @@ def _changes(
     top, other = single(leads)
     one, one_other = single(np.ones(1))
     most = k if contenders is None else min(k, contenders)
-    outsiders = k >= 3  # there is a third class that a row may leave or join without changing the two contenders
+    outsiders = k >= 3  # a row may leave or enter a third class without an effect on the two contenders
     if not replaced or outsiders:
         top_next, other_next = single(leads + 1)
         yield [(1, top, top_next), (k - 1, other, other_next)]

@@ -1,1 +1,1 @@
-"""The meaning of a guarantee for one person, and the success of simulated attacks."""
+"""Bounds on the risk of one person under a guarantee, and success rates of simulated attacks."""

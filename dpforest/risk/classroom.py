@@ -1,6 +1,7 @@
 """A reconstruction attack: an attacker solves for the secrets of thirty students from the counts of random trees.
 
-The data are synthetic: attributes and secrets are drawn from seeds. The attributes are public; who failed is secret.
+The data are synthetic: attributes and secrets are drawn from seeds. The attributes are public. A student's secret is
+whether the student failed.
 """
 
 from fractions import Fraction
@@ -13,6 +14,7 @@ from scipy.optimize import lsq_linear
 from dpforest.models.random.fit import simulate_values
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.models.random.spec import ForestSpec
+from dpforest.privacy.tradeoff_curve import TradeoffCurve
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees import routing
 
@@ -20,7 +22,7 @@ N_STUDENTS: Final = 30
 SEAT_ROWS, SEAT_COLUMNS = 5, 6
 DEPTH: Final = 3
 CLASS_SEED: Final = 4
-TREE_SEED: Final = 48  # picked among 60 seeds because six leaves of its first tree hold students
+TREE_SEED: Final = 48  # chosen among 60 seeds, because its first tree has six leaves with students
 CLASSES: Final = 200  # number of synthetic classes in a mean
 _UNDECIDED: Final = 1e-6  # an estimate this close to 0.5 counts as half right
 
@@ -59,12 +61,15 @@ def attributes() -> np.ndarray:
 
 
 def secrets(seed: int) -> np.ndarray:
-    """Draw who failed, 0 or 1, by a fair coin for each student: a guess without the release gets about 15 of 30."""
+    """Draw by a fair coin whether each student failed (0 or 1).
+
+    Guesses without the release get about 15 of 30 right.
+    """
     return np.random.default_rng(10_000 + seed).integers(0, 2, N_STUDENTS)
 
 
 def spec_of(n_trees: int) -> ForestSpec:
-    """Return the plan of a random decision forest with every student in every tree and all settings stated."""
+    """Return the plan of a random decision forest. Every student is in every tree, and no setting is a default."""
     forest = RandomDecisionForestClassifier(
         n_estimators=n_trees,
         max_depth=DEPTH,
@@ -79,9 +84,22 @@ def spec_of(n_trees: int) -> ForestSpec:
     return forest.spec(DOMAIN, N_STUDENTS)
 
 
+def most_right(n_trees: int, epsilon: float) -> float:
+    """Return an upper bound on the mean share of secrets that an attacker solves for, whatever the attacker does.
+
+    A secret is one of two values. Two changes lead from the table with one value to the table with the other value: a
+    student leaves, and another student comes.
+
+    >>> round(most_right(10, 1.0), 3), round(most_right(1, 1.0), 3)
+    (0.62, 0.816)
+    """
+    rate = spec_of(n_trees).exact_rate(Fraction(str(epsilon)))
+    return TradeoffCurve(((rate, n_trees),), changes=2).success()
+
+
 @lru_cache(maxsize=32)
 def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
-    """Return which students are in each leaf, bool (leaves, 30), with the leaves of all trees in turn. It is public.
+    """Return which students are in each leaf of all trees, bool (leaves, 30). This is public knowledge.
 
     Examples
     --------
@@ -119,9 +137,9 @@ def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int
 
 
 def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Estimate all secrets by least squares on the counts, with values from 0 to 1; above one half means "failed".
+    """Estimate all secrets by least squares on the counts. Estimates are from 0 to 1; above one half means "failed".
 
-    Each leaf gives two equations, because its number of students is known. The fit uses their mean.
+    Each leaf yields two equations, because its number of students is known. The fit uses the mean of the two equations.
     """
     used = table.any(axis=1)
     rows = table[used].astype(float)
@@ -130,12 +148,12 @@ def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def marks(n_trees: int, epsilon: float | None, which: int) -> np.ndarray:
-    """Return for each student of a synthetic class: 1 if the attacker is right, 0 if wrong, 0.5 if undecided."""
+    """Return a mark per student of a synthetic class: 1 if the attacker is right, 0 if wrong, 0.5 if undecided."""
     failed = secrets(which)
     guess = rebuilt(members(n_trees), published(failed, n_trees, epsilon, 77 * which + 1))
     return np.where(np.abs(guess - 0.5) < _UNDECIDED, 0.5, (guess > 0.5) == failed)
 
 
 def numbers_right(n_trees: int, epsilon: float | None, classes: int = CLASSES) -> np.ndarray:
-    """Return the number of correct guesses, of thirty, in each synthetic class; an undecided guess counts half."""
+    """Return how many of thirty guesses are right in each synthetic class; an undecided guess counts half."""
     return np.array([marks(n_trees, epsilon, which).sum() for which in range(classes)])

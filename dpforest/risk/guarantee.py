@@ -1,8 +1,8 @@
 """The guarantee of a release for one person, and the questions that it covers.
 
-There are two questions. *membership*: is this person's row in the table? Only add-remove covers it: under replace-one
-the number of rows is public and both tables have a row for the person. *value*: which of two values does a person in
-the table have?
+An attacker may ask two questions. *membership*: is this person's row in the table? Only add-remove covers this
+question. Under replace-one, the number of rows is public, and both tables have a row for the person. *value*: which of
+two values does a person in the table have?
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import Final
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
+from dpforest.privacy.tradeoff_curve import Steps, TradeoffCurve
 
 MEMBERSHIP: Final = "membership"
 VALUE: Final = "value"
@@ -31,12 +32,16 @@ class Guarantee:
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation of the guarantee.
     mu_squared : Fraction or None
-        μ² if the whole Gaussian trade-off curve holds, which is a stronger guarantee than its (ε, δ).
+        μ² if the release has the whole Gaussian trade-off curve, which is a stronger guarantee than (ε, δ).
+    steps : tuple of (Fraction, int)
+        Pairs (κ, times) if ε is spent in several steps, which is a stronger guarantee than ε (`TradeoffCurve`).
+    unit : str or None
+        Column of identifiers if the guarantee is for a person with all of their rows (`Domain.unit`); None: for a row.
 
     Raises
     ------
     ValueError
-        If a value is out of range, or (ε, δ) does not follow from μ².
+        If a value is out of range, or (ε, δ) does not follow from μ² or the steps.
 
     Examples
     --------
@@ -48,6 +53,8 @@ class Guarantee:
     delta: float = 0.0
     neighbors: str = ADD_REMOVE
     mu_squared: Fraction | None = None
+    steps: Steps = ()
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         rows_changed(self.neighbors)
@@ -57,19 +64,33 @@ class Guarantee:
             raise ValueError(f"delta={self.delta!r} is not a number from 0 to 1")
         if self.gaussian is not None and not (self.kind == "none" or self.gaussian.holds(self.epsilon, self.delta)):
             raise ValueError(f"ε = {self.epsilon} at δ = {self.delta} does not follow from {self.gaussian}")
+        if float(TradeoffCurve(self.steps).total) > float(self.epsilon):
+            raise ValueError(f"ε = {self.epsilon} does not follow from steps of {TradeoffCurve(self.steps).total}")
 
     @classmethod
-    def of_loss(cls, loss: PrivacyLoss, neighbors: str = ADD_REMOVE, *, delta: float = 0.0) -> "Guarantee":
+    def of_loss(
+        cls,
+        loss: PrivacyLoss,
+        neighbors: str = ADD_REMOVE,
+        *,
+        delta: float = 0.0,
+        steps: Steps = (),
+        unit: str | None = None,
+    ) -> "Guarantee":
         """Return the guarantee of a loss. A Gaussian loss needs the δ at which its ε is reported.
 
         Parameters
         ----------
         loss : PrivacyLoss
-            Total of a ledger: an ε, or the μ of a Gaussian mechanism.
+            Total loss in a ledger, pure or Gaussian.
         neighbors : {"add-remove", "replace-one"}
             The relation under which the loss holds.
         delta : float
-            Above 0 and below 1 for a Gaussian loss; 0 for a pure one.
+            Above 0 and below 1 for a Gaussian loss; 0 for a pure loss.
+        steps : tuple of (Fraction, int)
+            Steps of the ledger, if the loss is pure (`steps_of`).
+        unit : str, optional
+            As in `Guarantee`.
 
         Returns
         -------
@@ -81,12 +102,20 @@ class Guarantee:
         >>> Guarantee.of_loss(PrivacyLoss.gaussian(1), delta=1e-6).kind
         'approximate'
         """
-        return cls(loss.epsilon(delta), delta, neighbors, loss.mu_squared if loss.kind == GAUSSIAN else None)
+        mu_squared = loss.mu_squared if loss.kind == GAUSSIAN else None
+        return cls(loss.epsilon(delta), delta, neighbors, mu_squared, steps, unit)
 
     @property
     def gaussian(self) -> PrivacyLoss | None:
-        """Return the Gaussian loss of the guarantee, or None."""
-        return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
+        """Return the loss of a guarantee of Gaussian noise alone, or None."""
+        return None if self.mu_squared is None or self.steps else PrivacyLoss.gaussian(self.mu_squared)
+
+    @property
+    def curve(self) -> TradeoffCurve | None:
+        """Return the trade-off curve that is known beyond (ε, δ), or None."""
+        if self.mu_squared is None and not self.steps:
+            return None
+        return TradeoffCurve(self.steps, self.mu_squared or Fraction(0))
 
     @property
     def kind(self) -> str:
@@ -122,5 +151,6 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     'none'
     """
     if certificate.loss is None:
-        return Guarantee(math.inf, certificate.delta, certificate.neighbors)
-    return Guarantee(certificate.loss, certificate.delta, certificate.neighbors, certificate.mu_squared)
+        return Guarantee(math.inf, certificate.delta, certificate.neighbors, unit=certificate.unit)
+    of_relation = certificate.delta, certificate.neighbors
+    return Guarantee(certificate.loss, *of_relation, certificate.mu_squared, certificate.steps, certificate.unit)

@@ -1,12 +1,13 @@
 """A membership attack on one record: guess from simulated releases whether it was in the table, and count the hits.
 
-The attacker knows as much as possible. For forests with random structure the attacker knows every other row, the public
-structure, and the tree of each row. Then only the leaves of the record are informative, and the likelihood ratio of
-their releases is the best guess (Neyman and Pearson 1933). The attacker takes the released answers to earlier
-questions, the number of rows and the scale, as given and does not guess by them. If a paper deals out rows in blocks,
-the place of an absent record in its block stays empty. Greedy forests are fitted repeatedly (`shadow_models`).
+The attacker knows as much as possible. For forests with random structure, the attacker knows every other row, the
+public structure, and the tree of each row. Then only the leaves of the record are informative, and the best guess
+follows the likelihood ratio of the releases of these leaves (Neyman and Pearson 1933). Before trees grow, the fit
+queries the number of rows and the scale; the guess does not use the answers to these queries. Some published mechanisms
+divide the rows into blocks of equal size; without the record, its block has one row less. For greedy forests, the
+attacker fits the forest many times (`shadow_models`).
 
-Everything here is simulated from seeds and computed from raw rows. The results are for inspection, not for publication.
+The attack simulates releases from seeds and uses raw rows. Its results are for the curator, and never for publication.
 """
 
 from dataclasses import dataclass
@@ -39,9 +40,9 @@ from dpforest.trees import routing
 from dpforest.trees.layout import Trees
 from dpforest.trees.released_scale import scale_histograms
 
-STATES: Final = 50_000  # random assignments of rows to trees in a mean
+STATES: Final = 50_000  # number of random assignments of rows to trees in a mean
 _FINALISTS: Final = 12
-_WORK: Final = 4_000_000  # largest number of probabilities that the ranking of all rows may compute
+_WORK: Final = 4_000_000  # largest number of probabilities that are computed to rank all rows
 
 
 def attack_record(
@@ -56,7 +57,7 @@ def attack_record(
     most: int = LOOKS[-1],
     counted: "RowsInLeaves | None" = None,
 ) -> Estimates:
-    """Attack one record of a table: a fair coin includes it or not, the forest is released, and the attacker guesses.
+    """Attack one record of a table: a fair coin includes or omits it, the forest is released, and the attacker guesses.
 
     Under replace-one, the question is not membership: a row with the same attributes and the next class of the domain
     replaces the record, and the attacker guesses which of the two rows is in the table.
@@ -74,7 +75,7 @@ def attack_record(
     seed : int
         Seed of the simulated releases.
     seconds : float
-        Time after which the attack ends, in seconds; infinity if only `most` shall end it.
+        Time limit of the attack, in seconds; infinity if only `most` ends the attack.
     most : int
         Largest number of guesses.
     counted : RowsInLeaves, optional
@@ -114,13 +115,13 @@ class Record:
     rate : float
         Rate of the mechanism at a leaf.
     others : int64 array of shape (n_trees, n_classes)
-        Counts of the other rows in the record's leaf of each tree, as if every row were in every tree.
+        Counts of all rows except the record in the record's leaf of each tree. Every row counts in every tree.
     label : int
         Class index of the record.
     stand_in : int or None
         Class index of the row that replaces the record under replace-one.
     n_rows : int
-        Number of rows of the table with the record.
+        Number of rows of the table, including the record.
     """
 
     spec: ForestSpec
@@ -132,15 +133,15 @@ class Record:
 
     @property
     def one_tree(self) -> bool:
-        """Return whether a row is in one tree only."""
+        """Return whether each row is in only one tree."""
         return self.spec.partition != "shared"
 
 
 @dataclass(frozen=True, eq=False)
 class RowsInLeaves:
-    """Counts of a table in the leaves of one structure, which attacks on all records share.
+    """Counts of a table's rows in the leaves of one structure. Attacks on all records use the same counts.
 
-    `spec.preparation.left` is the leaves' share of ε.
+    `spec.preparation.left` is the part of ε that leaves get.
     """
 
     spec: ForestSpec
@@ -168,7 +169,7 @@ def count_in_leaves(
 ) -> RowsInLeaves:
     """Count all rows in all leaves of a random structure. Parameters are as for `attack_record`.
 
-    The answers to a fit's questions before trees grow are drawn once, by `seed`, from the table with all its rows.
+    A fit asks questions before trees grow. Their answers are drawn once, with `seed`, from the whole table.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -184,7 +185,7 @@ def count_in_leaves(
 
 
 def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1]) -> Estimates:
-    """Attack a record of a forest with random structure by the likelihood ratio of its leaves; see `attack_record`."""
+    """Attack a record in a forest with random structure by the likelihood ratio of its leaves; see `attack_record`."""
     rng = np.random.default_rng(seed)
     size = max(20, 200_000 // (record.others.shape[1] if record.one_tree else record.others.size))
 
@@ -197,11 +198,13 @@ def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, mos
 
 
 def best_success(record: Record, *, seed: int = 0) -> float:
-    """Return the success rate of the best attacker on this record: 1/2 + TV/2 with the total variation of the two laws.
+    """Return the success rate of the best attacker on this record: 1/2 + TV/2.
 
-    If the record is in every tree, the laws of its leaves are composed on a grid that rounds upwards (Doroshenko et al.
-    2022), by less than 0.001. If each row is in one tree, the rate is the mean over `STATES` random assignments, with a
-    standard error of at most 0.001.
+    TV is the total variation between the laws of a release without and with the record.
+
+    If the record is in every tree, the laws of its leaves are composed on a grid. The grid rounds the success rate up,
+    by less than 0.001 (Doroshenko et al. 2022). If each row is in one tree, the success rate is the mean over `STATES`
+    random assignments of rows to trees, with a standard error of at most 0.001.
     """
     if record.spec.releases_counts:
         return 0.5 + 0.5 * composed_variation(*_count_laws(record))
@@ -219,7 +222,7 @@ def best_success(record: Record, *, seed: int = 0) -> float:
 
 @dataclass(frozen=True)
 class Exposed:
-    """The row with the largest success rate of an attacker, and this rate; `all_alike` if the rate is equal for all."""
+    """The row with the attacker's largest success rate, and this rate. `all_alike`: all rows have the same rate."""
 
     row: int
     success: float
@@ -227,7 +230,10 @@ class Exposed:
 
 
 def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
-    """Return the most exposed row: a rough score ranks all rows, and `best_success` the first `_FINALISTS`."""
+    """Return the most exposed row.
+
+    A rough score ranks all rows, and `best_success` ranks the first `_FINALISTS` again.
+    """
     if table.spec.releases_counts:  # noise on a count does not depend on the count
         return Exposed(0, best_success(table.record(0)), True)
     tell_tale = _exposure_by_leaf(table, np.random.default_rng(seed))
@@ -245,7 +251,7 @@ def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
 
 
 def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
-    """Return roughly how much a leaf reveals about one of its rows, by class, float (n_leaves, n_classes)."""
+    """Return a rough score of how much a leaf reveals about a row of each class, float (n_leaves, n_classes)."""
     weight = np.zeros(table.counts.shape)
     shape = table.counts.shape[1]
     leaf, label = np.nonzero(table.counts)
@@ -262,7 +268,10 @@ def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarr
 
 
 def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Return the total variation of a leaf's law if a row is in one tree, else the additive Bhattacharyya distance."""
+    """Return a distance of a leaf's two laws: total variation if a row is in one tree, otherwise Bhattacharyya's.
+
+    Bhattacharyya distances of several leaves add up.
+    """
     one, at = np.eye(others.shape[1], dtype=np.int64), (label + 1) % others.shape[1]
     before = others + one[at] if rows_changed(spec.neighbors) == 2 else others
     log_p, log_q = (log_pmf(spec.mechanism, counts, rate) for counts in (before, others + one[label]))
@@ -272,7 +281,10 @@ def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: 
 
 
 def _worlds(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return counts without the record (or with its stand-in) and with it, both of the shape of `others`."""
+    """Return counts without the record (or with its stand-in), and counts with the record.
+
+    Both are shaped like `others`.
+    """
     before, after = others.copy(), others.copy()
     after[..., record.label] += 1
     if record.stand_in is not None:
@@ -281,7 +293,7 @@ def _worlds(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _shared_out(record: Record, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw n times a tree for the record (-1: no tree gets it) and the counts of other rows in its leaf there."""
+    """Draw n times the tree of the record (-1: no tree), and the counts of other rows in its leaf of this tree."""
     tree = rng.integers(record.spec.n_trees, size=n)
     if record.spec.partition == "independent":
         return tree, rng.binomial(record.others[tree], 1 / record.spec.n_trees)
@@ -291,7 +303,7 @@ def _shared_out(record: Record, n: int, rng: np.random.Generator) -> tuple[np.nd
 
 
 def _dealt(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the rows of a leaf that are in a block of this size, int (n, n_classes): multivariate hypergeometric."""
+    """Draw the counts of a leaf's rows in a block of this size, int (n, n_classes): multivariate hypergeometric."""
     out, rest, open_ = np.zeros_like(leaf), np.full(len(leaf), n_rows), np.full(len(leaf), size)
     for c in range(leaf.shape[1]):
         rest = rest - leaf[:, c]
@@ -301,7 +313,7 @@ def _dealt(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -
 
 
 def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Simulate a release for each coin in `inside`, and return its log-likelihood ratio, float (n,)."""
+    """Simulate a release for each coin in `inside`, and return the release's log-likelihood ratio, float (n,)."""
     n, spec, seed = len(inside), record.spec, int(rng.integers(2**62))
     if record.one_tree:
         tree, others = _shared_out(record, n, rng)
@@ -327,10 +339,13 @@ def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> n
 
 
 def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:
-    """Return log-laws of each noisy count that differs, without and with the record, (n_counts, n_outcomes).
+    """Return the log-laws, without and with the record, of each noisy count that the record changes.
 
-    The true counts of the two worlds differ by one. For a whole noisy count, it only matters whether it reaches the
-    larger of the two; for continuous noise, the interval between them is divided into many parts.
+    Each log-law has shape (n_counts, n_outcomes).
+
+    The true counts without and with the record differ by one. With integer noise, only one fact about a noisy count
+    matters: whether it reaches the larger true count. With continuous noise, the interval between the true counts is
+    divided finely.
     """
     n = (1 if record.one_tree else record.spec.n_trees) * (1 if record.stand_in is None else 2)
     if record.spec.mechanism == NOISY_COUNTS:
@@ -339,6 +354,6 @@ def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:
     else:
         edges = np.linspace(0, 1, 257) * record.rate
         below = np.concatenate([[0.0], 1 - np.exp(-edges) / 2, [1.0]])  # for a count whose true value is 0
-        above = np.concatenate([[0.0], np.exp(edges - record.rate) / 2, [1.0]])  # and 1
+        above = np.concatenate([[0.0], np.exp(edges - record.rate) / 2, [1.0]])  # for a count whose true value is 1
         log_p, log_q = np.log(np.diff(below)), np.log(np.diff(above))
     return np.tile(log_p, (n, 1)), np.tile(log_q, (n, 1))

@@ -55,7 +55,7 @@ def percent_down(share: float) -> str:
 
 
 def factor_up(epsilon: float | Fraction) -> str:
-    """Return the text of e^ε, rounded up, because it is an upper bound on the change of odds.
+    """Return the text of e^ε, an upper bound on the change of odds. It is rounded up.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """A shadow attack on a greedy forest: fit it with and without a record, learn the differences, guess on fresh fits.
 
-The growth of trees depends on the record too, so the likelihood ratio is not available. The success of this attack is a
-lower bound on what is possible (Shokri et al. 2017). Fits are simulated from seeds. The results are for inspection, not
-for publication.
+The likelihood ratio is unknown, because the growth of trees depends on the record. The success rate of this attack is a
+lower bound on the success rate of the best attack (Shokri et al. 2017). Fits are simulated from seeds. The results are
+for inspection, not for publication.
 """
 
 from collections.abc import Callable
@@ -37,9 +37,9 @@ def shadow_attack(
 ) -> Estimates:
     """Attack a record of a greedy forest by repeated fits; see `attack_record`.
 
-    In the first quarter of the time (or of `most` fits) the attack learns which of the forest's answers on the record
-    differs most, and a threshold for it. Fresh fits then serve for the guesses. The result is a lower bound on what is
-    possible.
+    A forest has several answers on the record, such as votes and leaf values. In the first quarter of the time (or of
+    `most` fits), the attack learns which answer differs most, and a threshold for this answer. Then the attack guesses
+    on fresh fits. The result is a lower bound on the success rate of the best attack.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -76,7 +76,7 @@ def shadow_attack(
 
 
 def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
-    """Return the row with the least sum of log-frequencies of its class and its attributes, the latter in 16 parts."""
+    """Return the rarest row: the log-frequencies of its class and of its values (in 16 bins) have the least sum."""
     score = np.log(np.bincount(labels)[labels])
     for column in codes.T:
         part = column >> 12 if column.max() >= 4_096 else column
@@ -87,7 +87,7 @@ def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
 def _with_and_without(
     model: DataDependentClassifier, domain: Domain, codes: np.ndarray, labels: np.ndarray, row: int
 ) -> tuple[EncodedRows, EncodedRows]:
-    """Return the encoded table without the record (or with its stand-in), and with it; rows keep their ids."""
+    """Return the encoded table without the record (or with its stand-in), and with the record. Rows keep their ids."""
     ids = np.arange(len(labels))
     if rows_changed(model.neighbors) == 2:
         other = labels.copy()
@@ -102,7 +102,7 @@ def _with_and_without(
 def _answers(
     forest: Forest, domain: Domain, asked: np.ndarray, label: int, others: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Return a forest's answers on a record: share of its class, and leaf values, label share or noisy counts."""
+    """Return a forest's answers on a record: the share of its class, and leaf values, label shares or noisy counts."""
     leaves = routing.leaves_of_rows(forest.trees, domain, asked)[:, 0]
     out = [forest.shares_and_index(asked)[0][0, label]]
     held = forest.leaves
@@ -117,7 +117,7 @@ def _answers(
 
 
 def _learn(inside: np.ndarray, answers: np.ndarray) -> Callable[[np.ndarray], bool]:
-    """Return a rule that guesses by the answer, threshold and side that were right most often."""
+    """Return a rule for guesses: the answer, the threshold and the side that were right most often."""
     best, rule = -1.0, (0, np.inf, False)
     for place, values in enumerate(answers.T):
         distinct = np.unique(np.quantile(values, np.linspace(0, 1, 65)))

@@ -1,4 +1,4 @@
-"""Success rate of an attacker: its estimate with a confidence interval, and upper bounds from laws."""
+"""Success rate of an attacker: an estimate with a confidence interval, and the best success rate between two laws."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ import numpy as np
 from dpforest.confidence import lower_limit, upper_limit
 
 LOOKS: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))  # from 18 guesses to a million
-CONFIDENCE: Final = 0.99  # of all intervals together
+CONFIDENCE: Final = 0.99  # joint confidence of all intervals
 SECONDS: Final = 4.0
 _FAR: Final = 60.0  # limit of a loss; exp(-60) is negligible
 
@@ -25,8 +25,8 @@ class AttackEstimate:
     trials, right : int
         Number of guesses, and of correct guesses.
     low, high : float
-        Interval of the true success rate (Clopper and Pearson 1934). The intervals of all looks hold at once with
-        `CONFIDENCE`.
+        Confidence interval of the true success rate (Clopper and Pearson 1934). With `CONFIDENCE`, the intervals of all
+        looks hold at once.
     """
 
     trials: int
@@ -36,12 +36,12 @@ class AttackEstimate:
 
     @property
     def share(self) -> float:
-        """Return the share of guesses that were right."""
+        """Return the share of correct guesses."""
         return self.right / self.trials
 
 
 def most_success(epsilon: float) -> float:
-    """Return the largest success rate of an attacker on a pure ε-private release and a fair coin: e^ε / (1 + e^ε).
+    """Return the largest success rate of guessing a fair coin from a pure ε-private release: e^ε / (1 + e^ε).
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ Estimates = Iterator[tuple[float, AttackEstimate | None]]
 
 
 def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, most: int) -> Estimates:
-    """Guess until the time or the number of guesses is up, and yield estimates at the sizes of `LOOKS`.
+    """Guess until the time or the number of guesses is used up, and yield an estimate at each number in `LOOKS`.
 
     Parameters
     ----------
     guess : function
-        From a number of guesses to the number that was made, and the number of correct ones.
+        Takes a requested number of guesses. Returns how many guesses it made and how many of them were right.
     seconds : float
-        Time after which no more guesses are made, in seconds; infinity if only `most` shall end it.
+        Time limit, in seconds; infinity if only `most` ends the guesses.
     most : int
         Largest number of guesses.
 
@@ -127,8 +127,8 @@ def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_192) -> float:
     """Return the total variation of products of laws: E max(0, 1 - e^L) for the sum L of losses under the first law.
 
-    A loss between two points of the grid is split between them so that the mass under each law does not change. This
-    can only raise the variation.
+    The mass of a loss between two grid points is split between these points, so that the total mass under each law
+    stays the same. The split can only raise the variation.
     """
     if len(log_p) == 1:
         return float(variation(log_p, log_q)[0])

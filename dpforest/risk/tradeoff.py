@@ -1,16 +1,17 @@
-"""Bounds of a guarantee on an attacker: beliefs after a release, success, and remaining errors.
+"""Bounds of a guarantee on an attacker: beliefs after a release, success rate, and remaining errors.
 
-The attacker tells apart two tables that differ in the contribution of one person, and has everything else: every other
-row, the settings, unlimited computing. (Otherwise, the attacker's beliefs about the other rows must not depend on this
-person. If they do, or if a fact holds for everybody of a kind, a release may teach it with or without this person:
-Kasiviswanathan and Smith 2014, "On the semantics of differential privacy".)
+The attacker tries to distinguish two tables that differ in the contribution of one person. The attacker knows every
+other row and the settings, and has unlimited computing power. The bounds also hold for an attacker who does not know
+the other rows, if the attacker's beliefs about the other rows do not depend on this person. Otherwise, or if a fact
+holds for everybody of a kind, a release may teach a fact about this person whether or not the person is in the table
+(Kasiviswanathan and Smith 2014, "On the semantics of differential privacy").
 
 References: Wasserman and Zhou (2010), "A statistical framework for differential privacy"; Kairouz, Oh and Viswanath
 (2015), "The composition theorem for differential privacy"; Dong, Roth and Su (2022), "Gaussian differential privacy".
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,23 +19,24 @@ import numpy as np
 from dpforest.checks import check_choice
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.loss import PrivacyLoss
-from dpforest.privacy.rationals import text_up
-from dpforest.risk import gaussian_tradeoff
+from dpforest.privacy.rationals import float_up, text_up
+from dpforest.privacy.tradeoff_curve import TradeoffCurve
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 
-_HUGE: Final = 600.0  # e^ε of a larger ε counts as infinite, which can only make a risk look larger
+_SHARE: Final = 0.1  # share of the failure probability that is used as δ; nearly optimal for μ from 0.01 to 1
+_HUGE: Final = 600.0  # for a larger ε, e^ε counts as infinite, which can only make a risk look larger
 
 
 @dataclass(frozen=True)
 class HundredGuesses:
-    """Outcomes of a hundred guesses, to draw as icons.
+    """Outcomes of a hundred guesses, for a drawing with icons.
 
     Attributes
     ----------
     without : int
-        Guesses that are right without the release.
+        Number of guesses that are right without the release.
     more : int
-        Largest number of guesses that are right because of the release; a fraction counts as one.
+        Largest number of additional right guesses because of the release, rounded up.
     wrong : int
         Least number of wrong guesses.
     """
@@ -46,7 +48,9 @@ class HundredGuesses:
 
 @dataclass(frozen=True)
 class DistinguishingGame:
-    """Game of an attacker who sees a release of one of two tables and guesses which, with the bounds of a guarantee.
+    """Game in which an attacker sees a release of one of two tables and guesses which table it is.
+
+    A guarantee bounds how often the guess is right.
 
     The game is that of Salem et al. (2023), "SoK: Let the privacy games begin!", section on differential privacy.
 
@@ -85,9 +89,9 @@ class DistinguishingGame:
 
     @property
     def steps(self) -> int:
-        """Return the number of steps between neighbors from one table to the other.
+        """Return the number of steps from one table to the other. Each step leads to a neighboring table.
 
-        Each row takes one step, or two for a value under add-remove (remove a row, add a row).
+        Each row takes one step. Only a value under add-remove takes two steps for each row: remove a row, add a row.
 
         >>> DistinguishingGame(Guarantee(1.0), "value").steps
         2
@@ -100,9 +104,9 @@ class DistinguishingGame:
     def grouped(self) -> Guarantee:
         """Return the guarantee between the two tables: (kε, δ (1 + e^ε + ... + e^((k-1)ε))) for k steps.
 
-        Each step multiplies a probability by e^ε and adds δ (group privacy: Vadhan 2017, "The complexity of
-        differential privacy", Lemma 2.2, whose k e^(kε) δ is above this sum). A Gaussian guarantee has kμ, reported at
-        kε.
+        Each step multiplies a probability by at most e^ε and adds at most δ (group privacy: Vadhan 2017, "The
+        complexity of differential privacy", Lemma 2.2, whose bound k e^(kε) δ is above this sum). A Gaussian guarantee
+        becomes kμ, reported at kε.
 
         >>> DistinguishingGame(Guarantee(1.0), "value").grouped.epsilon
         2.0
@@ -111,7 +115,8 @@ class DistinguishingGame:
         """
         single, k = self.guarantee, self.steps
         epsilon, delta = k * single.epsilon, single.delta
-        if single.kind != "none" and (loss := self._gaussian) is not None:
+        if single.kind != "none" and single.gaussian is not None:
+            loss = single.gaussian.grouped(k)
             return Guarantee(epsilon, max(loss.delta(epsilon), delta), single.neighbors, loss.mu_squared)
         if delta and epsilon:
             grown = math.expm1(epsilon) / math.expm1(single.epsilon) if epsilon < _HUGE else math.inf
@@ -121,9 +126,10 @@ class DistinguishingGame:
         return Guarantee(epsilon, delta, single.neighbors)
 
     @property
-    def _gaussian(self) -> PrivacyLoss | None:
-        """Return the Gaussian loss between the two tables, or None."""
-        return None if self.guarantee.gaussian is None else self.guarantee.gaussian.grouped(self.steps)
+    def _curve(self) -> TradeoffCurve | None:
+        """Return the trade-off curve between the two tables if it is known beyond (ε, δ), or None."""
+        curve = None if self._is_lost else self.guarantee.curve
+        return None if curve is None else replace(curve, changes=self.steps)
 
     @property
     def _is_lost(self) -> bool:
@@ -133,11 +139,12 @@ class DistinguishingGame:
     def hits(self, false_alarms: Any) -> np.ndarray:
         """Return the largest true positive rate of a test at a false alarm rate.
 
-        For neighbors it is at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a (Wasserman and
-        Zhou, Theorem 2.4; Kairouz, Oh and Viswanath, Theorem 2.1; Dong, Roth and Su, Proposition 2.5). More steps apply
-        this function to its result (Dong, Roth and Su, Theorem 2.14), and k steps of a Gaussian guarantee are one of
-        kμ. No smaller bound holds for every such mechanism. Two steps allow less than one step of 2ε, because a table
-        lies between the two tables.
+        For neighbors, this rate is at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a (Wasserman
+        and Zhou, Theorem 2.4; Kairouz, Oh and Viswanath, Theorem 2.1; Dong, Roth and Su, Proposition 2.5). Each further
+        step applies this function to the result of the previous step (Dong, Roth and Su, Theorem 2.14). No smaller
+        bound holds for every mechanism with this guarantee. Two steps allow less than one step of 2ε, because there is
+        a third table between the two tables. If the guarantee has a curve, the bound is that curve
+        (`TradeoffCurve.hits`).
 
         Parameters
         ----------
@@ -162,10 +169,10 @@ class DistinguishingGame:
         rate = np.asarray(false_alarms, float)
         if not ((rate >= 0) & (rate <= 1)).all():
             raise ValueError("false alarms are rates from 0 to 1")
-        if (loss := self._gaussian) is not None:
-            return gaussian_tradeoff.hits(loss, rate)
         if self._is_lost:
             return np.ones_like(rate)
+        if (curve := self._curve) is not None:
+            return curve.hits(rate)
         more, delta = math.exp(self.guarantee.epsilon), self.guarantee.delta
         for _ in range(self.steps):
             rate = np.minimum(np.minimum(delta + more * rate, 1 - (1 - delta - rate) / more), 1)
@@ -176,13 +183,14 @@ class DistinguishingGame:
         return 1 - self.hits(false_alarms)
 
     def kinks(self) -> np.ndarray:
-        """Return rising false alarm rates from 0 to 1 between which `hits` is linear; of a Gaussian, points to draw."""
-        if self.guarantee.gaussian is not None:
-            return gaussian_tradeoff.points()
+        """Return rising false alarm rates from 0 to 1 between which `hits` is linear, or enough points to draw it."""
         if self._is_lost:
             return np.array([0.0, 1.0])
+        if (curve := self._curve) is not None:
+            return curve.kinks()
         shrink, delta = math.exp(-self.guarantee.epsilon), self.guarantee.delta
-        bend = shrink * (1 - delta) / (1 + shrink)  # bend of one step; k steps bend wherever one of them does
+        # Kink of one step. The curve of k steps has a kink wherever one of the steps has one.
+        bend = shrink * (1 - delta) / (1 + shrink)
         bends = [bend]
         while len(bends) < self.steps and bends[-1] > delta and (bends[-1] - delta) * shrink > 0:
             bends.append((bends[-1] - delta) * shrink)
@@ -192,11 +200,11 @@ class DistinguishingGame:
     def success(self, prior: float = 0.5) -> float:
         """Return the largest mean probability that an attacker is right.
 
-        With a prior p the answers are right with probability p · hits(a) + (1 - p) (1 - a), a concave function of the
-        false alarm rate a that is linear between `kinks`, so one of them is best. For one step that is
-        ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``. The first term applies at 50:50. Without δ, the
-        others are the success of always giving the same answer. A Gaussian curve has another best point
-        (`gaussian_tradeoff.success`).
+        With a prior p, an answer is right with probability p · hits(a) + (1 - p) (1 - a). This probability is a concave
+        function of the false alarm rate a, and linear between `kinks`, so its maximum is at a kink. For one step the
+        maximum is ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``. The first term applies at 50:50. Without
+        δ, the other two terms are the success rates of always giving the same answer. If the guarantee has a curve, see
+        `TradeoffCurve.success`.
 
         Parameters
         ----------
@@ -221,27 +229,34 @@ class DistinguishingGame:
         0.816
         """
         _check_prior(prior)
-        if (loss := self._gaussian) is not None:
-            return gaussian_tradeoff.success(loss, prior)
+        if (curve := self._curve) is not None:
+            return curve.success(prior)
         a = self.kinks()
         return float((prior * self.hits(a) + (1 - prior) * (1 - a)).max())
 
     def posterior(self, prior: Any, *, failure: float = 0.0) -> tuple[Any, Any]:
         """Return bounds on the belief after a release, for a belief `prior` before it.
 
-        By Bayes' rule the odds change by the ratio of the release's probabilities under the two tables. Without δ this
-        ratio is at most e^ε for every release (e^(kε) after k steps). With δ it is unbounded in rare releases. Let B be
-        the releases with a ratio P/Q above e^t, t > ε. Then P(B) ≤ e^ε Q(B) + δ ≤ e^(ε-t) P(B) + δ, so that P(B) is at
-        most δ / (1 - e^(ε-t)), and Q(B) is less. So with t = ε - ln(1 - δ/failure) each bound fails with a probability
-        of at most `failure`, whichever table is true. (Kasiviswanathan and Smith 2014 convert with t = 2ε.) A Gaussian
-        guarantee has an (ε, δ) for every δ, so any failure above 0 is possible (`gaussian_tradeoff.log_odds`).
+        By Bayes' rule, the odds change by the ratio of the release's probabilities under the two tables. Without δ,
+        this ratio is at most e^ε for every release (e^(kε) after k steps). With δ, the ratio is unbounded in rare
+        releases. Let P and Q be the laws of the release under the two tables. For a number t > ε, let B be the set of
+        releases with a ratio P/Q above e^t. Then
+
+            P(B) ≤ e^ε Q(B) + δ ≤ e^(ε-t) P(B) + δ.
+
+        So P(B) is at most δ / (1 - e^(ε-t)), and Q(B) is less. Choose t = ε - ln(1 - δ/failure): then each bound fails
+        with a probability of at most `failure`, whichever table is true. (Kasiviswanathan and Smith 2014 choose t =
+        2ε.) A Gaussian guarantee has an (ε, δ) for every δ, so any `failure` above 0 is possible (`_log_odds`).
+
+        These bounds are about the belief after a single release. The trade-off curve is about rates over many releases,
+        so it does not make the bounds smaller.
 
         Parameters
         ----------
         prior : float or float array
             Beliefs before the release, in (0, 1).
         failure : float
-            Probability that each bound may fail. Not needed without δ.
+            Largest probability with which each bound may fail. It has no effect if δ is 0.
 
         Returns
         -------
@@ -270,7 +285,7 @@ class DistinguishingGame:
         if both.kind == "none":
             factor = math.inf
         elif both.gaussian is not None and 0 < failure <= 1:
-            factor = gaussian_tradeoff.log_odds(both.gaussian, failure)
+            factor = _log_odds(both.gaussian, failure)
         elif both.delta:
             if not both.delta < failure <= 1:
                 raise ValueError(
@@ -282,10 +297,21 @@ class DistinguishingGame:
         return prior * shrink / (prior * shrink + 1 - prior), prior / (prior + (1 - prior) * shrink)
 
     def hundred_guesses(self, prior: float = 0.5) -> HundredGuesses:
-        """Return how many of a hundred guesses are right without and with the release, rounded up for the attacker."""
+        """Return how many of a hundred guesses are right without and with the release, rounded up for the release."""
         without = math.floor(100 * max(prior, 1 - prior) + 1e-9)
         right = math.ceil(100 * self.success(prior) - 1e-9)
         return HundredGuesses(without, right - without, 100 - right)
+
+
+def _log_odds(loss: PrivacyLoss, failure: float) -> float:
+    """Return a bound on the change of a belief's log-odds that fails with a probability of at most `failure`.
+
+    With δ a tenth of `failure`, the bound is ε(δ) - ln(1 - 1/10) (`DistinguishingGame.posterior`).
+
+    >>> round(_log_odds(PrivacyLoss.gaussian("0.05"), 1e-5), 3)
+    1.046
+    """
+    return float_up(loss.epsilon(_SHARE * failure)) - math.log1p(-_SHARE)
 
 
 def _check_prior(prior: Any) -> None:

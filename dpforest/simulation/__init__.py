@@ -1,1 +1,1 @@
-"""Simulated releases of forests on a table. They are computed from raw rows, for whoever holds the table."""
+"""Simulated releases of forests on a table. They are computed from raw rows, so they are for the curator only."""

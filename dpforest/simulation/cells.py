@@ -1,4 +1,4 @@
-"""Cells of a grid of ε, depth and number of trees, and the privacy loss that a release at each would promise."""
+"""Cells of a grid of depth and number of trees, and the privacy loss that a release would promise in each cell."""
 
 import math
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ def at_cell(forest: Classifier, depth: int | None, trees: int | None) -> Classif
 def planned_rows(forest: ForestClassifier, n_labeled: int, n_given: int) -> int:
     """Return the number of rows from which a release plans depth and number of trees.
 
-    If the number of rows is private, a release asks for it with noise, and counts only rows with a listed label.
+    If the number of rows is private, a release uses a noisy count of the rows with a listed label.
 
     Parameters
     ----------

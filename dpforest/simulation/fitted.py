@@ -1,27 +1,33 @@
-"""Simulated releases of forests that must be fitted anew at every ε, on rows that are encoded once.
+"""Simulated releases of forests that must be fitted anew at every ε. Rows are encoded only once.
 
-Everything here is simulated from seeds and computed from raw rows: for the curator to look at, never to publish.
+All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from dpforest.explain import AddedScores
 from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
+from dpforest.models.greedy.count_trees import share_out, structure_share
+from dpforest.models.greedy.multinomial import MultinomialForestClassifier
 from dpforest.models.trace import Trace
+from dpforest.privacy.randomness import DemoSource
 from dpforest.simulation.cells import at_cell
 from dpforest.simulation.metrics import flipped_share, from_shares
-from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads
+from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads, packed
 from dpforest.simulation.splits import Split
 from dpforest.simulation.views import ForestView
 from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
+from dpforest.trees.layout import Trees
 from dpforest.trees.leaves import LabelLeaves, ScoreLeaves
 from dpforest.trees.released_scale import scale_histograms
+from dpforest.trees.routing import count_rows
 from dpforest.voting import CLIPPED_LOGISTIC
 
 
@@ -58,12 +64,13 @@ class FittedSimulation(Simulation):
     ):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
         self._has_structure_seed = "structure_seed" in forest.get_params()
-        self._without_noise = dict[Cell, Row]()  # figures at ε = ∞; if only noise is random, all repeats share them
-        self._checked = set[tuple[float, Cell]]()  # where `check` accepted the parameters
-        self._rows = forest.encode(domain, split.X_train, split.y_train, np.arange(len(split.y_train)))
+        # Figures at ε = ∞. All repeats share these figures if only noise is random.
+        self._without_noise = dict[Cell, Row]()
+        self._checked = set[tuple[float, Cell]]()  # (ε, cell) pairs whose parameters `check` accepted
+        self._rows = forest.encode(domain, split.X_train, split.y_train, split.row_ids, units=split.units)
 
     def check(self, epsilons: Sequence[float]) -> None:
-        """Raise ValueError if a release cannot be planned, before any is simulated."""
+        """Raise ValueError if a release cannot be planned. Call this before any release is simulated."""
         self.forest.check(self.domain, self.n_rows)
 
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
@@ -98,6 +105,7 @@ class FittedSimulation(Simulation):
             tuple(trace.trees),
             forest.scale,
             of_all,
+            None if rows.units is None else rows_in_leaves(model, forest.trees, self.domain, rows),
         )
 
     def _model(self, epsilon: float, cell: Cell, seed: int) -> DataDependentClassifier:
@@ -107,9 +115,9 @@ class FittedSimulation(Simulation):
         return model.set_params(structure_seed=seed) if self._has_structure_seed else model
 
     def _as_released(self, model: DataDependentClassifier, rows: EncodedRows) -> EncodedRows:
-        """Return the rows as part of the released table (`EncodedRows.of_table`), if a rule may ask for its size."""
+        """Return the rows as part of the released table (`EncodedRows.of_table`) if a rule may use the table's size."""
         by_rule = model.epsilon is not None and model.mode == "certified"
-        return rows.of_table(self.n_rows) if by_rule and self.n_rows != len(rows.y) else rows
+        return rows.of_table(self.n_rows) if by_rule and self.n_rows != rows.n_counted else rows
 
     def _row(self, epsilon: float, place: int, cell: Cell, seed: int, rows: EncodedRows) -> Row:
         """Return the figures of one fit."""
@@ -138,12 +146,28 @@ class FittedSimulation(Simulation):
             "depth": model.max_depth if isinstance(model.max_depth, int) else fitted.trees.depth,
             "trees": fitted.trees.n_trees // model.scores_of(self.domain),
             **from_shares(shares, split.y_test, predicted, positive=self.positive, step=step),
+            "right": packed(predicted == split.y_test),
             "flips": flips,
             "empty": float((n_rows == 0).mean()),
         }
 
 
+def rows_in_leaves(model: DataDependentClassifier, trees: Trees, domain: Domain, rows: EncodedRows) -> np.ndarray:
+    """Return the number of rows that decide each leaf of a certified, seeded fit, int64 (n_leaves,).
+
+    Each row counts 1, also where the fit counts the rows of persons by their weights.
+    """
+    count = partial(count_rows, n_classes=domain.n_classes)
+    if not isinstance(model, MultinomialForestClassifier):
+        return count(trees, domain, rows.codes, rows.y).sum(axis=1)
+    assert model.random_state is not None
+    share, source = structure_share(model.partition_rate), DemoSource(model.random_state)
+    parts = share_out(rows.row_ids, trees.n_trees, share, model.partition, source, rows.units).estimation
+    of_trees = [count(trees.select(t), domain, rows.codes[part], rows.y[part]) for t, part in enumerate(parts)]
+    return np.concatenate(of_trees).sum(axis=1)
+
+
 def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
-    """Return the rows on their exact scale if a release may ask for a scale, otherwise as they are."""
-    scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes)))
+    """Return the rows on their exact scale if a release may query a scale, otherwise unchanged."""
+    scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes, rows.weight)))
     return rows if scale is None else rows.on_scale(domain, scale)

@@ -1,6 +1,7 @@
 """Row counts in the leaves of random trees: rows stream through one forest, or are routed once for many cells.
 
-A leaf at depth d of a shallower forest is an inner node of a deeper one, and the first trees of a forest are a forest.
+A cell is a depth and a number of trees. One routing serves many cells for two reasons: a leaf of a forest of depth d is
+an inner node of a deeper forest, and the first trees of a forest are a smaller forest.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from dpforest.trees.layout import LEAF, Trees
 
 @dataclass(frozen=True, eq=False)
 class LeafCounts:
-    """Counts of fitted rows, in the leaves that hold a fitted row or that a held-out row reaches.
+    """Counts of fitted rows in those leaves that hold a fitted row or that a held-out row reaches.
 
     Attributes
     ----------
@@ -31,8 +32,8 @@ class LeafCounts:
     empty : float
         Share of all leaves that hold no fitted row.
     place : int array
-        Index into `leaves` of the leaf of each held-out row, of shape (n_trees, n_test). In `RoutedCounts`, index into
-        `leaves` of each leaf that a held-out row reaches, of shape (n_asked,).
+        Of shape (n_trees, n_test): index into `leaves` of the leaf of each held-out row. In `RoutedCounts`, of shape
+        (n_asked,): index into `leaves` of each leaf that a held-out row reaches.
     """
 
     leaves: np.ndarray
@@ -44,13 +45,21 @@ class LeafCounts:
         """Return the index into `leaves` of the leaf of each held-out row, int (n_trees, n_test)."""
         return self.place
 
-    def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Count rows of two classes by the number of votes for the second, int (n_releases, n_trees + 1, 2)."""
+    def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Count held-out rows of two classes by the number of votes for the second, and mark the rows that are right.
+
+        Returns
+        -------
+        votes : int array of shape (n_releases, n_trees + 1, 2)
+        right : bool array of shape (n_test, n_releases)
+        """
         out = np.empty((labels.shape[1], n_trees + 1, 2), np.int64)
+        right = np.empty((len(y), len(out)), bool)
         for release in range(len(out)):
-            votes = routing.votes_at_leaves(self.place, np.ascontiguousarray(labels[:, release]), 2)
-            out[release] = np.bincount(2 * votes[:, 1] + y, minlength=2 * (n_trees + 1)).reshape(-1, 2)
-        return out
+            votes = routing.votes_at_leaves(self.place, np.ascontiguousarray(labels[:, release]), 2)[:, 1]
+            out[release] = np.bincount(2 * votes + y, minlength=2 * (n_trees + 1)).reshape(-1, 2)
+            right[:, release] = (2 * votes > n_trees) == y
+        return out, right
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +75,16 @@ class RoutedCounts(LeafCounts):
         """See `LeafCounts.at`."""
         return self.place[self.test[:, :n_trees]].T
 
-    def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `LeafCounts.tally`."""
         out = np.zeros((labels.shape[1], n_trees + 1, 2), np.int64)
-        _count_votes(self.test, n_trees, labels[self.place], y, out)
-        return out
+        right = np.empty((len(y), len(out)), bool)
+        _count_votes(self.test, n_trees, labels[self.place], y, out, right)
+        return out, right
 
 
 class RoutedRows:
-    """Leaves of all rows in the deepest trees; `asked` are those that a held-out row reaches."""
+    """Leaves of all rows in the deepest trees; `asked` holds the leaves that a held-out row reaches."""
 
     def __init__(self, trees: Trees, domain: Domain, split: Split) -> None:
         self.trees, self.domain, self.split = trees, domain, split
@@ -87,18 +97,17 @@ class RoutedRows:
 
     @cached_property
     def all_counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Leaves that hold rows if every row is in every tree, and their counts (n, n_classes)."""
-        k = self.domain.n_classes
-        cells = np.bincount(
-            (self.train.astype(np.int64) * k + self.split.y_train).reshape(self.train.size),
-            minlength=self.trees.n_leaves * k,
-        ).reshape(-1, k)
+        """Leaves that hold rows if every row is in every tree, and the counts of these leaves (n, n_classes)."""
+        k, units = self.domain.n_classes, self.split.units
+        at = (self.train.astype(np.int64) * k + self.split.y_train).reshape(self.train.size)
+        weight = None if units is None else np.tile(units.weight, len(self.train))
+        cells = np.bincount(at, weight, minlength=self.trees.n_leaves * k).astype(np.int64).reshape(-1, k)
         leaves = np.flatnonzero(cells.any(axis=1))
         return leaves, cells[leaves]
 
 
 class Level:
-    """The deepest forest cut off at a smaller depth; computed from a deeper cut, if there is one."""
+    """The deepest forest, cut off at a smaller depth. A cut at a larger depth saves work if it is given as `deeper`."""
 
     def __init__(self, rows: RoutedRows, depth: int, deeper: "Level | None" = None) -> None:
         trees, self.rows = rows.trees, rows
@@ -107,15 +116,16 @@ class Level:
         node = trees.leaf_nodes if deeper is None else deeper.node
         while (below := trees.level[node] > depth).any():
             node = np.where(below, trees.parent[node], node)
-        self.node: np.ndarray = node  # the leaf of this cut above each deepest leaf
+        self.node: np.ndarray = node  # for each leaf of the deepest forest, the node that is its leaf after the cut
         self.leaf = number[node] - np.int32(1)
         self.leaf_start = np.append(0, number)[trees.tree_start]
         self.asked = self.leaf[rows.asked]
 
     def count(self, spec: ForestSpec, seed: int) -> RoutedCounts:
-        """Assign rows to trees as planned, and count them in the leaves of `LeafCounts`."""
+        """Assign rows to trees as the spec plans, and count the rows in the leaves of `LeafCounts`."""
         rows, k, end = self.rows, self.rows.domain.n_classes, int(self.leaf_start[spec.n_trees])
-        tree_of_row = rows_to_trees(spec, np.arange(len(rows.split.y_train)), DemoSource(seed + NOISE_SEED))
+        units = rows.split.units
+        tree_of_row = rows_to_trees(spec, rows.split.row_ids, DemoSource(seed + NOISE_SEED), units)
         if tree_of_row is None:
             deep, weight = rows.all_counts
             leaf = self.leaf[deep]
@@ -125,6 +135,8 @@ class Level:
             kept = np.flatnonzero(tree_of_row >= 0)
             leaf = self.leaf[rows.train[tree_of_row[kept], kept]]
             weight = np.eye(k, dtype=np.int64)[rows.split.y_train[kept]]
+            if units is not None:
+                weight *= units.weight[kept, None]
         used, asked = np.zeros(end, bool), self.asked
         used[leaf] = True
         empty = 1 - np.count_nonzero(used) / end
@@ -144,8 +156,8 @@ def _add_rows(counts, place, weight):
 
 
 @njit(nogil=True, cache=True)
-def _count_votes(test, n_trees, labels, y, votes):
-    """Count rows of each class by the number of trees that vote for the second class, for all releases at once.
+def _count_votes(test, n_trees, labels, y, votes, right):
+    """Do the work of `LeafCounts.tally`, for all releases at once; `votes` and `right` are its results.
 
     `labels` (n_asked, n_releases) are the classes of the leaves that held-out rows reach.
     """
@@ -157,6 +169,7 @@ def _count_votes(test, n_trees, labels, y, votes):
             for t in range(n_trees):
                 one += only[test[i, t]]
             votes[0, one, y[i]] += 1
+            right[i, 0] = (2 * one > n_trees) == (y[i] == 1)
         return
     ones = np.empty(n_releases, np.int32)
     for i in range(len(test)):
@@ -167,3 +180,4 @@ def _count_votes(test, n_trees, labels, y, votes):
                 ones[e] += of_leaf[e]
         for e in range(n_releases):
             votes[e, ones[e], y[i]] += 1
+            right[i, e] = (2 * ones[e] > n_trees) == (y[i] == 1)

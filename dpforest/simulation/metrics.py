@@ -1,7 +1,7 @@
 """Metrics of predictions, from class shares, or for many budgets at once from the numbers of votes for a class.
 
-A forest's share of a class serves as its probability. For the logarithm, vote shares of 0 and 1 move by half a vote,
-because a single row could otherwise make the log-loss infinite.
+The share of a class serves as the probability of the class. A share of 0 would make the log-loss infinite through a
+single row. So the log-loss counts a vote share of 0 as half a vote, and a vote share of 1 as half a vote less than all.
 """
 
 import math
@@ -37,7 +37,7 @@ def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
     votes = np.asarray(votes, float)
     n_trees = votes.shape[-2] - 1
     v = np.arange(n_trees + 1)
-    says_second = 2 * v > n_trees  # the class listed first wins ties
+    says_second = 2 * v > n_trees  # a tie goes to the class that is listed first
     n = votes.sum(axis=-2)
     right = np.stack([votes[..., ~says_second, 0].sum(axis=-1), votes[..., says_second, 1].sum(axis=-1)], axis=-1)
     hit = right[..., positive]
@@ -79,9 +79,11 @@ def from_shares(
         Rows sum to 1.
     y, predicted : int array of shape (n,)
     positive : int
-        With two classes, the class that F1 measures. With more, F1 and AUC are means over classes (one against rest).
+        With two classes, the class that F1 measures. With more classes, F1 and AUC are means over one-against-rest
+        problems.
     step : float
-        Distance from 0 and 1 to which shares are clipped for the logarithm: half a vote if they are vote shares.
+        Least distance of a share from 0 and 1 in the log-loss; closer shares are clipped. For vote shares, pass half a
+        vote.
 
     Returns
     -------
@@ -111,7 +113,10 @@ def from_shares(
 
 
 def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
-    """Return P(a row of the class has a higher score than another row), a tie as half; NaN if either set is empty."""
+    """Return the probability that a row of the class has a higher score than another row; a tie counts half.
+
+    NaN if all rows or no rows are of the class.
+    """
     of_class, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
     if not len(of_class) or not len(others):
         return float("nan")
@@ -120,7 +125,7 @@ def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
 
 
 def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return the share of correctly classified rows, and the mean of that share over the classes that occur."""
+    """Return the accuracy, and the balanced accuracy: the mean of the accuracies by class, over classes with rows."""
     right, n_rows = predicted == y, np.bincount(y)
     per_class = np.bincount(y, weights=right)[n_rows > 0] / n_rows[n_rows > 0]
     return float(right.mean()), float(per_class.mean())

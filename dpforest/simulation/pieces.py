@@ -1,6 +1,6 @@
-"""The base class of simulations, which yield one release of a forest at each ε, step by step.
+"""The base class of simulations. A simulation yields one release of a forest at each ε, step by step.
 
-Everything here is simulated from seeds and computed from raw rows: for the curator to look at, never to publish.
+All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,16 +18,16 @@ from dpforest.tables.domain import Domain
 # Repeat r has seed r for structure, and r + NOISE_SEED for assignment and noise.
 NOISE_SEED: Final = 1_000_003
 ONE_CELL: Final = ((None, None),)
-_LOOK: Final = 0.05  # seconds after which a wait for threads yields to the caller
+_LOOK: Final = 0.05  # seconds of waiting for threads after which the caller gets a turn
 
 Cell = tuple[int | None, int | None]  # depth and number of trees; None for the forest's parameter
-Row = dict[str, Any]  # ε, cell, depth, trees, all metrics, flips, empty
+Row = dict[str, Any]  # ε, cell, depth, trees, all metrics, right, flips, empty
 Place = TypeVar("Place")
 Result = TypeVar("Result")
 
 
 class Simulation:
-    """Base class of the simulated releases of one forest on one split. Not for use by itself.
+    """Base class of the simulated releases of one forest on one split.
 
     Parameters
     ----------
@@ -36,15 +36,15 @@ class Simulation:
     domain : Domain
     split : Split
     n_rows : int, optional
-        Number of rows that the release would be fitted on, from which rules plan depth, number of trees and shares of
-        ε. By default all rows of the split, because a release holds none out.
+        Number of rows that the release would be fitted on. Rules use it to plan depth, number of trees and shares of ε.
+        By default all rows of the split, because a release holds no rows out.
     n_jobs : int
         Number of threads.
 
     Raises
     ------
     ValueError
-        If the rows are encoded on a scale that the forest does not read.
+        If the rows are encoded on a scale that the forest cannot use.
     """
 
     def __init__(
@@ -53,20 +53,20 @@ class Simulation:
         forest.check_reading_domain(domain)
         self.forest = clone(forest).set_params(domain=None)
         self.domain, self.split, self.n_jobs = domain, split, n_jobs
-        self.n_rows = len(split.y_train) + len(split.y_test) if n_rows is None else n_rows
+        self.n_rows = split.n_train + len(split.y_test) if n_rows is None else n_rows
         self.positive = int(np.bincount(split.y_train, minlength=domain.n_classes).argmin())  # class for F1
 
     def check(self, epsilons: Sequence[float]) -> None:
-        """Raise ValueError if a release cannot be planned, before any is simulated."""
+        """Raise ValueError if a release cannot be planned. Call this before any release is simulated."""
         raise NotImplementedError
 
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
-        """Simulate one release at each ε and cell, step by step. The caller may drop the generator between two steps.
+        """Simulate one release at each ε and cell, step by step. The caller may stop after any step.
 
         Parameters
         ----------
         epsilons : sequence of float
-            Budgets, infinity for no noise. Those at the front are simulated first.
+            Budgets, in the order in which they are simulated; infinity means no noise.
         cells : sequence of (int or None, int or None)
             Result of `cells_of`.
         seed : int
@@ -75,10 +75,11 @@ class Simulation:
         Yields
         ------
         list of dict
-            Figures of the releases that a step has finished, possibly none. Each ε and cell has a dict with
-            ``epsilon``, ``cell`` (its index in `cells`), ``depth``, ``trees``, the `METRICS` on held-out rows,
-            ``flips`` (share of fitted rows in leaves whose class noise has changed, as in `metrics.flipped_share`), and
-            ``empty`` (share of leaves without rows).
+            Figures of the releases that a step has finished; the list may be empty. Each ε and cell has a dict with
+            ``epsilon``, ``cell`` (index of the cell in `cells`), ``depth``, ``trees``, the `METRICS` on held-out rows,
+            ``right`` (which of these rows are classified correctly, as from `packed`), ``flips`` (share of fitted rows
+            in leaves whose class noise has changed, as in `metrics.flipped_share`), and ``empty`` (share of leaves
+            without rows).
         """
         raise NotImplementedError
 
@@ -86,20 +87,52 @@ class Simulation:
         """Simulate one release, and return it leaf by leaf."""
         raise NotImplementedError
 
+    def flips_at(self, view: ForestView, tree: int, present: float, epsilon: float) -> np.ndarray | None:
+        """Return the probability that noise at another ε flips each leaf of one tree, if the leaves had the same rows.
+
+        Parameters
+        ----------
+        view : ForestView
+            Result of `view` at the ε `present`.
+        tree : int
+        present, epsilon : float
+
+        Returns
+        -------
+        float array of shape (n_leaves of the tree,), or None
+            NaN in empty leaves, as in `ForestView.flip`. None if a forest at another ε has other trees.
+        """
+        return None
+
     @property
     def n_bytes(self) -> int:
-        """Number of bytes that are kept for the next `view`."""
+        """Number of bytes of the data that are kept for the next `view`."""
         return 0
 
     def forget(self) -> None:
-        """Drop the data that are kept for the next `view`, which computes them again."""
+        """Drop the data that are kept for the next `view`. The next `view` then computes these data again."""
+
+
+def packed(right: np.ndarray) -> bytes:
+    """Return one bit for each held-out row: whether it is classified correctly."""
+    return np.packbits(right).tobytes()
+
+
+def unpacked(bits: Sequence[bytes], n_test: int) -> np.ndarray:
+    """Return the rows of several releases that `packed` kept, bool (n_releases, n_test).
+
+    >>> unpacked([packed(np.array([True, False, True]))], 3).tolist()
+    [[True, False, True]]
+    """
+    stored = np.frombuffer(b"".join(bits), np.uint8).reshape(len(bits), -(-n_test // 8))
+    return np.unpackbits(stored, axis=1, count=n_test).view(bool)
 
 
 def in_threads(work: Callable[[Place], Result], places: Sequence[Place], n_jobs: int) -> Iterator[Result | None]:
-    """Yield the result of `work` at each place, with several places at a time, and None now and then while they run.
+    """Call `work` for each of `places` in several threads. Yield each result, and None now and then between results.
 
-    With one thread, results are in the order of the places. If the caller drops the generator, work that has started
-    still runs to its end.
+    With one thread, results are in the order of `places`. If the caller drops the generator, calls that have started
+    still run to their end.
     """
     if n_jobs == 1:
         yield from map(work, places)

@@ -1,11 +1,11 @@
 """Simulated releases of forests with random structure: rows are counted once for many depths, sizes and budgets.
 
-For one cell, rows are counted as they stream through its trees. For many cells, each row is routed once through every
-tree of the largest, deepest forest, and sums over leaves give the counts of all smaller forests (`leaf_counts`). Every
-ε gets new noise. Draws are keyed by (seed, leaf), and leaves have the numbers that they have in the smaller forest, so
-each cell is exactly what a separate fit with the same seeds gives.
+A cell is a depth and a number of trees. For one cell, rows stream through the trees and are counted. For many cells,
+each row is routed once through every tree of the largest and deepest forest. Sums over the leaves of this forest are
+the counts of all smaller forests (`leaf_counts`). Every ε gets new noise. The key of a draw is the seed and the index
+of the leaf in the forest of its cell. So each cell equals a separate fit with the same seeds.
 
-Everything here is simulated from seeds and computed from raw rows: for the curator to look at, never to publish.
+All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
 """
 
 import math
@@ -28,11 +28,12 @@ from dpforest.privacy.rationals import as_typed
 from dpforest.simulation.cells import at_cell
 from dpforest.simulation.leaf_counts import LeafCounts, Level, RoutedRows
 from dpforest.simulation.metrics import flipped_share, from_shares, from_votes
-from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads
+from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads, packed
 from dpforest.simulation.splits import Split
 from dpforest.simulation.views import ForestView
 from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.domain import Domain
+from dpforest.tables.units import Units
 from dpforest.trees import routing
 from dpforest.trees.layout import Trees
 from dpforest.trees.leaves import Leaves
@@ -44,8 +45,8 @@ Plan = tuple[ForestSpec, ReleasedScale | None]
 class RandomSimulation(Simulation):
     """Simulated releases of one forest with random structure.
 
-    Each repeat redraws structure, assignment and noise, and counts rows once for all budgets at which the trees are the
-    same. Within a repeat, the noise at different budgets comes from the same draws, so that curves are smooth.
+    Each repeat redraws structure, assignment and noise. It counts rows once for all budgets that have the same trees.
+    Within a repeat, the noise at different budgets comes from the same draws, so that curves are smooth.
 
     Parameters as in `Simulation`.
 
@@ -74,15 +75,19 @@ class RandomSimulation(Simulation):
     ):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
         self.structures = Structures(forest, domain, split, self.n_rows)
-        self._seen: tuple[tuple, Trees, np.ndarray] | None = None
+        # Key, trees, counts and, with a unit, numbers of rows in leaves of the last `view`.
+        self._seen: tuple[tuple, Trees, np.ndarray, np.ndarray | None] | None = None
 
     def check(self, epsilons: Sequence[float]) -> None:
-        """Raise ValueError if a release cannot be planned, before any is simulated."""
+        """Raise ValueError if a release cannot be planned. Call this before any release is simulated."""
         for epsilon in epsilons:
             self.structures.at(epsilon).spec(self.domain, self.n_rows)
 
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
-        """See `Simulation.pieces`; a step counts the rows for one plan, or releases from counts, or both."""
+        """See `Simulation.pieces`.
+
+        A step counts the rows for one plan, or simulates releases from these counts, or does both.
+        """
         return self._streamed(epsilons, seed) if tuple(cells) == ONE_CELL else self._routed(epsilons, cells, seed)
 
     def view(self, epsilon: float, seed: int = 0) -> ForestView:
@@ -90,19 +95,31 @@ class RandomSimulation(Simulation):
         spec, scale = self.structures.prepare(epsilon, seed)
         key = (seed, *_counted_by(spec, scale))
         if self._seen is None or self._seen[0] != key:
-            self._seen = (key, *self._grow_and_count(spec, scale, seed, self.n_jobs))
-        _, trees, counts = self._seen
+            trees, counts = self._grow_and_count(spec, scale, seed, self.n_jobs)
+            self._seen = (key, trees, counts, self._rows_of_persons(spec, trees, seed))
+        _, trees, counts, rows_of_persons = self._seen
         values = simulate_values(spec, counts, as_typed(epsilon), seed + NOISE_SEED)
         labels = spec.leaves(values, as_typed(epsilon)).leaf_labels(self.domain.n_classes, seed)
         rule = "clamp" if spec.voting == "log-odds" else spec.negative_rule
-        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(as_typed(epsilon)), rule)
-        return ForestView(trees, self.domain, counts, labels, noise, scale=scale)
+        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(as_typed(epsilon)) / spec.count_unit, rule)
+        shown = counts if spec.count_unit == 1 else counts / spec.count_unit
+        return ForestView(trees, self.domain, shown, labels, noise, scale=scale, rows_of_persons=rows_of_persons)
+
+    def flips_at(self, view: ForestView, tree: int, present: float, epsilon: float) -> np.ndarray:
+        """See `Simulation.flips_at`. Trees keep their number and depth, even if a rule would choose others."""
+        noise, like = view.noise, self.structures.prepare(present, 0)[0]
+        assert isinstance(noise, CountNoise)
+        spec = self.structures.prepare(epsilon, 0)[0]
+        spec = replace(spec, n_trees=like.n_trees, depth=like.depth, partition=like.partition)
+        leaves = slice(int(view.trees.leaf_start[tree]), int(view.trees.leaf_start[tree + 1]))
+        rate = spec.leaf_rate(as_typed(epsilon)) / spec.count_unit
+        return replace(noise, evidence=noise.evidence[leaves], rate=rate).flip()
 
     @property
     def n_bytes(self) -> int:
         """Number of bytes of the trees and counts of the last `view`."""
-        _, trees, counts = self._seen or ((), None, None)
-        arrays = [counts, *(vars(trees).values() if trees else ())]
+        _, trees, counts, n_rows = self._seen or ((), None, None, None)
+        arrays = [counts, n_rows, *(vars(trees).values() if trees else ())]
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def forget(self) -> None:
@@ -113,11 +130,11 @@ class RandomSimulation(Simulation):
 
     def _streamed(self, epsilons: Sequence[float], seed: int) -> Iterator[list[Row]]:
         plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in epsilons}
-        groups: dict[tuple, list[float]] = {}  # budgets at which trees and counts are the same
+        groups: dict[tuple, list[float]] = {}  # each group of budgets has the same trees and counts
         for epsilon, plan in plans.items():
             groups.setdefault(_counted_by(*plan), []).append(epsilon)
         yield []
-        if len(groups) > 1:  # threads within threads would mostly wait for Python's lock
+        if len(groups) > 1:  # threads that start threads would mostly wait for Python's lock
 
             def work(alike: list[float]) -> list[Row]:
                 counted = self._counted(*plans[alike[0]], seed, 1)
@@ -151,9 +168,21 @@ class RandomSimulation(Simulation):
         self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int
     ) -> tuple[Trees, np.ndarray]:
         trees = spec.grow(self.domain, seed, scale)
-        X, y = self.split.X_train, self.split.y_train
-        tree_of_row = rows_to_trees(spec, np.arange(len(y)), DemoSource(seed + NOISE_SEED))
-        return trees, count_kept_rows(trees, self.domain, X, y, tree_of_row, n_jobs=n_jobs)
+        return trees, self._count(spec, trees, seed, n_jobs, self.split.units)
+
+    def _count(self, spec: ForestSpec, trees: Trees, seed: int, n_jobs: int, weighted_by: Units | None) -> np.ndarray:
+        """Return the rows of each class in each leaf, as whole numbers or by the weights of these units."""
+        split = self.split
+        tree_of_row = rows_to_trees(spec, split.row_ids, DemoSource(seed + NOISE_SEED), split.units)
+        return count_kept_rows(
+            trees, self.domain, split.X_train, split.y_train, tree_of_row, n_jobs=n_jobs, units=weighted_by
+        )
+
+    def _rows_of_persons(self, spec: ForestSpec, trees: Trees, seed: int) -> np.ndarray | None:
+        """Return the number of rows in each leaf if the domain declares a unit, otherwise None."""
+        if self.split.units is None:
+            return None
+        return self._count(spec, trees, seed, self.n_jobs, None).sum(axis=1)
 
     # ------------------------------------------------------------ many cells: rows are routed once
 
@@ -168,7 +197,8 @@ class RandomSimulation(Simulation):
             levels, deeper = dict[int, Level](), None
             for depth in sorted(depths, reverse=True):
                 levels[depth] = deeper = Level(rows, depth, deeper)
-            alike: dict[tuple, list[tuple[int, float]]] = {}  # releases with the same rows in the same leaves
+            # Each group of releases has the same rows in the same leaves.
+            alike: dict[tuple, list[tuple[int, float]]] = {}
             for place, p in planned.items():
                 alike.setdefault((p.depth, p.n_trees, p.partition), []).append(place)
             for (depth, *_), places in alike.items():
@@ -180,7 +210,7 @@ class RandomSimulation(Simulation):
     def _plans(
         self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int
     ) -> tuple[dict[tuple[int, float], ForestSpec], dict[bytes, ReleasedScale | None], dict[bytes, list[float]]]:
-        """Return the specs by cell and ε; the scales by a key; and the budgets of each scale, by the same key."""
+        """Return the spec of each (cell, ε), the scale of each scale key, and the budgets of each scale key."""
         structures = [Structures(at_cell(self.forest, *cell), self.domain, self.split, self.n_rows) for cell in cells]
         specs = dict[tuple[int, float], ForestSpec]()
         scales, together = dict[bytes, ReleasedScale | None](), dict[bytes, list[float]]()
@@ -201,7 +231,10 @@ class RandomSimulation(Simulation):
     def _released(
         self, specs: Sequence[ForestSpec], counted: LeafCounts, epsilons: Sequence[float], seed: int
     ) -> list[Row]:
-        """Return the figures at each budget; the specs differ in the part of the budget that is left for leaves."""
+        """Return the figures at each budget.
+
+        The specs differ only in the part of the budget that is left for leaves.
+        """
         spec, private = specs[0], np.isfinite(epsilons)
         exact = [as_typed(e) if math.isfinite(e) else None for e in epsilons]
         releases = []
@@ -226,12 +259,19 @@ class RandomSimulation(Simulation):
 
     def _metrics(
         self, spec: ForestSpec, counted: LeafCounts, releases: Sequence[Leaves], labels: np.ndarray, seed: int
-    ) -> list[dict[str, float]]:
-        """Return the metrics of each release; the columns of `labels` are their labels."""
+    ) -> list[Row]:
+        """Return, for each release, its metrics and which held-out rows it predicts correctly.
+
+        `labels` has one column per release.
+        """
         k, y = self.domain.n_classes, self.split.y_test
         if spec.voting == "majority" and k == 2:
-            figures = from_votes(counted.tally(spec.n_trees, labels, y), self.positive)
-            return [{name: float(v[e]) for name, v in figures.items()} for e in range(len(releases))]
+            votes, right = counted.tally(spec.n_trees, labels, y)
+            figures = from_votes(votes, self.positive)
+            return [
+                {**{name: float(v[e]) for name, v in figures.items()}, "right": packed(right[:, e])}
+                for e in range(len(releases))
+            ]
         at = counted.at(spec.n_trees)
         coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
         out, step = [], 0.5 / spec.n_trees if spec.voting == "majority" else 1e-6
@@ -239,7 +279,8 @@ class RandomSimulation(Simulation):
             summed = votes if spec.voting == "majority" else leaves.summed(k, seed)
             shares = leaves.row_shares(routing.sums_at_leaves(at, summed, k), spec.n_trees)
             predicted = voting.decide(shares, spec.voting, coin)
-            out.append(from_shares(shares, y, predicted, positive=self.positive, step=step))
+            metrics = from_shares(shares, y, predicted, positive=self.positive, step=step)
+            out.append({**metrics, "right": packed(predicted == y)})
         return out
 
 
@@ -260,12 +301,14 @@ class Structures:
 
     @cached_property
     def _cells(self) -> np.ndarray:
-        return scale_histograms(self._domain, self._split.X_train)
+        units = self._split.units
+        return scale_histograms(self._domain, self._split.X_train, None if units is None else units.weight)
 
     def prepare(self, epsilon: float, seed: int, like: Plan | None = None) -> Plan:
-        """Return the plan of a fit with these seeds, and its scale; at ε = ∞, from exact answers.
+        """Return the plan of a fit with these seeds, and its scale. At ε = ∞, the plan uses exact answers.
 
-        `like` is the plan of another shape at the same ε and seeds; its answers are reused if the queries are the same.
+        `like` is the plan of a forest of another shape at the same ε and seeds. If both plans have the same queries,
+        the answers of `like` are used again.
         """
         forest = copy(self._forest)  # a copy for each call, because threads call this at the same time
         forest.epsilon = None if math.isinf(epsilon) else epsilon  # as in `at`, without the cost of a clone
@@ -280,5 +323,5 @@ class Structures:
 
 
 def _counted_by(spec: ForestSpec, scale: ReleasedScale | None) -> tuple:
-    """Return a key: within a repeat, plans with the same key have the same trees and counts."""
+    """Return a key of a plan. Within a repeat, plans with the same key have the same trees and counts."""
     return spec.n_trees, spec.depth, spec.partition, b"" if scale is None else scale.cumulative.tobytes()

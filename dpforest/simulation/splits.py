@@ -1,27 +1,63 @@
 """Splits of a table into rows to fit on and held-out rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from dpforest.limits import MIN_ROWS
+from dpforest.simulation.hold_out import hold_out
+from dpforest.tables.cells import as_array
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainCells
-from dpforest.tables.rows import read_rows
+from dpforest.tables.rows import EncodedTable, read_rows
+from dpforest.tables.units import Units
+from dpforest.voting import uniform
 
 TEST_SHARE = 0.3  # share of held-out rows, by default
 
 
 @dataclass(frozen=True)
 class Split:
-    """Codes and class indices of the rows to fit on and of the held-out rows."""
+    """Codes and class indices of the rows to fit on and of the held-out rows.
+
+    If the domain declares a unit, a person is held out with all of their rows. A public rule draws one of these rows,
+    and only this row is predicted. So each held-out person counts once in every figure.
+
+    Parameters
+    ----------
+    X_train, X_test : uint16 arrays of shape (n, n_features)
+    y_train, y_test : int32 arrays of shape (n,)
+    test : int64 array
+        Positions of the held-out rows in the table; empty if unknown.
+    units : Units or None
+        Persons and weights of the rows to fit on, if the domain declares a unit.
+    """
 
     X_train: np.ndarray
     y_train: np.ndarray
     X_test: np.ndarray
     y_test: np.ndarray
+    test: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    units: Units | None = None
+
+    @property
+    def n_train(self) -> int:
+        """Number of rows to fit on or, with a unit, of persons."""
+        return len(self.y_train) if self.units is None else self.units.n_units
+
+    @property
+    def row_ids(self) -> np.ndarray:
+        """Ids of the rows to fit on, for the draws of a simulation, int64 (n,). Rows of a person have one id."""
+        return np.arange(len(self.y_train)) if self.units is None else self.units.index
+
+    def part(self, units: np.ndarray) -> "Split":
+        """Return the split with fewer rows to fit on. `units` has indices of the kept rows or, with a unit, persons."""
+        rows = units if self.units is None else np.flatnonzero(np.isin(self.units.index, units))
+        kept = None if self.units is None else self.units.of_rows(rows)
+        return replace(self, X_train=self.X_train[rows], y_train=self.y_train[rows], units=kept)
 
 
 def split_table(
@@ -32,44 +68,88 @@ def split_table(
     test_share: float = TEST_SHARE,
     seed: int = 0,
     out_of_domain: OutOfDomainCells | None = None,
+    groups: Any = None,
 ) -> Split:
-    """Read a table once, as a fit does, and hold out some rows, stratified by class if every class has enough rows.
+    """Read a table once, like a fit, and hold out some rows, stratified by class if every class has enough rows.
+
+    If the domain declares a unit, or with `groups`, whole persons are held out instead (`hold_out`).
 
     Parameters
     ----------
     X : DataFrame or array of shape (n, n_features)
     y : array of shape (n,)
     test_share : float
-        Share of rows to hold out.
+        Share of rows, or of persons, to hold out.
     seed : int
     out_of_domain : OutOfDomainCells, optional
         As in `read_rows`.
+    groups : array of shape (n,), optional
+        Identifier of each row's person.
 
     Raises
     ------
     DomainError
-        If the table lacks columns of the domain, or fewer than two rows have a listed label.
+        If the table lacks columns of the domain, or fewer than two rows or persons have a listed label.
     """
-    rows = read_rows(domain, X, y, out_of_domain=out_of_domain)
-    train, test = _held_out(rows.y, rows.n_given, test_share, seed)
-    return Split(rows.codes[train], rows.y[train], rows.codes[test], rows.y[test])
+    of_unit = None if domain.unit is None else groups
+    rows = read_rows(domain, X, y, np.arange(len(y)), out_of_domain=out_of_domain, groups=of_unit)
+    return split_of(rows, *_held_out(rows.y, rows.n_given, test_share, seed, persons_of(rows, groups, len(y))))
 
 
-def split_labels(domain: Domain, y, *, test_share: float = TEST_SHARE, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class indices of the same rows, to fit on and held out, without reading any other column."""
+def persons_of(rows: EncodedTable, groups: Any, n: int) -> np.ndarray | None:
+    """Return an identifier of each row's person, by the unit of the domain or by `groups`; None without either."""
+    return identifiers_at(groups, rows.ids, n) if rows.units is None else rows.ids
+
+
+def identifiers_at(groups: Any, rows: np.ndarray, n: int) -> np.ndarray | None:
+    """Return the identifiers of some rows, or None without any; raise ValueError unless all `n` rows have one."""
+    if groups is None:
+        return None
+    if len(groups) != n:
+        raise ValueError(f"groups has {len(groups):,} entries for {plural(n, 'row')}; give one identifier for each row")
+    return as_array(groups)[rows]
+
+
+def split_of(rows: EncodedTable, train: np.ndarray, test: np.ndarray) -> Split:
+    """Return the split into the rows `train` and `test`. Without a unit, row ids must be positions in the table."""
+    if rows.units is None:
+        return Split(rows.codes[train], rows.y[train], rows.codes[test], rows.y[test], rows.ids[test])
+    test = _one_row_each(rows.units, test)
+    units, places = rows.units.of_rows(train), rows.units.places
+    return Split(rows.codes[train], rows.y[train], rows.codes[test], rows.y[test], places[test], units)
+
+
+def _one_row_each(units: Units, rows: np.ndarray) -> np.ndarray:
+    """Return one of the rows of each person, drawn by a hash of the row's place in the table."""
+    words = uniform(0, units.places[rows].view(np.uint64))
+    order = np.lexsort((words, units.index[rows]))
+    first = np.unique(units.index[rows][order], return_index=True)[1]
+    return np.sort(rows[order][first])
+
+
+def split_labels(
+    domain: Domain, y, *, test_share: float = TEST_SHARE, seed: int = 0, groups: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class indices of the rows that `split_table` fits on and holds out. No other column is read."""
     index = domain.listed_labels(y)
-    labels = index[index >= 0]
-    train, test = _held_out(labels, len(index), test_share, seed)
+    listed = np.flatnonzero(index >= 0)
+    labels = index[listed]
+    train, test = _held_out(labels, len(index), test_share, seed, identifiers_at(groups, listed, len(index)))
     return labels[train], labels[test]
 
 
-def _held_out(labels: np.ndarray, n_given: int, test_share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the rows to fit on and of the held-out rows, among rows with a listed label."""
+def _held_out(
+    labels: np.ndarray, n_given: int, test_share: float, seed: int, identifiers: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the rows to fit on and of the held-out rows, which both have a listed label."""
     if len(labels) < MIN_ROWS:
         raise DomainError(
             f"Of {plural(n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "
             "listed, too few to hold some out; correct the classes or choose another label."
         )
+    if identifiers is not None:
+        is_held_out = hold_out(identifiers, share=test_share, seed=seed)
+        return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
     counts = np.bincount(labels)
     stratify = labels if counts[counts > 0].min() >= 2 and len(labels) * test_share >= len(counts) else None
     train, test = train_test_split(np.arange(len(labels)), test_size=test_share, random_state=seed, stratify=stratify)

@@ -1,6 +1,6 @@
 """Simulated surfaces: metrics of several forests over ε, depth, trees, repeats and folds, as one tidy table.
 
-Everything here is simulated from seeds and computed from raw rows: for the curator to look at, never to publish.
+All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
 """
 
 import math
@@ -19,10 +19,11 @@ from dpforest.models.data_dependent import DataDependentClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.simulation.cells import cells_of, planned_rows, promises_of
 from dpforest.simulation.fitted import FittedSimulation
+from dpforest.simulation.hold_out import person_folds
 from dpforest.simulation.metrics import METRICS
 from dpforest.simulation.pieces import Cell, Row, Simulation
 from dpforest.simulation.random import RandomSimulation
-from dpforest.simulation.splits import Split, split_table
+from dpforest.simulation.splits import Split, persons_of, split_of, split_table
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import read_rows
 
@@ -32,7 +33,7 @@ Progress = Callable[[int, int], bool | None]
 
 @dataclass(frozen=True)
 class Task:
-    """One repeat of one forest on one fold: the unit that a sweep computes, keeps and resumes."""
+    """One repeat of one forest on one fold. A sweep computes and keeps whole tasks."""
 
     forest: str
     repeat: int
@@ -51,15 +52,15 @@ def surface(
     seed: int = 0,
     n_jobs: int | None = None,
     plan_for: str = "table",
+    groups: Any = None,
     done: pd.DataFrame | None = None,
     on_progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Simulate releases at every ε, depth and number of trees, and the forests without privacy (ε = ∞).
 
-    Each repeat draws structure, assignment and noise anew, from structure_seed = seed + repeat and
-    random_state = structure_seed + `pieces.NOISE_SEED`; each cell is what a separate fit with these seeds gives. For
-    forests with random structure, a repeat counts rows once; other forests are fitted for every cell, on rows that are
-    binned once.
+    Each repeat draws structure, assignment and noise anew. Its seeds are ``structure_seed = seed + repeat`` and
+    ``random_state = structure_seed + NOISE_SEED``. Each cell equals a separate fit with these seeds. For forests with
+    random structure, a repeat counts rows once. Other forests are fitted for every cell, on rows that are binned once.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ def surface(
     epsilons : iterable of float
         Budgets to simulate, each above 0.
     depths, trees : iterable of int, optional
-        Values of `max_depth` and `n_estimators`; by default those of the estimators. Ignored for forests without the
-        parameter.
+        Values of `max_depth` and `n_estimators`; by default the values of the estimators. A forest without the
+        parameter ignores these values.
     repeats : int
         Number of simulated releases of each cell on each fold.
     folds : int
@@ -81,13 +82,17 @@ def surface(
     n_jobs : int, optional
         As in joblib. None takes the setting of ``joblib.parallel_config``, so that a sweep can run on a cluster.
     plan_for : {"table", "split"}
-        Number of rows from which rules plan depth, number of trees, and the budget that is spent before trees grow.
-        "table": all rows of the data, as in a release, which holds none out; the simulated forest has the plan of the
-        release, but fewer rows. "split": the rows fitted on, as in a fit on these alone.
+        Rules plan depth, number of trees, and the budget that is spent before trees grow, from a number of rows. If
+        "table", this is the number of all rows, because a release holds no rows out; the simulated forest then has the
+        plan of the release, but fewer rows. If "split", this is the number of rows to fit on.
+    groups : array of shape (n,), optional
+        Identifier of each row's person, if persons have several rows. Then whole persons are held out, as by
+        `hold_out`, and no split is stratified.
     done : DataFrame, optional
         Result of an earlier call. Its tasks are not computed again.
     on_progress : function, optional
-        Called with the number of finished tasks and of all tasks (forests x repeats x folds); returns True to stop.
+        Called with the number of finished tasks and the number of all tasks (forests x repeats x folds). The sweep
+        stops if it returns True.
 
     Returns
     -------
@@ -122,7 +127,7 @@ def surface(
     check_choice("plan_for", plan_for, ("table", "split"))
     grid = sorted({float(e) for e in epsilons})
     reading = {name: forest.reading_domain(data.domain) for name, forest in named.items()}
-    parts = {domain: splits(data, folds, seed, domain) for domain in set(reading.values())}
+    parts = {domain: splits(data, folds, seed, domain, groups) for domain in set(reading.values())}
     tasks = [Task(name, r, f) for r in range(repeats) for f in range(folds) for name in named]
     kept = _kept(done, set(tasks))
     open_tasks = [task for task in tasks if task not in kept]
@@ -186,21 +191,22 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
     Parameters
     ----------
     table : DataFrame
-        Result of `surface`.
+        Result of `surface`, perhaps with a further metric ``worst_group``.
     quantiles : (float, float)
         Orders of the quantiles "low" and "high", from 0 to 1.
 
     Returns
     -------
     DataFrame
-        One row for each forest, ε, depth and number of trees. If each fit determines its depth or number of trees (by
-        a rule, or without limit), the row has their median over fits. Columns are (metric, statistic), with statistics
-        "mean", "noise" (standard deviation over repeats, of means over folds), "splits" (over folds, of means over
-        repeats; NaN for one fold), "low" and "high" (quantiles over both). The last columns are "repeats" and "folds".
+        One row for each forest, ε, depth and number of trees. If each fit determines its depth or number of trees (by a
+        rule, or without limit), the row states the median over fits. Columns are (metric, statistic). The statistics
+        are "mean", "noise" (standard deviation over repeats of the mean over folds), "splits" (standard deviation over
+        folds of the mean over repeats; NaN for one fold), "low" and "high" (quantiles over repeats and folds). The last
+        columns are "repeats" and "folds".
     """
     group = ["forest", "epsilon", "depth", "trees"]
     table = _with_one_shape(table)
-    values = [*METRICS, "flips", "empty"]
+    values = [name for name in (*METRICS, "worst_group", "flips", "empty") if name in table]
     by_cell = table.groupby(group, dropna=False)
     over = {
         "mean": by_cell[values].mean(),
@@ -216,7 +222,7 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
 
 
 def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
-    """Replace depth or number of trees, if it is no axis of a forest's grid, by its median over fits at the same ε."""
+    """Replace a depth or number of trees that each fit determines by its median over the fits at the same ε."""
     table = table.copy()
     for axis in ("depth", "trees"):
         of_fit = table.groupby(["forest", "epsilon", "repeat", "fold"])[axis].nunique()
@@ -235,7 +241,7 @@ def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **set
     Parameters
     ----------
     forest : ForestClassifier
-        Its class decides how releases are simulated.
+        Forest to simulate. Its class decides how releases are simulated.
     domain : Domain
         Public schema that the rows of `split` are encoded by.
     split : Split
@@ -269,7 +275,7 @@ def one_repeat(
     seed: int,
     n_rows: int | None = None,
 ) -> list[Row]:
-    """Return all rows of `Simulation.pieces`, also in another process.
+    """Return all rows of `Simulation.pieces`. A process can call this function in another process.
 
     Parameters
     ----------
@@ -338,14 +344,14 @@ def run_task(
         One row for each cell, with the columns of `surface`.
     """
     rows = one_repeat(forest, domain, split, [*epsilons, math.inf], cells, seed, n_rows)
-    frame = pd.DataFrame(sorted(rows, key=lambda row: (row["cell"], row["epsilon"])))
+    frame = pd.DataFrame(sorted(rows, key=lambda row: (row["cell"], row["epsilon"]))).drop(columns="right")
     promised = [
         promises.get((epsilon, *cells[cell]), (False, math.inf))
         for epsilon, cell in zip(frame["epsilon"], frame.pop("cell"), strict=True)
     ]
     frame["certified"], frame["true_epsilon"] = zip(*promised, strict=True)
     frame["forest"], frame["repeat"], frame["fold"] = task.forest, task.repeat, task.fold
-    frame["n_train"], frame["n_test"] = len(split.y_train), len(split.y_test)
+    frame["n_train"], frame["n_test"] = split.n_train, len(split.y_test)
     rest = [c for c in frame if c not in KEYS]
     return frame[[*KEYS, *rest]]
 
@@ -353,10 +359,11 @@ def run_task(
 # ---------------------------------------------------------------- splits and finished tasks
 
 
-def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> list[Split]:
+def splits(data: Any, folds: int, seed: int, domain: Domain | None = None, groups: Any = None) -> list[Split]:
     """Return one split with three tenths of the rows held out, or a split for each of several folds.
 
-    Splits are stratified by class if every class has enough rows.
+    Splits are stratified by class if every class has enough rows. If the domain declares a unit, they hold out persons
+    with all of their rows, and are not stratified.
 
     Parameters
     ----------
@@ -368,6 +375,8 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
         Seed of the shuffle.
     domain : Domain, optional
         Domain that encodes the rows (`ForestClassifier.reading_domain`); by default that of the data.
+    groups : array of shape (n,), optional
+        Identifier of each row's person. Then persons are held out, and splits are not stratified.
 
     Returns
     -------
@@ -376,17 +385,20 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None) -> li
     """
     domain = data.domain if domain is None else domain
     if folds == 1:
-        return [split_table(domain, data.X, data.y, seed=seed)]
-    rows = read_rows(domain, data.X, data.y)
-    codes, labels = rows.codes, rows.y
-    counts = np.bincount(labels)
+        return [split_table(domain, data.X, data.y, seed=seed, groups=groups)]
+    of_unit = None if domain.unit is None else groups
+    rows = read_rows(domain, data.X, data.y, np.arange(len(data.y)), groups=of_unit)
+    if (persons := persons_of(rows, groups, len(data.y))) is not None:
+        fold = person_folds(persons, folds, seed=seed)
+        return [split_of(rows, np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]
+    counts = np.bincount(rows.y)
     kind = StratifiedKFold if counts[counts > 0].min() >= folds else KFold
-    parts = kind(folds, shuffle=True, random_state=seed).split(codes, labels)
-    return [Split(codes[a], labels[a], codes[b], labels[b]) for a, b in parts]
+    parts = kind(folds, shuffle=True, random_state=seed).split(rows.codes, rows.y)
+    return [split_of(rows, train, test) for train, test in parts]
 
 
 def _rows_of_plan(forest: ForestClassifier, split: Split, n_given: int, plan_for: str) -> int:
-    n_train = len(split.y_train)
+    n_train = split.n_train
     return planned_rows(forest, n_train + len(split.y_test), n_given) if plan_for == "table" else n_train
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from dpforest.explain import AddedScores
-from dpforest.models.leaf_noise import LeafNoise
+from dpforest.models.leaf_noise import CountNoise, LeafNoise
 from dpforest.models.trace import TreeTrace
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
@@ -20,17 +20,20 @@ class NodeTable:
 
     Attributes
     ----------
-    counts : int64 array of shape (n_nodes, n_classes)
-        Fitted rows of each class that reach the node; classes as in `ForestView.domain_of`.
+    counts : int64 or float64 array of shape (n_nodes, n_classes)
+        Fitted rows, or with a unit persons, of each class that reach the node; classes as in `ForestView.domain_of`.
     flip : float array of shape (n_nodes,)
-        Probability that noise flips a leaf; in an inner node, the mean over the rows below it. NaN without rows.
+        Probability that noise flips a leaf; for an inner node, the mean over the rows, or with a unit persons, of the
+        node; NaN without rows.
     worst_flip : float array of shape (n_nodes,)
         Largest flip probability of the leaves at or below the node. NaN without rows.
     label : int16 array of shape (n_nodes,)
         Class of each leaf in the simulated release, by index; -1 in inner nodes.
     turned : bool array of shape (n_nodes,)
-        Whether noise has flipped a leaf that has rows: another class has more evidence than the class of the leaf. A
-        change between classes that tie for the most evidence is no flip.
+        Whether noise has flipped a leaf with rows: another class has more evidence than the class of the leaf. A change
+        between classes that tie for the most evidence is no flip.
+    n_rows : int64 array of shape (n_nodes,)
+        Number of fitted rows that reach the node. Without a unit, the sum of `counts` over the classes.
     probability : float array of shape (n_nodes,), or None
         Probability of the test that was drawn at a node; NaN in leaves. None if draws of tests are not recorded.
     chance : float array of shape (n_nodes,), or None
@@ -45,6 +48,7 @@ class NodeTable:
     worst_flip: np.ndarray
     label: np.ndarray
     turned: np.ndarray
+    n_rows: np.ndarray
     probability: np.ndarray | None = None
     chance: np.ndarray | None = None
     gain: np.ndarray | None = None
@@ -58,8 +62,9 @@ class ForestView:
     ----------
     trees : Trees
     domain : Domain
-    counts : int64 array of shape (n_leaves, n_classes)
-        Fitted rows of each class in each leaf.
+    counts : int64 array of shape (n_leaves, n_classes), or float64 if the rows of persons have weights
+        Fitted rows of each class in each leaf. With a unit, fitted persons: a person counts 1, divided among the
+        person's rows.
     labels : uint8 array of shape (n_leaves,)
         Class of each leaf in this simulated release, by index. In a booster (`class_of_tree`), 1 is the class of the
         booster and 0 is the rest.
@@ -75,6 +80,8 @@ class ForestView:
         Scale of the numeric attributes in the simulated release; None if the fit asked for none.
     added : AddedScores or None
         Values that leaves add to the scores of all classes; None unless every leaf adds to every score.
+    rows_of_persons : int64 array of shape (n_leaves,), or None
+        Number of fitted rows in each leaf, if the domain declares a unit; None otherwise.
     """
 
     trees: Trees
@@ -87,9 +94,13 @@ class ForestView:
     traces: tuple[TreeTrace, ...] = ()
     scale: ReleasedScale | None = None
     added: AddedScores | None = None
+    rows_of_persons: np.ndarray | None = None
 
     def domain_of(self, tree: int) -> Domain:
-        """Return the domain with the classes of one tree; the booster of a class separates it from the rest."""
+        """Return the domain with the classes of one tree.
+
+        If a tree belongs to the booster of a class, it has two classes: this class and the rest.
+        """
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.domain
         label = self.domain.classes[int(self.class_of_tree[tree])]
@@ -97,26 +108,41 @@ class ForestView:
 
     @property
     def boosters(self) -> tuple[np.ndarray, np.ndarray]:
-        """`leaf_values` and `class_of_tree`; ValueError if the view has no boosters."""
+        """`leaf_values` and `class_of_tree`. Raises ValueError if the view has no boosters."""
         if self.leaf_values is None or self.class_of_tree is None:
             raise ValueError("these trees vote; only boosted trees have values that are added up")
         return self.leaf_values, self.class_of_tree
 
     @cached_property
+    def n_counted(self) -> np.ndarray:
+        """Fitted rows, or with a unit persons, in each leaf, (n_leaves,)."""
+        return self.counts.sum(axis=1)
+
+    @property
     def n_rows(self) -> np.ndarray:
         """Fitted rows in each leaf, int64 (n_leaves,)."""
-        return self.counts.sum(axis=1)
+        return self.n_counted if self.rows_of_persons is None else self.rows_of_persons
+
+    @property
+    def counted(self) -> str:
+        """Name of what `counts` count: "rows", or with a unit "persons"."""
+        return "rows" if self.rows_of_persons is None else "persons"
 
     @cached_property
     def true_labels(self) -> np.ndarray:
-        """Class of each leaf without noise, the first of tied classes; -1 for an empty leaf."""
+        """Class of each leaf without noise (the first class in a tie); -1 for an empty leaf."""
         return np.where(self.n_rows > 0, self.noise.evidence.argmax(axis=1), -1).astype(np.int16)
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Evidence (rows, or their weights) for the largest class minus that for the next, (n_leaves,)."""
+        """Lead of the first class in each leaf: its evidence minus that of the second; (n_leaves,).
+
+        The first class is the class with the most evidence. Evidence is a number of rows, with a unit of persons, or a
+        sum of weights (boosted trees).
+        """
         ordered = np.sort(self.noise.evidence, axis=1)
-        return ordered[:, -1] - ordered[:, -2]
+        gap = ordered[:, -1] - ordered[:, -2]
+        return gap / self.domain.count_unit if isinstance(self.noise, CountNoise) and self.domain.unit else gap
 
     @cached_property
     def flip(self) -> np.ndarray:
@@ -137,37 +163,40 @@ class ForestView:
         return flips / n_draws
 
     def redraw(self, tree: int, seed: int) -> np.ndarray:
-        """Return the classes of one tree's leaves after a new draw of their noise alone, (n_leaves of the tree,)."""
+        """Redraw the noise of one tree's leaves, and return their new classes, (n_leaves of the tree,)."""
         return self.noise.redraw(np.arange(self.trees.leaf_start[tree], self.trees.leaf_start[tree + 1]), seed)
 
     def nodes(self, tree: int, labels: np.ndarray | None = None) -> NodeTable:
         """Return the figures of one tree's nodes, summed from its leaves upward.
 
-        `labels` are the classes of its leaves, as from `redraw`; by default those of this release.
+        `labels` are the classes of the tree's leaves, such as the result of `redraw`; by default the classes of this
+        release.
         """
         trees = self.trees.select(tree)
         leaves = slice(int(self.trees.leaf_start[tree]), int(self.trees.leaf_start[tree + 1]))
         of_leaves = self._counts_of(tree)[leaves]
-        counts = np.zeros((trees.n_nodes, of_leaves.shape[1]), np.int64)
+        counts = np.zeros((trees.n_nodes, of_leaves.shape[1]), of_leaves.dtype)
         flips, worst = np.zeros(trees.n_nodes), np.full(trees.n_nodes, -np.inf)
+        n_rows = np.zeros(trees.n_nodes, np.int64)
         label = np.full(trees.n_nodes, -1, np.int16)
         at = trees.leaf_nodes
+        n_rows[at] = self.n_rows[leaves]
         counts[at], label[at] = of_leaves, self.labels[leaves] if labels is None else labels
         turned = np.zeros(trees.n_nodes, bool)
         evidence, says = self.noise.evidence[leaves], label[at].astype(np.intp)
-        turned[at] = (self.n_rows[leaves] > 0) & (evidence[np.arange(len(says)), says] < evidence.max(axis=1))
-        flips[at] = np.nan_to_num(self.flip[leaves]) * self.n_rows[leaves]
-        worst[at] = np.where(self.n_rows[leaves] > 0, np.nan_to_num(self.flip[leaves]), -np.inf)
+        turned[at] = (n_rows[at] > 0) & (evidence[np.arange(len(says)), says] < evidence.max(axis=1))
+        flips[at] = np.nan_to_num(self.flip[leaves]) * self.n_counted[leaves]
+        worst[at] = np.where(n_rows[at] > 0, np.nan_to_num(self.flip[leaves]), -np.inf)
         for level in range(int(trees.level.max()), 0, -1):
             nodes = np.flatnonzero(trees.level == level)
             above = trees.parent[nodes]
             np.add.at(counts, above, counts[nodes])
             np.add.at(flips, above, flips[nodes])
+            np.add.at(n_rows, above, n_rows[nodes])
             np.maximum.at(worst, above, worst[nodes])
-        n_rows = counts.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.where(n_rows > 0, flips / n_rows, np.nan)
-        table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label, turned)
+            mean = np.where(n_rows > 0, flips / counts.sum(axis=1), np.nan)
+        table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label, turned, n_rows)
         if not self.traces:
             return table
         trace = self.traces[tree]
@@ -176,15 +205,15 @@ class ForestView:
         return replace(table, probability=drawn, chance=chance, gain=gain)
 
     def _counts_of(self, tree: int) -> np.ndarray:
-        """Return the rows of each class in all leaves, with the classes of one tree (`domain_of`)."""
+        """Return `counts` of all leaves, with the classes of one tree (`domain_of`)."""
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.counts
         of_class = self.counts[:, int(self.class_of_tree[tree])]
-        return np.stack([self.n_rows - of_class, of_class], axis=1)
+        return np.stack([self.n_counted - of_class, of_class], axis=1)
 
     @staticmethod
     def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:
-        """Return figures at the nodes of a complete tree from figures of its inner nodes by level; NaN in leaves."""
+        """Return figures for all nodes of a complete tree, given the figures of inner nodes by level; NaN in leaves."""
         out = np.full(trees.n_nodes, np.nan)
         inner = np.concatenate(by_level)
         out[: len(inner)] = inner
@@ -192,6 +221,6 @@ class ForestView:
         return out
 
     def path(self, tree: int, codes: np.ndarray) -> list[int]:
-        """Return the nodes that one row of codes passes in one tree, numbered within the tree."""
+        """Return the nodes on the path of one encoded row in one tree. Nodes are numbered within the tree."""
         start = int(self.trees.tree_start[tree])
         return [node - start for node in path_of_row(self.trees, tree, codes)]

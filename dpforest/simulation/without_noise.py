@@ -9,7 +9,7 @@ from dpforest.trees.released_scale import ReleasedScale, nested, scale_from
 
 
 def exact_scale(estimator: ForestClassifier, cells: np.ndarray) -> ReleasedScale | None:
-    """Return the scale that a release would get if there were no noise; None if it never asks for a scale.
+    """Return the scale that a release without noise would get; None if the forest never queries a scale.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The public schema, and the readers of files and data frames: each cell becomes a code independently of others."""
+"""The public schema, and readers of files and data frames. Readers turn each cell into a code independently."""

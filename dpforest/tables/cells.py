@@ -1,8 +1,8 @@
 """The meaning of a single cell: its number, and the key by which it matches a category or a class.
 
-A cell has the same meaning whatever the type of its column. One more row can turn a column of whole numbers into one of
-texts (pandas and numpy choose a common type), and must not change the meaning of the other cells. So 1, 1.0, "1", "01"
-and True have one key, and a text that is a number has the meaning of that number.
+The type of a column does not affect the meaning of its cells. One more row can turn a column of whole numbers into a
+column of texts, because pandas and numpy choose a common type. But one more row must not change the meaning of other
+cells. So 1, 1.0, "1", "01" and True have the same key, and the text of a number has the meaning of the number.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import pandas as pd
 from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
-# The pattern matches each digit in one way only, so that a cell of a million digits does not take hours.
+# The pattern matches each digit in only one way, so that a cell of a million digits does not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
-# How Python and numpy write a complex number without an imaginary part, and a complex number that contains NaN.
+# Texts that Python and numpy write for a complex number without an imaginary part, or for one that contains NaN.
 _REAL = re.compile(r"\(?(?:(.*)[+-])?0j\)?")
 _COMPLEX_NAN = re.compile(r"\(?[-+0-9.einf]*nan[-+0-9.einf]*j\)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
-_AS_FLOAT = {int, float, bool, type(None)}  # types of objects that numpy turns into floats one by one
-_EQUAL_IS_SAME = {str, int, float, type(None)}  # types of objects that have the same text whenever they are equal
+_AS_FLOAT = {int, float, bool, type(None)}  # numpy turns objects of these types into floats one by one
+_EQUAL_IS_SAME = {str, int, float, type(None)}  # equal objects of these types have equal texts
 
 
 def number(cell: Any) -> float | None:
@@ -48,23 +48,23 @@ def number(cell: Any) -> float | None:
         return float(cell)
     except OverflowError:
         return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
-    except Exception:  # an object from outside may raise anything; only its cell is affected
+    except Exception:  # a foreign object may raise any error, which must affect only its cell
         return None
 
 
 def _real(cell: Any) -> Any:
-    """Return a complex number without an imaginary part as a real one: one complex cell makes an array complex."""
+    """Return the real part of a complex number without imaginary part, as one complex cell makes an array complex."""
     is_complex = isinstance(cell, (complex, np.complexfloating))
     return cell.real if is_complex and cell.imag == 0 else cell
 
 
 def _words(cell: str | bytes) -> str:
-    """Return a text as an array of texts holds it: bytes are decoded, null characters at the end are removed."""
+    """Decode bytes, and remove null characters at the end of a text, which numpy removes in an array of texts."""
     return (cell if isinstance(cell, str) else cell.decode("utf-8", "replace")).rstrip("\0")
 
 
 def cell_text(cell: Any) -> str:
-    """Return the text of a cell, the same whatever the type of its column."""
+    """Return the text of a cell, which does not depend on the type of the column."""
     return text(_words(cell) if isinstance(cell, (str, bytes)) else _real(cell))
 
 
@@ -82,7 +82,7 @@ def key(cell: Any) -> str:
 
 
 class Keys:
-    """Index of listed values. It looks a cell up by its text, then by its key; of equal keys the first counts."""
+    """Index of listed values. Cells are looked up by text, then by key. Of several equal keys, the first one wins."""
 
     def __init__(self, listed: Iterable[Any]) -> None:
         self._text: dict[str, int] = {}
@@ -92,13 +92,13 @@ class Keys:
             self._key.setdefault(key(value), place)
 
     def find(self, cell: Any, otherwise: int = -1) -> int:
-        """Return the place of a cell in the list, or `otherwise` if its value is not listed."""
+        """Return the index of a cell's value in the list, or `otherwise` if the value is not listed."""
         place = self._text.get(cell_text(cell))
         return self._key.get(key(cell), otherwise) if place is None else place
 
 
 def values_with_one_key(listed: Iterable[Any]) -> tuple[str, str] | None:
-    """Return the first two listed values that share a key, so that only their texts differ; None if no two do.
+    """Return the first two listed values that share a key although their texts differ, or None.
 
     The words that numpy writes for a missing cell in an array of texts count as the value "missing".
     """
@@ -111,7 +111,7 @@ def values_with_one_key(listed: Iterable[Any]) -> tuple[str, str] | None:
 
 
 def refuse_masked(cells: Any) -> None:
-    """Raise ValueError for a masked array, because its hidden values would be read as if they were not hidden."""
+    """Raise ValueError for a masked array, because a fit would ignore the mask and read the hidden values."""
     if isinstance(cells, np.ma.MaskedArray):
         raise ValueError(
             "This is a masked array, and what lies under a mask cannot be told from a value; fill it first, with "
@@ -120,16 +120,16 @@ def refuse_masked(cells: Any) -> None:
 
 
 def as_array(cells: Any) -> np.ndarray:
-    """Return an array unchanged, and a list as an array of objects, as a common type could change a cell."""
+    """Return an array unchanged, and a list as an array of objects, because a common type could change a cell."""
     refuse_masked(cells)
     has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
     array = np.asarray(cells) if has_type else np.array(cells, dtype=object)
-    # Dates without a unit are missing cells only, and pandas refuses them.
+    # An array of dates without a unit holds only missing cells, and pandas refuses it.
     return array.astype(object) if array.dtype in ("datetime64", "timedelta64") else array
 
 
 def column_of_list(cells: Sequence[Any]) -> np.ndarray:
-    """Return a list of labels as an array of objects (n,). A list of one label counts as that label."""
+    """Return a list of labels as an array of objects (n,). A label in a list of length 1 counts as the label itself."""
     column = np.full(len(cells), None, dtype=object)
     for i, cell in enumerate(cells):
         label = cell.tolist() if isinstance(cell, np.ndarray) and cell.ndim else cell
@@ -138,7 +138,7 @@ def column_of_list(cells: Sequence[Any]) -> np.ndarray:
 
 
 def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.ndarray:
-    """Return a list of rows as an array of objects (n, n_columns), as numpy would give all cells one type.
+    """Return a list of rows as an array of objects (n, n_columns), because numpy would give all cells one type.
 
     A row without `n_columns` cells raises a DomainError if `refuse` is true; otherwise all its cells are missing.
     """
@@ -156,14 +156,15 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
 def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
     """Return a column as floats, with missing cells as NaN.
 
-    A cell that is not a number raises a DomainError. With `out_of_domain` it is counted there and becomes missing.
+    A cell that is not a number raises a DomainError. If `out_of_domain` is given, there is no error: `out_of_domain`
+    counts the cell, and the cell becomes missing.
     """
     if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
         return _numbers_of_objects(feature, np.asarray(column), out_of_domain)
     series = pd.Series(column)
     dtype = series.dtype
     strange = pd.api.types.is_complex_dtype(dtype) or series.dtype.kind in "mM"
-    if strange and out_of_domain is not None:  # a single cell may have caused this type
+    if strange and out_of_domain is not None:  # one cell may have caused the type of this column
         return _numbers_of_objects(feature, series.astype(object).to_numpy(), out_of_domain)
     if pd.api.types.is_complex_dtype(dtype):
         raise DomainError(f"{feature.name!r} holds complex numbers; give real ones.")
@@ -204,12 +205,12 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, out_of_domain: OutO
 
 
 def is_missing(cells: np.ndarray) -> np.ndarray:
-    """Return which cells of an array are missing, bool; a cell that is itself a list or an array is not missing."""
+    """Return a boolean mask of the missing cells of an array. A cell that holds a list or an array is not missing."""
     try:
         missing = pd.isna(cells)
         if missing.shape == cells.shape:
             return missing
-    except Exception:  # an object from outside may raise anything, which must not affect the other cells
+    except Exception:  # a foreign object may raise any error, which must not affect the other cells
         pass
     return np.array([_holds_nothing(cell) for cell in cells.tolist()], dtype=bool)
 
@@ -222,16 +223,20 @@ def _holds_nothing(cell: Any) -> bool:
 
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """Return the code of each cell, -1 if missing, and the value of each code. Cells of one code have equal texts."""
+    """Return the code of each cell (-1 if missing) and the value of each code. Equal codes mean equal texts."""
     if column.dtype == object or getattr(column.dtype, "kind", "") in "USc":
         return _factorize_objects(np.asarray(column).astype(object, copy=False))
     series = pd.Series(column)
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy(), list(series.cat.categories)
+    if isinstance(series.dtype, pd.StringDtype):
+        return _factorize_objects(series.to_numpy(dtype=object, na_value=None))
     codes, values = pd.factorize(series)
     numpy_dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
-    if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind == "f" and numpy_dtype.itemsize < 8:
-        values = [numpy_dtype.type(value) for value in values]  # pandas makes float64 of them, which have longer texts
+    if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind == "f":
+        # pandas returns values as float64, whose texts may be longer, and gives NaN a code in some types of column.
+        values = np.asarray(values, numpy_dtype)
+        codes = np.where(np.append(np.isnan(values), True)[codes], -1, codes)
     return codes, list(values)
 
 
@@ -244,14 +249,14 @@ def _factorize_objects(cells: np.ndarray) -> tuple[np.ndarray, list[Any]]:
     index: dict[str, int] = {}
     distinct: list[Any] = []
     for i in np.flatnonzero(~is_missing(cells)):
-        code = codes[i] = index.setdefault(text(cells[i]), len(index))
+        code = codes[i] = index.setdefault(cell_text(cells[i]), len(index))
         if code == len(distinct):
             distinct.append(cells[i])
     return codes, distinct
 
 
 def _is_utf8(cells: np.ndarray) -> bool:
-    """Return whether all texts are valid Unicode: pandas confuses texts that hold half of a surrogate pair."""
+    """Return whether all texts are valid Unicode, because pandas confuses texts with half of a surrogate pair."""
     try:
         "".join([cell for cell in cells.tolist() if type(cell) is str]).encode()
     except UnicodeEncodeError:
@@ -260,7 +265,10 @@ def _is_utf8(cells: np.ndarray) -> bool:
 
 
 def places(column: Any, listed: Sequence[Any], otherwise: int) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-    """Return the place of each cell among the listed values (-1 if missing), that of each value, and the values."""
+    """Return each cell's index in `listed`, the index of each distinct value, and the distinct values.
+
+    A missing cell has the index -1, and a value that is not listed has the index `otherwise`.
+    """
     codes, values = factorize(column)
     keys = Keys(listed)
     of_value = np.array([keys.find(value, otherwise) for value in values] + [-1], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Read a CSV file in parts: decode, split and parse the stream, with the same cells as when it is read at once."""
+"""Read a CSV file in parts: decode, split and parse the stream. The cells equal those of a file read at once."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from dpforest.tables.csv_text import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
 
-_BLOCK_BYTES: Final = 2**20  # bytes that are split into cells at a time; pyarrow reads 32 blocks ahead
+_BLOCK_BYTES: Final = 2**20  # number of bytes that are split into cells at a time; pyarrow reads 32 such blocks ahead
 _HEADER_CHARACTERS: Final = 2**22
 _LATIN1: Final = "dpforest.latin-1"
 
-# The five bytes that Windows-1252 leaves undefined are decoded as in Latin-1, as in `csv_text.decode_as`.
+# The five bytes that Windows-1252 leaves undefined are decoded as Latin-1, like in `csv_text.decode_as`.
 codecs.register_error(_LATIN1, lambda e: (chr(e.object[e.start]), e.start + 1))  # type: ignore[attr-defined]
 
 
 def csv_parts(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
-    """Return tables of attributes and label, at most `rows` rows each. Check the header now; read rows later."""
+    """Return tables of the attributes and the label, with at most `rows` rows each.
+
+    The call checks the header; rows are read while the caller iterates.
+    """
     written = domain.csv_format
     with _text(path, written) as file:
         start = file.read(_HEADER_CHARACTERS)
@@ -44,7 +47,7 @@ def _parts(
     with _text(path, written) as file:
         file.read(n_skipped)
         _check_quotes(file, written.delimiter)
-    wanted = [*domain.names, domain.label]
+    wanted = [*domain.columns, domain.label]
     with _text(path, written) as file:
         file.read(n_skipped)
         stream = pa.PythonFile(_Utf8(file), mode="r")
@@ -58,7 +61,7 @@ def _parts(
 
 
 def _of_size(blocks: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """Yield the same rows in tables of `rows` rows; the last table may have fewer."""
+    """Yield the rows of all blocks in tables of `rows` rows; the last table may have fewer."""
     waiting, n = list[pa.Table](), 0
     for block in blocks:
         waiting.append(block)
@@ -72,7 +75,7 @@ def _of_size(blocks: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 class _Utf8:
-    """An open text file, as the UTF-8 bytes that pyarrow reads."""
+    """An open text file that pyarrow can read as UTF-8 bytes."""
 
     closed = False
 
@@ -105,8 +108,8 @@ def _check_quotes(file: IO[str], mark: str) -> None:
 
 
 def check_columns(names: Sequence[str], domain: Domain, how: str = "") -> None:
-    """Raise DomainError unless each attribute and the label is the name of exactly one column."""
-    wanted = (*domain.names, domain.label)
+    """Raise DomainError unless each attribute, the unit and the label is the name of exactly one column."""
+    wanted = (*domain.columns, domain.label)
     absent = [name for name in wanted if name not in names]
     if absent:
         raise DomainError(f"The file has no column {quoted(absent)}{how}; give it every column of the domain.")

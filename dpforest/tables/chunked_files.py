@@ -1,7 +1,7 @@
-"""Read a Parquet or CSV file part by part, each cell independently, so that neither size nor other rows matter.
+"""Read a Parquet or CSV file in parts, each cell independently of the file's size and of its other rows.
 
-The meaning of a cell is fixed before the first row is read: by the domain and, for Parquet, by the types in the file's
-schema, which are public like the names of its columns.
+The domain fixes the meaning of a cell before the first row is read. In a Parquet file, the types in the file's schema
+also fix it; these types are public, like the names of the columns.
 """
 
 from __future__ import annotations
@@ -27,25 +27,26 @@ from dpforest.tables.features import Feature, text
 def read_chunks(
     path: str | PathLike[str], domain: Domain, *, rows: int = 100_000
 ) -> Iterable[tuple[pd.DataFrame, pd.Series]]:
-    """Read the attributes and the label of a file, some rows at a time, for `fit_chunks`; each loop reads it anew.
+    """Read the attributes and the label of a file in parts, for `fit_chunks`; each loop reads the file again.
 
-    Rows are numbered over the whole file. A CSV file is read as ``read_csv(path).read_with(domain)`` reads it. The
-    types of the columns of a Parquet file must not have been chosen by looking at the rows; texts are not changed.
+    Rows are numbered over the whole file. The cells of a CSV file equal those of ``read_csv(path).read_with(domain)``.
+    In a Parquet file, the column types must not have been chosen by looking at the rows; texts are read unchanged.
 
     Parameters
     ----------
     path : path
-        A Parquet file, if it has the first bytes of one, else a CSV file in the format that ``domain.reading`` states.
+        A file with the first bytes of a Parquet file is read as Parquet. Any other file is read as CSV in the format
+        that ``domain.reading`` states.
     domain : Domain
-        Has classes and the name of the label.
+        Schema with classes and the name of the label.
     rows : int
         Largest number of rows in one part.
 
     Returns
     -------
     iterable of (X, y)
-        A DataFrame with float64 columns for numeric attributes (str if a Parquet file has texts) and str columns for
-        the others, and the labels as str. One part is in memory at a time.
+        X is a DataFrame. A numeric attribute has a float64 column (str if a Parquet file has texts), and a categorical
+        attribute has a str column. y holds the labels as str. Only one part is in memory at a time.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def read_chunks(
     if not is_parquet:
         csv_text.refuse_other_files(start)
     parts = _parquet if is_parquet else csv_parts
-    parts(path, domain, rows)  # refuses a file that is no table, or lacks columns, at once
+    parts(path, domain, rows)  # refuses at once a file that is no table or lacks columns
     return _FileChunks(path, domain, rows, parts)
 
 
@@ -101,11 +102,11 @@ def _numbered(tables: Iterator[pd.DataFrame], domain: Domain) -> Iterator[tuple[
     for table in tables:
         table.index = pd.RangeIndex(n, n + len(table))
         n += len(table)
-        yield table[list(domain.names)], table[domain.label]
+        yield table[list(domain.columns)], table[domain.label]
 
 
 def _parquet(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
-    """Do the same as `csv_parts`: check the schema now, and read rows later."""
+    """Return tables of a Parquet file, like `csv_parts` for a CSV file."""
     try:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
@@ -117,16 +118,17 @@ def _parquet(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
 def _parquet_parts(file: pq.ParquetFile, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
     with file:
         try:
-            for batch in file.iter_batches(rows, columns=[*domain.names, domain.label]):
+            for batch in file.iter_batches(rows, columns=[*domain.columns, domain.label]):
                 table = {f.name: _typed_column(f.name, batch.column(f.name), f) for f in domain.features}
-                table[domain.label] = _typed_column(domain.label, batch.column(domain.label))
+                for name in (*domain.columns[domain.n_features :], domain.label):
+                    table[name] = _typed_column(name, batch.column(name))
                 yield pd.DataFrame(table)
         except (pa.ArrowException, OSError) as error:
             raise TableError(f"The Parquet file is damaged ({error}); write it anew.") from None
 
 
 def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) -> Any:
-    """Return cells of a Parquet column as floats or texts. This choice depends only on the type of the column."""
+    """Return cells of a Parquet column as floats or texts. The choice depends only on the type of the column."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
@@ -135,13 +137,14 @@ def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) ->
     if feature is not None and feature.kind == "numeric" and not is_text:
         return cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     cells = (_utf8(cells) if is_text else cells).dictionary_encode()
-    values = cells.dictionary.to_numpy(zero_copy_only=False)  # keeps float32, because its 0.1 has another text
+    # Float32 is kept, because 0.1 has another text as a float64.
+    values = cells.dictionary.to_numpy(zero_copy_only=False)
     texts = pa.array([None if value != value else text(value) for value in values], pa.string())
     return texts.take(cells.indices).to_pandas().astype("str")
 
 
 def _utf8(cells: pa.Array) -> pa.Array:
-    """Return texts unchanged; invalid bytes become U+FFFD, and change no other cell."""
+    """Return texts unchanged, except that invalid bytes become U+FFFD. Such bytes do not affect other cells."""
     try:
         cells.validate(full=True)
         return cells

@@ -1,4 +1,4 @@
-"""Codebooks as CSV: a line for each attribute with its kind, its bounds or values, and their sources."""
+"""Codebooks as CSV files: one line per attribute, with its kind, its bounds or values, and their sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import KINDS, Feature, plural, text
 from dpforest.tables.read_parts import MISSING, TYPE, Source, sources
 
-VALUES: Final = "values"  # key of a source: that of the bounds, categories or classes
+VALUES: Final = "values"  # key for the source of the bounds, categories or classes
 COLUMNS: Final = (
     "name",
     "kind",
@@ -32,7 +32,7 @@ COLUMNS: Final = (
     "source of type",
     "source of missing",
 )
-NO_SOURCE: Final = "read from the data"  # content of a cell, which may continue after a colon
+NO_SOURCE: Final = "read from the data"  # a cell for a missing source has this text; a colon and a note may follow
 _YES, _NO = ("yes", "true", "1", "x"), ("no", "false", "0")
 _RULES: Final = {
     "own value": "category",
@@ -45,21 +45,21 @@ _RULES: Final = {
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # the writer puts an apostrophe before what a spreadsheet would compute
+_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # the writer puts an apostrophe before a text that looks like a formula
 
 
 @dataclass(frozen=True)
 class CodebookEntry:
-    """One line of a codebook, with its statements on an attribute or the label. None stands for an empty cell.
+    """One line of a codebook. It describes an attribute or the label. None stands for an empty cell.
 
     Parameters
     ----------
     where : str
-        The line of the codebook, for messages.
+        Name of the line in error messages.
     missing_value : str or float, optional
-        Value of missing cells under the rule "value".
+        Value that replaces missing cells under the rule "value".
     sources : dict
-        Sources by `VALUES`, TYPE or MISSING.
+        Sources, with the keys `VALUES`, TYPE and MISSING.
     """
 
     where: str
@@ -76,7 +76,7 @@ class CodebookEntry:
 
 @dataclass(frozen=True)
 class Codebook:
-    """The entries of a codebook, a sentence on each mistake with its line and column, and columns that are not read."""
+    """The entries of a codebook, its unread columns, and a sentence with line and column for each mistake."""
 
     entries: tuple[CodebookEntry, ...]
     mistakes: tuple[str, ...]
@@ -84,15 +84,15 @@ class Codebook:
 
 
 def read_codebook(data: bytes) -> Codebook:
-    """Read a codebook: columns `COLUMNS` in any order, of which only the name is required; a cell may be empty.
+    """Read a codebook. Its columns are `COLUMNS` in any order; only the column of names is required.
 
-    A text in the column source asserts the whole attribute. Code that merges the entry into a domain fills its empty
-    cells by a public rule.
+    A text in the column "source" asserts the whole attribute. For an empty cell, the code that merges an entry into a
+    domain applies a public rule.
 
     Raises
     ------
     TableError
-        If this is no table, or a table without a column of names.
+        If the file is not a table, or has no column of names.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def read_codebook(data: bytes) -> Codebook:
 
 
 def _header(words: str) -> tuple[str, list[str], list[str]]:
-    """Return the delimiter that yields most known column names, the names, and the names that are not read."""
+    """Return the delimiter that yields the most known column names, all column names, and the unknown names."""
     first = next((line for line in words.splitlines() if line.strip()), "")
     splits = {mark: _names(first, mark) for mark in DELIMITERS}
     mark = max(DELIMITERS, key=lambda mark: len(set(splits[mark]) & set(COLUMNS)))
@@ -200,7 +200,7 @@ def _entry(where: str, row: dict[str, str], mark: str) -> tuple[CodebookEntry, l
 
 
 def _sources(row: dict[str, str]) -> dict[str, Source]:
-    """Return the sources that a line states, by part; the column source applies to all parts."""
+    """Return the source of each part that a line states; a text in the column "source" applies to all parts."""
     stated: dict[str, Source] = {}
     if note := _whole_text(row.get("source", "")):
         stated = dict.fromkeys((VALUES, TYPE, MISSING), _source(note))
@@ -262,7 +262,7 @@ def _rule(cell: str, mark: str) -> tuple[str, str | None]:
 
 
 def _whole_text(cell: str, mark: str = "") -> str:
-    """Return the text of a cell; a text that would not survive in a table is written as a JSON string."""
+    """Return the text of a cell. For a JSON string, return the text that the string encodes."""
     if len(cell) > 1 and cell[0] == cell[-1] == '"':
         try:
             return str(json.loads(cell))
@@ -283,7 +283,7 @@ _READ: Final = {
 
 
 def _unmarked(cell: str) -> str:
-    """Remove the apostrophe that keeps a spreadsheet from computing a cell."""
+    """Remove the apostrophe that keeps a spreadsheet from reading a cell as a formula."""
     return cell[1:] if _NO_FORMULA.match(cell) else cell
 
 
@@ -293,7 +293,7 @@ def _unmarked(cell: str) -> str:
 def codebook(domain: Domain) -> pd.DataFrame:
     """Return the codebook of a domain; each cell is a text that no spreadsheet takes for a formula.
 
-    The label is its last line. It omits the format of the file and the source of the columns.
+    The last line describes the label. The codebook omits the format of the file and the source of the columns.
 
     >>> codebook(Domain((Feature("age", "numeric", 0, 90, source="asserted", source_note="the law on voting"),)))[
     ...     ["name", "low", "high", "source"]].values.tolist()
@@ -340,5 +340,5 @@ def _one_cell(value: str) -> str:
 
 
 def _marked(cell: str) -> str:
-    """Put one more apostrophe before a cell that would be taken for a marked one."""
+    """If `_unmarked` would remove the first apostrophe of a cell, put one more apostrophe before the cell."""
     return f"'{cell}" if _NO_FORMULA.match(cell) else cell

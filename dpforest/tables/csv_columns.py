@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES
 from dpforest.tables.features import text as text_of
 
-# Texts that are missing in every column, and further texts that are missing in a column of numbers.
+# Texts that count as missing in every column, and further texts that count as missing in a column of numbers.
 MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
 MISSING_NUMBERS = ("-", "--", ".", "None", "none", "Na", "na", "missing", "unknown", "#DIV/0!", "#VALUE!", "#REF!")
 
@@ -52,11 +52,11 @@ class Column:
     ----------
     name : str
     kind : {"numeric", "categorical", "date", "id", "constant", "empty"}
-        A column of one of the last four kinds is not suggested as an attribute.
+        The last four kinds are not suggested as attributes.
     reason : str
-        Reason for the kind, one sentence.
+        One sentence that explains the kind.
     n_missing, n_distinct : int
-        Number of missing cells, and of distinct values among the others.
+        Number of missing cells, and number of distinct values in the other cells.
     """
 
     name: str
@@ -80,14 +80,15 @@ class ParsedColumn:
     decimal_comma: bool = False
     grouped: bool = False
     trimmed: bool = False
-    has_points: bool = False  # whether some numbers have points or grouping commas, so that commas are no decimals
+    has_points: bool = False  # whether points, or commas between thousands, show that commas are not decimal marks
 
 
 def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
     """Return text cells as int64 or float64 if each of them is a number or missing, else as texts.
 
     Numbers with leading zeros or more than 15 digits remain texts, because they are codes and would lose digits.
-    If 1,234 can be read in two ways, `comma_decimals` decides.
+    `comma_decimals` states whether the comma in cells such as 1,234 is a decimal mark, if the column does not settle
+    this question.
     """
     trimmed = pc.utf8_trim_whitespace(raw)
     was_trimmed = not trimmed.equals(raw)
@@ -104,9 +105,11 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
 
 
 def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, list[str]]:
-    """Return text cells as float64, each parsed independently, and the cells that are neither numbers nor missing.
+    """Parse each text cell independently.
 
-    The decimal mark fixes which marks may separate thousands. A cell that is not a finite number is missing.
+    Return all cells as float64, and the cells that are neither number nor missing.
+
+    The decimal mark determines which marks may separate thousands. A cell that is not a finite number becomes NaN.
     """
     cells = pc.utf8_trim_whitespace(raw)
     values = _floats(cells, decimal)
@@ -115,7 +118,10 @@ def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, l
 
 
 def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str) -> pd.Series:
-    """Return each text cell as the listed text that it equals, or equals as a number; else as missing or unchanged."""
+    """Replace each text cell by the listed text that equals it as text or as number.
+
+    Other cells stay or are missing.
+    """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary
     known = {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
@@ -138,7 +144,7 @@ def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray 
 
 
 def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
-    """Return the cells with tokens replaced by null, and the tokens that occurred."""
+    """Return the cells with null in place of each token, and the tokens that occurred."""
     is_token = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
     if not pc.any(is_token).as_py():
         return cells, ()
@@ -147,7 +153,7 @@ def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.Chunke
 
 
 def _numbers(cells: pa.ChunkedArray, comma_decimals: bool) -> tuple[pa.ChunkedArray, bool, bool] | None:
-    """Return numbers, and whether they had decimal commas or grouping commas; None if not all cells are numbers."""
+    """Return numbers, and whether cells had decimal commas or commas between thousands; None if a cell is no number."""
     if cells.null_count == len(cells):
         return None
     numbers = _cast(cells)
@@ -172,8 +178,9 @@ def _all(cells: pa.ChunkedArray, pattern: str) -> bool:
 
 
 def _cast(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return cells as int64 or float64; None if some are not numbers, or are codes that would lose digits."""
-    few = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)  # check a few first: a failing cast is slow
+    """Return cells as int64 or float64; None if some cells are not numbers, or are codes that would lose digits."""
+    # A failing cast is slow, so try a few cells first.
+    few = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)
     if not _all(few, _PLAIN_NUMBER):
         return None
     try:

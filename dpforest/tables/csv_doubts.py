@@ -1,4 +1,4 @@
-"""Warnings about columns that can be read in another way: signs, mixed marks, thousands or decimals."""
+"""Warnings about ambiguous columns of a CSV file: numbers with signs, mixed marks, or three digits after a mark."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ import pyarrow.compute as pc
 
 from dpforest.tables.csv_columns import MISSING_NUMBERS, MISSING_TEXTS, ParsedColumn
 
-MOST: Final = 0.9  # share of a text column's distinct cells that are numbers apart from a sign, from which to warn
+# Warn if at least this share of a text column's distinct cells are numbers apart from a sign.
+MOST: Final = 0.9
 SIGNS: Final = "%$€£¥₹"
 _SIGN = re.compile(f"[{SIGNS}]")
 _NUMBER = re.compile(r"[+-]?(\d[\d., '\u2019\u00a0\u202f]*|[.,]\d+)")
 _POINT, _COMMA = re.compile(r"[+-]?\d*\.\d+"), re.compile(r"[+-]?\d*,\d+")
 _WHOLE = re.compile(r"[+-]?\d+")
 _FEW: Final = 50
-# A mark and three digits after one to three digits (the first not 0) may be thousands; so may a short whole number.
+# If a cell has one to three digits (the first not 0), a mark and three digits, then the mark may separate thousands or
+# decimals. A whole number of at most three digits does not settle which.
 _THREE: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
 _SHORT: Final = r"^[+-]?\d{1,3}$"
 _DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # the mark can only be a decimal mark
 
 
 def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
-    """Return a sentence for each column that can be read in another way, with advice for that case. Curator only.
+    """Return a sentence with advice for each column that has a second possible reading. Curator only.
 
     Parameters
     ----------
     raw : Table
         The cells of the file as texts.
     read : dict of ParsedColumn
-        The columns after parsing, in the same order.
+        The parsed columns, in the order of `raw`.
     """
     columns = {name: pc.utf8_trim_whitespace(raw.column(j)) for j, name in enumerate(read)}
     texts = [sentence for name, cells in read.items() if (sentence := _text_doubt(name, cells, columns[name]))]
@@ -40,7 +42,7 @@ def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
 
 
 def _text_doubt(name: str, cells: ParsedColumn, texts: pa.ChunkedArray) -> str:
-    """Return why a column of texts may hold numbers: they contain a sign, or decimal points as well as commas."""
+    """Return a sentence if a column of texts may hold numbers, with signs or with both decimal points and commas."""
     if cells.values.dtype.kind in "if":
         return ""
     known = [cell for cell in pc.unique(texts).to_pylist() if cell not in (*MISSING_TEXTS, *MISSING_NUMBERS)]
@@ -61,15 +63,15 @@ def _text_doubt(name: str, cells: ParsedColumn, texts: pa.ChunkedArray) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    """Return whether a cell is a number without its sign; a sign alone is not a number."""
+    """Return whether a cell without its sign is a number. A sign alone is not a number."""
     return bool(_NUMBER.fullmatch(_SIGN.sub("", cell, count=1).strip()))
 
 
 def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, ParsedColumn]) -> list[str]:
-    """Return a sentence on the columns where three digits follow every mark, so that it can be either kind of mark.
+    """Return a sentence on columns in which three digits follow each mark, so it may separate thousands or decimals.
 
-    There is no sentence if the file settles the question, by another number in the column or by a mark in another
-    column that has only one meaning. The examples in the messages are not cells of the file.
+    There is no sentence on a column if a number of this column, or an unambiguous number of another column, settles the
+    question. The examples in the messages are not cells of the file.
     """
     numbers = [name for name, cells in read.items() if cells.values.dtype.kind in "if"]
     by_marks: dict[tuple[str, str], list[str]] = {}
@@ -84,7 +86,7 @@ def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, Parsed
     return [_MESSAGES[marks].format(some(names)) for marks, names in by_marks.items()]
 
 
-_MESSAGES: Final = {  # by the mark in the cells, and the decimal mark by which they were read
+_MESSAGES: Final = {  # keys: the mark in the cells, and the decimal mark with which the cells were read
     (",", "."): "In {} a cell such as 1,234 is read as 1234, with a comma between thousands. If 1.234 is meant, write "
     "decimal points in the file.",
     (
@@ -120,6 +122,6 @@ def _all(texts: pa.ChunkedArray, pattern: str) -> bool:
 
 
 def some(names: Sequence[str], most: int = 4) -> str:
-    """Return the first names, and the number of the others."""
+    """Return the first `most` names, and the number of further names."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more columns"

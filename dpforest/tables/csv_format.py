@@ -1,4 +1,4 @@
-"""The public format of a CSV file: encoding, delimiter and decimal mark, by which each cell is read independently."""
+"""The public format of a CSV file: encoding, delimiter, decimal mark. By the format, cells are read independently."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _STATED = re.compile(
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """The format of a CSV file. `str` returns the half sentence that certificates state.
+    """The format of a CSV file. `str` returns the clause about the format in a certificate.
 
     Parameters
     ----------
     encoding : str
-        A name of `dpforest.tables.csv_text.decode`: UTF-8, UTF-16, UTF-16-LE, UTF-16-BE, UTF-32 or Latin-1. Any other
-        name is refused when a file is read.
+        A name that `dpforest.tables.csv_text.decode` returns: UTF-8, UTF-16, UTF-16-LE, UTF-16-BE, UTF-32 or Latin-1.
+        Any other name is refused when a file is read.
     delimiter : str
         One character.
     decimal : {".", ","}
-        Decimal mark of all other columns.
+        Decimal mark of all columns except `point_columns`.
     point_columns : tuple of str
         Columns with decimal points in a file with decimal commas.
 
@@ -74,14 +74,14 @@ class CsvFormat:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> CsvFormat:
-        """Return the format of a `to_dict`; an absent entry has its default."""
+        """Return the format that `to_dict` wrote; an absent key has its default value."""
         return cls(**entry)
 
 
 def format_in_old_words(words: str) -> CsvFormat:
-    """Return the format that a sentence of an earlier version states, or the default format.
+    """Return the format that a text of an earlier version states, or the default format.
 
-    Old domains and released files hold only this sentence, perhaps among other words.
+    Old domains and released files state the format only by the clause of `str`, perhaps among other words.
 
     >>> format_in_old_words("a survey; the file is Latin-1 text with ';' between columns and decimal commas")
     CsvFormat(encoding='Latin-1', delimiter=';', decimal=',', point_columns=())
@@ -89,7 +89,7 @@ def format_in_old_words(words: str) -> CsvFormat:
     Raises
     ------
     DomainError
-        If the sentence breaks off, or names no delimiter.
+        If the clause is cut off, or names no delimiter.
     """
     match = _STATED.search(words)
     if match is None:
@@ -105,7 +105,7 @@ def format_in_old_words(words: str) -> CsvFormat:
 
 
 def as_format(words: str) -> CsvFormat | str:
-    """Return the format if the words are exactly its sentence; otherwise return the words unchanged."""
+    """Return the format if the words are exactly the `str` of a format; otherwise return the words unchanged."""
     try:
         written = format_in_old_words(words)
     except DomainError:

@@ -1,4 +1,7 @@
-"""Read the rows of a CSV file with a domain: each record and cell independently, without guessing or refusing."""
+"""Read the rows of a CSV file in the format that a domain states, each record and cell independently.
+
+The reader guesses nothing. Cells of a ragged record, and numbers that cannot be read, are missing; there is no error.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +34,19 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     The value of a cell depends on its text, the domain and the `CsvFormat` of ``domain.reading`` (by default UTF-8,
     commas between columns and decimal points), never on another cell. Spaces around a cell are removed. A numeric cell
     is a number with the stated decimal mark, with or without other marks between groups of three digits; anything else
-    is missing. A cell of a categorical attribute, and a label, is the listed text that it equals, also as a number
-    ("1.0" is "1"); any other cell is missing if it is empty, NA and the like, and unchanged otherwise.
+    is missing. A categorical cell or a label is compared with the listed texts, as a text and as a number ("1.0" is
+    read as "1"). If no listed text equals the cell, an empty cell or a text such as "NA" is missing, and any other text
+    stays unchanged.
 
-    A row is a record with closed quotes. If it has too few or too many cells, all its cells are missing.
+    A quoted cell may contain line breaks, so a row may span several lines. If a row has too few or too many cells, all
+    its cells are missing.
 
     Parameters
     ----------
     source : bytes, path or binary file
         The file, its path, or its content.
     domain : Domain
-        Names the columns to read, and the kind and values of each.
+        The columns to read, with their kinds and values.
 
     Returns
     -------
@@ -53,7 +58,7 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     DomainError
         If a column is absent.
     TableError
-        If this is no text, has no line of column names, or has a quote that is never closed.
+        If the file is not text, has no line of column names, or has a quote that is never closed.
 
     Examples
     --------
@@ -89,13 +94,13 @@ def bytes_of(source: Any) -> tuple[bytes, str]:
 
 @dataclass
 class UnreadCells:
-    """Ragged rows, and cells of numeric attributes that are not numbers. Curator only."""
+    """The number of ragged rows, and the cells of numeric attributes that are not numbers. Curator only."""
 
     ragged: int = 0
-    cells: dict[str, list[str]] = field(default_factory=dict)  # by numeric attribute
+    cells: dict[str, list[str]] = field(default_factory=dict)  # key: name of a numeric attribute
 
     def sentences(self) -> list[str]:
-        """Return one sentence for each attribute with such cells, and one about ragged rows."""
+        """Return one sentence for each attribute with unread cells, and one sentence about ragged rows."""
         messages = [
             f"{plural(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
             f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
@@ -110,7 +115,7 @@ class UnreadCells:
 
 
 def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-    """Read the bytes of a file as `read_table` does; also return what could not be read."""
+    """Read the bytes of a file like `read_table`, and also return the cells that could not be read."""
     written = domain.csv_format
     _, words = csv_text.without_stated_delimiter(csv_text.decode_as(data, written.encoding))
     if not words.strip():
@@ -129,12 +134,14 @@ def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells
 
 
 def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-    """Do the same as `read_records` for a file without ragged records that was split as its domain states.
+    """Return the result of `read_records` for a file that is already split and has no ragged records.
+
+    The caller must have used the encoding and the delimiter that the domain states.
 
     Parameters
     ----------
     cells : Table
-        All cells of the file as texts, with columns by name.
+        All cells of the file as texts; columns have their names.
     domain : Domain
     """
     table, strange = typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
@@ -143,13 +150,13 @@ def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCel
 
 def _wanted(names: Sequence[str], domain: Domain) -> list[str]:
     """Return the columns of a domain, and its label if the file has it."""
-    absent = [name for name in domain.names if name not in names]
+    absent = [name for name in domain.columns if name not in names]
     if absent:
         raise DomainError(
             f"The file has no column {quoted(absent)} when it is read as its domain states ({domain.csv_format}); give "
             "it every column of the domain, or a domain with reading=csv.reading."
         )
-    return [name for name in (*domain.names, domain.label) if name in names]
+    return [name for name in (*domain.columns, domain.label) if name in names]
 
 
 def _nothing(names: Sequence[str]) -> pa.Table:
@@ -157,14 +164,15 @@ def _nothing(names: Sequence[str]) -> pa.Table:
 
 
 class Records:
-    """The records below the header of a file, in blocks, each cell as text. A ragged record has only nulls.
+    """The records below the header of a file, in blocks of text cells. All cells of a ragged record are null.
 
     Parameters
     ----------
     file : file of UTF-8 bytes, from its header on
     mark : str
+        Delimiter.
     n_columns : int
-        Number of columns, which are called "0", "1", ...
+        Number of columns; their names in the blocks are "0", "1", ...
     wanted : sequence of str, optional
         Columns to read; by default all.
     block_size : int
@@ -176,10 +184,10 @@ class Records:
     ) -> None:
         places = [str(j) for j in range(n_columns)]
         used = places if wanted is None else list(wanted)
-        self._ragged: list[int] = []  # numbers of the ragged records; the header is number 1
+        self._ragged: list[int] = []  # record numbers of the ragged records; the header is record 1
         self._reader = pa_csv.open_csv(
             file,
-            # pyarrow numbers records only without threads; a record never crosses the border of a block.
+            # pyarrow numbers records only if it uses no threads. Each block from pyarrow holds whole records.
             read_options=pa_csv.ReadOptions(column_names=places, block_size=block_size, use_threads=False),
             parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True, invalid_row_handler=self._note),
             convert_options=pa_csv.ConvertOptions(
@@ -193,11 +201,11 @@ class Records:
 
     @property
     def n_ragged(self) -> int:
-        """Number of records so far with too few or too many cells."""
+        """Number of ragged records (with too few or too many cells) among the records that were read so far."""
         return len(self._ragged)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        number, filled = 2, 0  # number of the next record, and of ragged records that were inserted
+        number, filled = 2, 0  # record number at the start of the next block; count of inserted records
         header = 1
         with self._reader:
             for batch in self._reader:
@@ -217,7 +225,7 @@ class Records:
 
 
 def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
-    """Insert records of nulls, which have these places afterwards."""
+    """Insert records of nulls; `places` are their indices in the returned table."""
     if not len(places):
         return block
     null = np.zeros(len(block) + len(places), bool)
@@ -227,7 +235,7 @@ def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
 
 
 def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Return the columns as `read_table` reads them, and the cells of each numeric attribute that hold no number."""
+    """Return the columns like `read_table`, and for each numeric attribute the cells that are not numbers."""
     table: dict[str, pd.Series] = {}
     strange: dict[str, list[str]] = {}
     for feature in domain.features:
@@ -236,6 +244,9 @@ def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.D
             table[feature.name], strange[feature.name] = numbers_one_by_one(cells, decimal)
         else:
             table[feature.name] = texts_one_by_one(cells, feature.categories, decimal)
+    if domain.unit is not None:
+        cells = pc.fill_null(raw.column(domain.unit), "")
+        table[domain.unit] = texts_one_by_one(cells, (), written.decimal_of(domain.unit))
     if domain.label in raw.column_names:
         classes = [text(label) for label in domain.classes]
         cells = pc.fill_null(raw.column(domain.label), "")

@@ -1,4 +1,4 @@
-"""Read a CSV file of unknown format, report how it was read, and suggest a label and a schema."""
+"""Read a CSV file of unknown format, report the detected format, and suggest a label and a schema."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ class CsvTable:
     name : str
     table : DataFrame
         Likely values of the cells, for display and for suggesting a domain: int64, float64 or str columns; missing
-        cells are NaN. The type of a column depends on all its cells, so fit on `read_with` instead.
+        cells are NaN. The type of a column depends on all cells of the column, so do not fit on this table; use
+        `read_with`.
     n_rows : int
     delimiter, encoding, decimal : str
     reading : CsvFormat
         Likely format of the file, for `Domain.reading`.
     notes : tuple of str
-        What was detected, one plain sentence each.
+        Sentences for users about the detected format.
     columns : tuple of Column
-        Suggested kind of each column.
+        The columns with their suggested kinds.
     """
 
     name: str
@@ -55,10 +56,10 @@ class CsvTable:
     columns: tuple[Column, ...]
     reading: CsvFormat
     data: bytes = field(repr=False, compare=False)
-    cells: pa.Table = field(repr=False, compare=False)  # all columns as texts: split once, read with any domain
+    cells: pa.Table = field(repr=False, compare=False)  # all columns as texts, for `read_with`
 
     def read_with(self, domain: Domain) -> pd.DataFrame:
-        """Return the columns of a domain, and its label if the file has it: `read_table` of this file.
+        """Return the columns of a domain, and its label if the file has this column, with the cells of `read_table`.
 
         Examples
         --------
@@ -75,7 +76,7 @@ class CsvTable:
         return self._read(domain)[1].sentences()
 
     def read_and_unread(self, domain: Domain) -> tuple[pd.DataFrame, list[str]]:
-        """Return the results of `read_with` and `unread`, reading once."""
+        """Return the results of `read_with` and `unread`, from a single reading."""
         table, strange = self._read(domain)
         return table, strange.sentences()
 
@@ -102,8 +103,8 @@ class CsvTable:
 def read_csv(source: Any, *, name: str = "") -> CsvTable:
     """Read a CSV file: detect its delimiter, encoding, decimal commas, missing cells and kinds of columns.
 
-    The result serves to suggest a domain, and depends on all rows. Given a domain, fit on `read_table`, or on
-    ``read_csv(...).read_with(domain)``.
+    Use the result only to suggest a domain, because it depends on all rows. Once you have a domain, fit on the result
+    of `read_table` or of ``read_csv(...).read_with(domain)``.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     Raises
     ------
     TableError
-        If this is not a table: empty, one row, not text, ragged rows, two columns of one name, too large.
+        If the file is empty, too large or not text, or has one row, ragged rows, or two columns of one name.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def _split(words: str, mark: str, n_columns: int) -> pa.Table:
             pa.BufferReader(data),
             read_options=pa_csv.ReadOptions(
                 column_names=places, block_size=len(data) + 1
-            ),  # so no row crosses the border of a block
+            ),  # use one block, because pyarrow fails on a row that crosses blocks
             parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
@@ -217,11 +218,11 @@ def _notes(read: dict[str, Any]) -> list[str]:
 
 
 def label_candidates(csv: CsvTable) -> list[str]:
-    """Return the columns that could be the label, best first: those of texts or whole numbers with 2 to 50 values.
+    """Return the columns that can be the label, the best first: columns of texts or whole numbers with 2 to 50 values.
 
-    Columns with a different value in every row come last, because they name rows. Before them come columns with missing
-    cells, because a fit omits rows without a label. The other columns come in this order: those with a typical name of
-    a label, the last column, the first, and the rest from the right.
+    Columns with a typical name of a label come first, then the last column, the first column, and the rest from the
+    right. After these come columns with missing cells, because a fit omits rows without a label. Columns with a
+    different value in every row come last, because they identify rows.
     """
     usable = [
         column
@@ -241,7 +242,7 @@ def label_candidates(csv: CsvTable) -> list[str]:
 
 
 def passed_over(csv: CsvTable) -> list[str]:
-    """Return a sentence for each column that looks like the label but cannot be it, by its place or its name.
+    """Return a sentence for each column that cannot be the label although its position or name suggests it.
 
     >>> passed_over(read_csv(b"size,price\\n" + b"".join(b"%d,%d\\n" % (i % 9, i * i) for i in range(60))))
     ["'price' has 60 different values, and a label has at most 50; put them into classes in the file to predict it."]
@@ -274,19 +275,19 @@ def suggest_label(csv: CsvTable) -> str | None:
 
 
 def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = None) -> Domain:
-    """Return a schema for `CsvTable.read_with`, read from the data: each part is a leak until it is confirmed.
+    """Read a schema for `CsvTable.read_with` from the data. Each part is a leak until somebody confirms it.
 
     Parameters
     ----------
     csv : CsvTable
     label : str
     features : sequence of str, optional
-        Attributes to use; by default all columns except the label, ids, dates, constant and empty columns.
+        Attributes to use; by default all columns except the label, ids, dates, and constant or empty columns.
 
     Raises
     ------
     TableError
-        If the label does not have 2 to 50 classes, or no attribute is left.
+        If the label does not have 2 to 50 classes, or there is no attribute.
     DomainError
         If an attribute cannot be used, for example because it has more than 1,000 categories.
     """

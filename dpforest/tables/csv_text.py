@@ -15,7 +15,7 @@ from dpforest.tables.features import plural
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE_ROWS = 200
 _SAMPLE_CHARACTERS = 1 << 17
-csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # otherwise one long cell would raise an error that reveals its row
+csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # by the default limit, an error would reveal a row
 _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13})
 _NOT_CSV = {
     b"PK\x03\x04": "an Excel or ZIP file; open it and save the table as CSV",
@@ -26,7 +26,8 @@ _NOT_CSV = {
 }
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8 with byte order mark"),
-    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # must precede UTF-16, whose mark is its beginning
+    # Comes before UTF-16, because the mark of UTF-32 begins with the mark of UTF-16.
+    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
@@ -38,19 +39,21 @@ _CODECS = {
     "UTF-16-BE": "utf-16-be",
     "UTF-32": "utf-32",
 }
-# Windows-1252, which extends Latin-1. The five bytes that it leaves undefined are decoded as in Latin-1.
+# The characters of Windows-1252, which extends Latin-1. Windows-1252 leaves five bytes undefined; these are decoded as
+# Latin-1.
 _LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range(256))
 
 
 class TableError(ValueError):
-    """Raised for a file or a choice of columns that cannot be used; the message states what is wrong and what to do."""
+    """Raised for an unusable file or choice of columns; the message states the problem and a remedy."""
 
 
 def decode(data: bytes) -> tuple[str, str]:
     """Return the text of a file, and the name of its encoding.
 
-    A byte order mark decides. Without one, the encoding is UTF-16 by its zero bytes, UTF-8 if more of the characters
-    beyond ASCII are valid in it than invalid, or Latin-1 (as extended by Windows, which spreadsheets write).
+    A byte order mark determines the encoding. Without a mark, the encoding is UTF-16 if the zero bytes suggest UTF-16.
+    Otherwise it is UTF-8 if more characters beyond ASCII are valid than invalid in UTF-8. Otherwise it is Latin-1 with
+    the extension of Windows, which spreadsheets write.
     """
     refuse_other_files(data)
     for bom, codec, name in _BOMS:
@@ -73,14 +76,14 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def refuse_other_files(data: bytes) -> None:
-    """Raise TableError if a file begins as a ZIP archive, Parquet file, PDF and the like do."""
+    """Raise TableError if the first bytes are those of a ZIP archive, a Parquet file, a PDF or a similar format."""
     for start, what in _NOT_CSV.items():
         if data.startswith(start):
             raise TableError(f"This is {what}.")
 
 
 def decode_as(data: bytes, encoding: str) -> str:
-    """Return the text of a file of a known encoding. Invalid bytes become U+FFFD, and change no other cell."""
+    """Return the text of a file of a known encoding. Invalid bytes become U+FFFD, and affect no other cell."""
     if encoding == "Latin-1":
         return codecs.charmap_decode(data, "strict", _LATIN1)[0]
     try:
@@ -97,7 +100,7 @@ def _decode(data: bytes, codec: str) -> str:
 
 
 def without_stated_delimiter(text: str) -> tuple[str, str]:
-    """Return the delimiter that a first line ``sep=;`` states, or "", and the text below that line."""
+    """Return the delimiter of a first line such as ``sep=;`` (or ""), and the text below this line."""
     match = re.match(r'"?sep=(.)"?\r?\n', text)
     return (match[1], text[match.end() :]) if match else ("", text)
 
@@ -105,7 +108,8 @@ def without_stated_delimiter(text: str) -> tuple[str, str]:
 def delimiter(text: str) -> tuple[str, str]:
     """Return the delimiter, and the text without a first line ``sep=;``.
 
-    The delimiter is that with which most rows have as many cells as the header; of equal ones, that with most cells.
+    The delimiter is the mark by which the most rows have as many cells as the header. A tie goes to the mark with the
+    most cells.
     """
     stated, text = without_stated_delimiter(text)
     if stated and (not stated.isascii() or stated.isalnum() or stated == '"'):
@@ -126,7 +130,7 @@ def delimiter(text: str) -> tuple[str, str]:
 
 
 def _score(text: str, mark: str) -> tuple[float, int]:
-    """Return the share of sampled rows with as many cells as the header, and its size; (0, 0) for one column."""
+    """Return the share of sampled rows that are as long as the header, and the header's length; (0, 0) if it is 1."""
     sizes = []
     try:
         for _, cells in records(text[:_SAMPLE_CHARACTERS], mark):
@@ -145,7 +149,7 @@ def _score(text: str, mark: str) -> tuple[float, int]:
 
 
 def records(text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each record that is not an empty line, after the number of its last line."""
+    """Yield (number of the last line, cells) for each record that is not an empty line."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
     for cells in reader:
         if cells:
@@ -153,7 +157,7 @@ def records(text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def header(text: str, mark: str) -> tuple[list[str], list[str]]:
-    """Return names and notes. A column without a name is called by its place; two equal names are an error."""
+    """Return names and notes. A column without a name is named by its position; two equal names are an error."""
     try:
         _, names = next(records(text, mark))
     except csv.Error:
@@ -180,7 +184,7 @@ def _is_number(name: str) -> bool:
 
 
 def explain(text: str, mark: str, n_columns: int) -> TableError:
-    """Return the error for a file that cannot be split into rows of `n_columns` cells, with the line that is wrong."""
+    """Return the error for a file that cannot be split into rows of `n_columns` cells. It names the first bad line."""
     try:
         for line, cells in records(text, mark):
             if len(cells) != n_columns:
@@ -194,9 +198,9 @@ def explain(text: str, mark: str, n_columns: int) -> TableError:
 
 
 def check_quotes(lines: Iterable[str], mark: str) -> None:
-    """Raise TableError if a quoted cell is never closed: it would silently contain the rows below it.
+    """Raise TableError if a quoted cell is never closed, because it would silently contain the rows below it.
 
-    One more line is added after the last one. If it is not read as a separate record, a quote was still open.
+    The check appends one line. If the reader does not return that line as a separate record, a quote is still open.
     """
     end = "the end"
     last, line, closed = 0, 0, False

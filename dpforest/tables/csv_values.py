@@ -1,4 +1,4 @@
-"""Several values as one line of text that can be edited, and parsed again without loss."""
+"""Write several values as one line of text that users can edit, and parse the line without loss."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _quoted(value: str) -> str:
 
 
 def parsed(text: str) -> tuple[str, ...]:
-    """Return the values of a line that `written` or a user wrote; empty values without quotes are omitted.
+    """Return the values of a line from `written` or from a user; empty values without quotes are omitted.
 
     >>> parsed(' Bonn;Ulm ; "a;b";; "open')
     ('Bonn', 'Ulm', 'a;b', '"open')

@@ -1,4 +1,4 @@
-"""Example tables: the bundled data sets, the synthetic ones of Fletcher and Islam, and CSV files."""
+"""Example tables: the bundled data sets, the synthetic sets of Fletcher and Islam, and CSV files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Dataset:
         Credit that the license requires.
     url, license : str
     n_left_out : int
-        Number of rows left out for missing cells (only to reproduce papers that did so).
+        Number of rows that were left out because of missing cells (only to reproduce papers that leave out such rows).
     """
 
     name: str
@@ -107,7 +107,7 @@ def list_datasets() -> dict[str, str]:
 
 
 def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path = DATA) -> Dataset:
-    """Load a bundled data set, or one from a folder of the same form.
+    """Load a bundled data set, or a data set from a folder with a catalog of the same form.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
         One of `list_datasets`, or "SynthA" to "SynthG".
     incomplete : {"category", "drop"}
         "category": a missing cell counts as one more value of its attribute. "drop": rows with a missing cell are left
-        out. "drop" is only for reproducing papers, because whether a row is left out depends on the row.
+        out. "drop" is only for reproducing papers, because it makes the choice of rows depend on their contents.
     folder : path
-        Has a ``catalog.json`` of the form of ``data/catalog.json``, and the files that it names.
+        Folder with a ``catalog.json`` in the form of ``data/catalog.json``, and with the files in this catalog.
 
     Returns
     -------
@@ -176,9 +176,9 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
 def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     """Make a synthetic set of Fletcher and Islam (2017), table 1: two balanced classes, all attributes numeric.
 
-    It calls `sklearn.datasets.make_classification` with its defaults except ``n_redundant=0`` (two clusters per class,
-    classes one apart, 1 % of labels flipped). Those attributes are unbounded. Ours are defined to lie in [-8, 8], about
-    3.5 standard deviations, and the domain clips values beyond.
+    The function calls `sklearn.datasets.make_classification` with its defaults except ``n_redundant=0`` (two clusters
+    per class, classes one apart, 1 % of labels flipped). The generated values are unbounded. The public bounds are
+    [-8, 8], about 3.5 standard deviations, and the domain clips values beyond them.
 
     Parameters
     ----------
@@ -197,14 +197,14 @@ def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     Raises
     ------
     TableError
-        If there is no such set.
+        If there is no such data set.
 
     Examples
     --------
     >>> make_synthetic("SynthD", n=100).domain.leaks()
     []
     """
-    from sklearn.datasets import make_classification  # this import takes half a second and is needed only here
+    from sklearn.datasets import make_classification  # imported here because it takes half a second
 
     if name not in SYNTHETIC:
         raise TableError(f"There is no synthetic set {name!r}; choose one of {', '.join(SYNTHETIC)}.")

@@ -18,10 +18,12 @@ from dpforest.tables.csv_format import CsvFormat, as_format, format_in_old_words
 from dpforest.tables.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
 from dpforest.tables.inference import infer_classes, infer_features
 from dpforest.tables.out_of_domain import OutOfDomainCells
+from dpforest.tables.units import MOST_ROWS, UNIT_WEIGHT
 
 __all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
 
-# How a fit reads every table, and what only the data holder can know. Both are on every certificate.
+# The rule by which a fit reads every table, and facts that only the data holder can know. Every certificate states
+# both.
 READ_BY_RULE: Final = (
     "Each cell is read by itself: a number beyond its bounds counts as the bound, and what does not fit counts as "
     "missing or, where none are expected, as the lower bound or the first category; a row whose label is not listed is "
@@ -35,32 +37,36 @@ HANDED_OVER: Final = (
 
 @dataclass(frozen=True)
 class Domain:
-    """The public schema of a table: what is known without looking at any row.
+    """The public schema of a table: facts that are known without looking at any row.
 
     Parameters
     ----------
     features : tuple of Feature
         The attributes, in the order of the columns of an encoded table.
     classes : tuple
-        The labels as the user writes them (texts or numbers), matched by their text. Empty for a table without labels.
+        The labels, as texts or numbers that match the labels of a table by their text. Empty for a table without
+        labels.
     label : str
         Name of the label column.
     classes_source : {"documented", "asserted", "data"}
     classes_note : str
         As `Feature.source_note`.
     reading : CsvFormat or str
-        Public knowledge on how the rows are written: the format of a CSV file, such as `CsvTable.reading`, with which
-        `read_table` reads it, or half a sentence. It goes into the certificate. The exact sentence of a `CsvFormat` is
+        Public facts about the form of the rows, which the certificate states: the format with which `read_table` reads
+        a CSV file, such as `CsvTable.reading`, or a clause in words. A text that equals the `str` of a `CsvFormat` is
         replaced by that format.
     reading_source, reading_note : str
-        As `Feature.source` and its note. A reading without a source counts as learned from the rows.
+        As `Feature.source` and its note, for `reading`. A reading without a source counts as read from the rows.
     columns_source, columns_note : str
-        The same for the choice of columns. Empty: the author of this domain chose them without looking at rows.
+        The same for the choice of columns. Empty: the author of this domain chose the columns without looking at rows.
+    unit : str or None
+        Name of a column of identifiers, from which no forest learns. All rows with the same identifier belong to one
+        person, and a person is the unit of privacy. None: each row is a person.
 
     Raises
     ------
     DomainError
-        If the values do not make a schema.
+        If the parameters contradict each other, or one has a value that is not allowed.
 
     Examples
     --------
@@ -84,6 +90,7 @@ class Domain:
     reading_note: str = ""
     columns_source: str = ""
     columns_note: str = ""
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -102,6 +109,7 @@ class Domain:
         if not isinstance(self.label, str) or not isinstance(self.reading, (str, CsvFormat)):
             raise DomainError("The label and the reading of a domain must be texts, or the latter a CsvFormat.")
         check_text(self.label, "the label")
+        self._check_unit()
         check_text(str(self.reading), "the reading")
         if isinstance(self.reading, str):
             object.__setattr__(self, "reading", as_format(self.reading))
@@ -114,11 +122,25 @@ class Domain:
                 check_source(source, note, what, f"{part}_source")
         if self.classes:
             self._check_classes()
-        _ = self._grid  # computed now and not when rows are read, so that a pickle does not reveal whether rows were
+        _ = self._grid  # computed now, so that a pickle does not reveal whether rows were read
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
-        """Return the domain itself, which is immutable, as estimators are cloned by the thousand."""
+        """Return the domain itself, because a domain is immutable and thousands of clones of an estimator share it."""
         return self
+
+    def _check_unit(self) -> None:
+        if self.unit is None:
+            return
+        if not isinstance(self.unit, str) or not self.unit:
+            raise DomainError(
+                f"unit={self.unit!r} is not the name of a column; use one, or None: each row is a person."
+            )
+        check_text(self.unit, "the unit")
+        if self.unit in (*self.names, self.label):
+            raise DomainError(
+                f"{self.unit!r} names the unit of privacy, so it cannot be an attribute or the label as well; leave it "
+                "out of the attributes."
+            )
 
     def _check_classes(self) -> None:
         if not MIN_CLASSES <= len(self.classes) <= MAX_CLASSES:
@@ -143,6 +165,16 @@ class Domain:
         return tuple(feature.name for feature in self.features)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that a fit reads besides the label: attributes, and the unit if there is one."""
+        return self.names if self.unit is None else (*self.names, self.unit)
+
+    @property
+    def count_unit(self) -> int:
+        """Largest sum that a row (with a unit: a person) adds to a count: 1, or 1024 if counts add up weights."""
+        return 1 if self.unit is None else UNIT_WEIGHT
+
+    @property
     def n_features(self) -> int:
         return len(self.features)
 
@@ -158,11 +190,11 @@ class Domain:
 
     @property
     def csv_format(self) -> CsvFormat:
-        """Format of a CSV file: that of `reading`, else UTF-8 with commas between columns and decimal points."""
+        """The `CsvFormat` in `reading`, or the default: UTF-8 with commas between columns and decimal points."""
         return self.reading if isinstance(self.reading, CsvFormat) else format_in_old_words(self.reading)
 
     def on_scale(self, scale: str) -> Domain:
-        """Return the same domain with all numeric attributes on one scale (`Feature.scale`)."""
+        """Return a copy whose numeric attributes all have this scale (`Feature.scale`)."""
         if all(feature.scale == scale for feature in self.features if feature.kind == "numeric"):
             return self
         return replace(self, features=tuple(replace(feature, scale=scale) for feature in self.features))
@@ -174,8 +206,8 @@ class Domain:
     def encode(self, X: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
         """Encode a table, or a block of its rows, as codes.
 
-        The code of a cell depends on that cell and on this domain, never on other cells or on the type that they give
-        its column: 1, 1.0, "1" and "01" have one code. So a block of rows has the same codes as within its table, and
+        The code of a cell depends on that cell and on this domain, never on other cells or on the type of the column:
+        1, 1.0, "1" and "01" have the same code. So a block of rows has the same codes alone and within its table, and
         one more row changes no other row's codes.
 
         Parameters
@@ -183,8 +215,8 @@ class Domain:
         X : DataFrame, array or list of shape (n, m)
             A DataFrame is read by column name (further columns are ignored), an array by position.
         out_of_domain : OutOfDomainCells, optional
-            Read every cell by the public rule, as a fit does, and count the cells outside of the domain here
-            (`dpforest.tables.rows`).
+            If given, the public rule reads every cell, as in a fit, and `out_of_domain` counts the cells outside of the
+            domain (`dpforest.tables.rows`).
 
         Returns
         -------
@@ -194,8 +226,8 @@ class Domain:
         Raises
         ------
         DomainError
-            If a column is absent or holds dates. Without `out_of_domain`, also if a numeric column has infinity or
-            texts, or cells that its feature refuses.
+            If a column is absent or holds dates. Without `out_of_domain`, also if a numeric column contains infinity or
+            texts, or if a feature refuses missing cells and its column has missing cells.
         """
         return encoding.encode(self.features, self._grid, X, out_of_domain)
 
@@ -205,7 +237,7 @@ class Domain:
         Parameters
         ----------
         y : array of shape (n,)
-            Labels, which are matched by their text.
+            Labels, which match classes by their text.
 
         Returns
         -------
@@ -220,15 +252,15 @@ class Domain:
         return encoding.encode_labels(self.classes, y, self.label)
 
     def listed_labels(self, y: Any) -> np.ndarray:
-        """Return the same as `encode_labels`, but a negative index if a label is missing or is no class."""
+        """Return the index in `classes` of each label, negative if the label is missing or not listed."""
         return encoding.listed_labels(self.classes, y, self.label)
 
     def report(self, X: Any) -> pd.DataFrame:
-        """Return the numbers of clipped, unlisted and missing cells, one row per feature. Curator only."""
+        """Return a table with a row per feature: counts of clipped, unlisted and missing cells. Curator only."""
         return encoding.report(self.features, X)
 
     def leaks(self) -> list[str]:
-        """Return a sentence for each part of the schema that was read from the data; empty if all of it is public."""
+        """Return a sentence for each part of the schema that was read from the data; empty if all parts are public."""
         sentences = [sentence for feature in self.features for sentence in feature.leaks()]
         if self.classes and self.classes_source == "data":
             name = f" of {self.label!r}" if self.label else ""
@@ -242,7 +274,7 @@ class Domain:
         return sentences
 
     def assumptions(self) -> list[str]:
-        """Return a sentence for each source of the public schema, and the rules by which every fit reads."""
+        """Return a sentence for each source of the public schema, and the rules by which a fit reads rows."""
         groups: dict[tuple[str, str], list[str]] = {}
         for feature in self.features:
             groups.setdefault((feature.source, feature.source_note), []).append(repr(feature.name))
@@ -271,7 +303,8 @@ class Domain:
                 sentences.append(
                     f"The values of {name} were handed over as texts: {two[0]!r} and {two[1]!r} may be the same else."
                 )
-        return [*sentences, READ_BY_RULE, HANDED_OVER]
+        of_unit = () if self.unit is None else (unit_sentence(self.unit),)
+        return [*sentences, READ_BY_RULE, HANDED_OVER, *of_unit]
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe dictionary, from which `from_dict` rebuilds an equal domain."""
@@ -286,16 +319,17 @@ class Domain:
             "reading_note": self.reading_note,
             "columns_source": self.columns_source,
             "columns_note": self.columns_note,
+            **({} if self.unit is None else {"unit": {"column": self.unit, "most_rows": MOST_ROWS}}),
         }
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Domain:
-        """Invert `to_dict`, also of earlier versions, which wrote every reading as a sentence.
+        """Invert `to_dict`. Dictionaries of earlier versions, in which every reading is a text, are also accepted.
 
         Parameters
         ----------
         entry : dict
-            Has the keys that `to_dict` writes.
+            Dictionary with the keys that `to_dict` writes.
 
         Returns
         -------
@@ -304,7 +338,7 @@ class Domain:
         Raises
         ------
         DomainError
-            If it is no dict with attributes, or has a value that is not allowed.
+            If `entry` is not a dictionary with attributes, or has a value that is not allowed.
         """
         if not isinstance(entry, dict) or not isinstance(entry.get("features"), list | tuple):
             raise DomainError("a domain is read from a dict with a list of features, as to_dict gives it")
@@ -313,7 +347,7 @@ class Domain:
             reading = CsvFormat.from_dict(reading)
         try:
             features = tuple(Feature.from_dict(feature) for feature in entry["features"])
-            return cls(**{**entry, "features": features, "reading": reading})
+            return cls(**{**entry, "features": features, "reading": reading, "unit": _unit_of(entry)})
         except TypeError as problem:  # a key is missing or unknown
             raise DomainError(f"this is no domain as to_dict gives it: {problem}") from problem
 
@@ -333,16 +367,16 @@ class Domain:
     def infer(cls, X: Any, y: Any = None, label: str = "") -> Domain:
         """Read bounds, categories and classes from the data: every part of the schema is marked as a leak.
 
-        An attribute with missing cells gets a separate code for them; a constant column gets a range around its value.
+        Missing cells of an attribute get a separate code; a constant column gets a range that contains its value.
 
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
-            The table that bounds and categories are read from.
+            Table from which bounds and categories are read.
         y : array of shape (n,), optional
-            Labels, from which classes are read.
+            Labels. Their distinct values become the classes.
         label : str
-            Name of the label; a column of this name is no attribute.
+            Name of the label; a column of X with this name is left out.
 
         Returns
         -------
@@ -357,8 +391,28 @@ class Domain:
         return cls(infer_features(X, leave_out=label), classes, label)
 
 
+def unit_sentence(unit: str) -> str:
+    """Return the certificate's sentence about identifiers: facts that only the data holder can know."""
+    return (
+        f"Each person has one value of {unit!r}, and no two persons share one. That this column tells persons apart "
+        "was decided without looking at the rows. Identifiers are compared as texts; they were handed over as valid "
+        "texts or as whole numbers below 2⁵³, and all rows of a person in one part of the table; rows without an "
+        "identifier were left out."
+    )
+
+
+def _unit_of(entry: dict[str, Any]) -> str | None:
+    """Return the name of the unit's column in a file, None without one."""
+    unit = entry.get("unit")
+    if unit is None:
+        return None
+    if not isinstance(unit, dict) or set(unit) != {"column", "most_rows"} or unit["most_rows"] != MOST_ROWS:
+        raise DomainError(f"The unit of a domain is a column of which {MOST_ROWS} rows of a person count at most.")
+    return unit["column"]
+
+
 def _plain(label: Any) -> Any:
-    """Return a label as JSON holds it: text, bool, int or float."""
+    """Return a label as a type that JSON has: text, bool, int or float."""
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
@@ -379,12 +433,12 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _origin(source: str, note: str) -> str:
-    """Describe the source of a part of a schema for readers of the certificate, who are not the curator."""
+    """Describe the source of a part of a schema, for readers of the certificate other than the curator."""
     return f"documented: {note.rstrip('.')}" if source == "documented" else f"asserted by the curator: “{note}”"
 
 
 def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:
-    """Translate a catalog's word for a source, with its note; a range that is only half documented is a leak."""
+    """Translate a catalog's word for a source. Return it with its note. A half-documented range counts as a leak."""
     if word in ("documented", "physical"):
         where = note or entry.get("documentation") or entry.get("uci_url")
         if not where:

@@ -1,8 +1,9 @@
 """Encode a table by its public domain: each cell becomes an unsigned 16-bit integer.
 
-The code of a cell depends on that cell (`cells`) and on the domain, never on another cell: one row more or less must
-not change the codes of others. So nothing here lets numpy or pandas choose a common type for cells. If they already
-have done so, `cells` reads the same values from the result, as far as they survived (docs/PRIVACY.md).
+The code of a cell depends on this cell (`cells`) and on the domain, never on another cell: adding or removing a row
+must not change the codes of other rows. So no function of this module lets numpy or pandas choose a common type for
+cells. If the caller's array already has a common type, `cells` reads the original values as far as the array preserves
+them (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _EXACT = 1 << 53  # whole numbers up to this one are exact floats
 
 
 class Grid(NamedTuple):
-    """The numeric features of a domain as arrays for the kernel (entries of categorical features are unused)."""
+    """The numeric features of a domain as arrays for the kernel, which skips entries of categorical features."""
 
     scale: np.ndarray  # (m, 8): one `Scale` per row
     span: np.ndarray  # number of codes of known values
@@ -51,7 +52,7 @@ def grid(features: Sequence[Feature]) -> Grid:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _encode_numbers(X, start, scale, span, first, missing_code, out):
-    """Write the codes of X[:, k] to out[:, start + k]; return the numbers of infinite and of refused missing cells."""
+    """Write the codes of X[:, k] to out[:, start + k]; return counts of infinite cells and of refused missing cells."""
     n_infinite = 0
     n_refused = 0
     for i in range(X.shape[0]):
@@ -79,7 +80,7 @@ def _encode_numbers(X, start, scale, span, first, missing_code, out):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _log(t, reach, octaves):
-    """Return the same as `scale.log_share`: 0 at 0, 1 at 1."""
+    """Return the value of `scale.log_share`, which is 0 at 0 and 1 at 1."""
     return (np.float64(1.0 + reach * t).view(np.int64) - ONE_BITS) / MANTISSA / octaves
 
 
@@ -88,7 +89,8 @@ def encode(
 ) -> np.ndarray:
     """Return the codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
-    A cell outside of the domain raises a DomainError. With `out_of_domain` the public rule reads and counts it.
+    A cell outside of the domain raises a DomainError. If `out_of_domain` is given, the public rule reads such a cell
+    instead, and `out_of_domain` counts it.
     """
     columns: Sequence[int] = range(len(features))
     if isinstance(X, pd.DataFrame):
@@ -122,9 +124,9 @@ def _encode_block(
     out_of_domain: OutOfDomainCells | None,
     n_strange: int = 0,
 ) -> None:
-    """Write the codes of numbers; `n_strange` of the NaNs are cells that are not numbers."""
+    """Write the codes of a block of numbers. `n_strange` is how many of the NaNs are cells that are not numbers."""
     if X.dtype not in (np.float64, np.float32):
-        with np.errstate(over="ignore"):  # a long double beyond all doubles becomes infinite, which numpy warns about
+        with np.errstate(over="ignore"):  # numpy warns when a long double beyond all doubles becomes infinite
             X = X.astype(np.float64)
     X = X.view()
     X.flags.writeable = False  # so that writable and read-only tables share one compiled version
@@ -146,7 +148,7 @@ def _encode_block(
 
 
 def _no_number(feature: Feature, column_cells: OutOfDomainCells | None, out_of_domain: OutOfDomainCells | None) -> int:
-    """Return how many cells of a column are not numbers, and add that number to the counts of the table."""
+    """Return the number of cells of a column that are not numbers, and add it to the counts of the table."""
     if column_cells is None or out_of_domain is None:
         return 0
     n = column_cells.count(feature.name, OutOfDomain.NO_NUMBER)
@@ -243,7 +245,7 @@ def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray
 
 
 def listed_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray:
-    """Return the same as `encode_labels`, but a negative index if a label is missing or is no class."""
+    """Return the index of each label in `classes`, negative if the label is missing or not listed."""
     return _labels(classes, y, repr(label) if label else "the label")
 
 
@@ -266,7 +268,7 @@ def _labels(classes: Sequence[Any], y: Any, name: str) -> np.ndarray:
 
 
 def _whole(label: Any) -> int | None:
-    """Return the whole number that a label is, or None if it is none."""
+    """Return a label as an int, or None if it is not a whole number."""
     value = number(label)
     return int(value) if value is not None and math.isfinite(value) and value.is_integer() else None
 

@@ -14,12 +14,12 @@ from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
 MISSING = ("category", "value", "refuse")
-MISSING_IN_FILES: Final = {"category": "own"}  # files use the word of their format
+MISSING_IN_FILES: Final = {"category": "own"}  # files have another word for this rule
 OTHER = "(missing or other)"
 
 
 class DomainError(ValueError):
-    """Raised for a table or a schema that cannot be used; the message states what is wrong and what to do."""
+    """Raised for an unusable table or schema; the message states the problem and a remedy."""
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -33,7 +33,7 @@ def text(value: object) -> str:
     ('1', '1', '1', '0.5', 'True')
     """
     if isinstance(value, str):
-        return str.__str__(value)  # for a member of an enumeration of texts, pandas stores this text as well
+        return str.__str__(value)  # pandas also has this text for a member of an enumeration of texts
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     try:
@@ -43,12 +43,13 @@ def text(value: object) -> str:
             if isinstance(value, kind):
                 return kind.__repr__(value)
         return str(value)
-    except Exception:  # thousands of digits, or an object from outside, which may raise anything: its text is its type
+    # Thousands of digits or a foreign object can raise any error; then the text is the name of the type.
+    except Exception:
         return f"({type(value).__name__})"
 
 
 def check_source(source: str, note: str, what: str, parameter: str) -> None:
-    """Raise DomainError unless a part of a schema states its source."""
+    """Raise DomainError unless a part of a schema has a valid source."""
     if source not in SOURCES:
         raise DomainError(f"{parameter}={source!r} is not known; choose one of {', '.join(SOURCES)}.")
     if not isinstance(note, str) or (source != "data" and not note.strip()):
@@ -84,8 +85,8 @@ def plural(n: int, one: str, many: str = "") -> str:
 class Feature:
     """The public domain of one attribute.
 
-    A numeric attribute is read as one of 65,536 codes between `low` and `high`; values outside are clipped.
-    A categorical attribute is read as the index of its value in `categories`.
+    A numeric value is encoded as one of 65,536 codes between `low` and `high`; values outside are clipped.
+    A categorical value is encoded as its index in `categories`.
 
     Parameters
     ----------
@@ -97,31 +98,32 @@ class Feature:
     integer : bool
         Whether only whole numbers occur; used to display thresholds.
     categories : tuple of str
-        Values of a categorical attribute. Numbers are matched by their text (1.0 and 1 both match "1").
+        Values of a categorical attribute. A number in a table matches by its text: 1.0 and 1 both match "1".
     source : {"documented", "asserted", "data"}
         Source of bounds or categories. "data" is a leak: the forest is not certified.
     source_note : str
-        For "documented", the place where it is written; for "asserted", the words of the user; for "data", what was
-        read.
+        For "documented", the document that states the values; for "asserted", the words of the user; for "data", the
+        values that were read.
     missing : {"category", "value", "refuse"}
-        "category": missing cells have a separate code. "value": they are read as the public `missing_value`. "refuse":
-        none are expected; `Domain.encode` raises an error for them, while a fit, whose error would reveal a row, reads
-        the lower bound or the first category (`dpforest.tables.rows`).
+        "category": missing cells have a separate code. "value": missing cells are read as the public `missing_value`.
+        "refuse": no missing cells are expected, and `Domain.encode` raises an error for a missing cell. A fit reads a
+        missing cell as the lower bound or the first category instead, because an error of a fit would reveal a row
+        (`dpforest.tables.rows`).
     missing_value : float or str, optional
         Public replacement, for ``missing="value"``.
     type_source, type_note : str
-        As `source` and `source_note`, for `kind` and `integer`. Empty: they have the source `source`.
+        As `source` and `source_note`, for `kind` and `integer`. Empty: `source` is also the source of these two.
     missing_source, missing_note : str
         The same for `missing` and `missing_value`.
     scale : {"auto", "linear", "log"}
-        Spread of codes, and so of thresholds, over the range of a numeric attribute: even ("linear"), over 20 octaves
-        down to `low`, or down to 0 on either side of it ("log"), or by the mean of both ("auto"), which separates rows
-        even if honest bounds are wide (`dpforest.tables.scale`).
+        How codes, and so thresholds, are spread over the range of a numeric attribute. "linear": evenly. "log": evenly
+        over 20 octaves, which go down to `low`, or to 0 from either side if the range has both signs. "auto": by the
+        mean of these two scales, which separates rows even if honest bounds are wide (`dpforest.tables.scale`).
 
     Raises
     ------
     DomainError
-        If the values do not make an attribute.
+        If the parameters contradict each other, or one has a value that is not allowed.
 
     Examples
     --------
@@ -230,7 +232,7 @@ class Feature:
 
     @property
     def first_code(self) -> int:
-        """First code S of a known value; codes below it are the public strip that means "missing"."""
+        """First code S of a known value; all codes below it mean "missing"."""
         return MISSING_STRIP if self.kind == "numeric" and self.missing == "category" else 0
 
     @property
@@ -239,14 +241,14 @@ class Feature:
         return (*self.categories, OTHER) if self.missing == "category" else self.categories
 
     def code(self, value: Any) -> int:
-        """Return the code of one known value: S + floor(p (65,536 - S)), p its position from 0 to 1; or an index."""
+        """Return the code of a value: its category's index, or S + floor(p (65,536 - S)) at position p from 0 to 1."""
         if self.kind == "categorical":
             return self.categories.index(text(value))
         span = N_CODES - self.first_code
         return self.first_code + min(math.floor(position(self.scale_numbers, float(value)) * span), span - 1)
 
     def threshold_value(self, t: int) -> float:
-        """Return the v for which the test ``code > t`` means "at least v"; -inf if the test means "not missing"."""
+        """Return the value v for which ``code > t`` means "at least v"; -inf if it means "not missing"."""
         if t < self.first_code:
             return -math.inf
         span, steps = N_CODES - self.first_code, t + 1 - self.first_code
@@ -256,7 +258,7 @@ class Feature:
         return least_with(scale, lambda p: p * span >= steps)
 
     def least_value(self, code: int) -> float:
-        """Return the least value between the bounds whose code is this one or higher."""
+        """Return the least value between the bounds whose code is at least `code`."""
         assert self.low is not None
         return self.threshold_value(code - 1) if code > self.first_code else self.low
 
@@ -267,7 +269,7 @@ class Feature:
         return scale_of(self.low, self.high, self.integer, self.scale)
 
     def leaks(self) -> list[str]:
-        """Return a sentence for each part that was read from the data; empty if all of it is public."""
+        """Return a sentence for each part that was read from the data; empty if all parts are public."""
         if self.source == "data":
             what = "bounds" if self.kind == "numeric" else "categories"
             return [f"The {what} of {self.name!r} were read from the data{because(self.source_note)}."]
@@ -288,7 +290,7 @@ class Feature:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
-        """Return the feature of a `to_dict`. Entries of earlier versions have no scale, which then is linear."""
+        """Return the feature that `to_dict` wrote. An entry of an earlier version has no scale: it is linear."""
         rules = {word: rule for rule, word in MISSING_IN_FILES.items()}
         known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
         if "missing" in entry:

@@ -1,4 +1,4 @@
-"""Infer a schema from the data. Every part of it is a leak, and is marked as one."""
+"""Infer a schema from the data. Every inferred part is a leak, and is marked as a leak."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from dpforest.tables.features import DomainError, Feature, text
 def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
     """Return one feature for each column; columns of an array are called x0, x1, ...
 
-    Booleans, texts and categoricals become categorical. A column of an array of objects is numeric if each cell is.
+    Columns of booleans, texts and categoricals become categorical. In an array of objects, a column is numeric if all
+    of its cells are numbers.
     """
     if isinstance(X, pd.DataFrame):
         return tuple(_infer(str(name), column) for name, column in X.items() if str(name) != leave_out)
@@ -50,7 +51,7 @@ def _infer(name: str, column: pd.Series) -> Feature:
     dtype = column.dtype
     if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
         return _categorical(name, ["False", "True"], bool(column.isna().any()))
-    if pd.api.types.is_numeric_dtype(dtype) or dtype.kind in "Mm":  # dates are refused by numbers()
+    if pd.api.types.is_numeric_dtype(dtype) or dtype.kind in "Mm":  # numbers() refuses dates
         x = numbers(Feature(name, "numeric", 0, 1), column)
         low, high, whole, missing = (value[0] for value in _ranges(x[:, None]))
         return _numeric(name, low, high, bool(whole), bool(missing))
@@ -102,4 +103,4 @@ def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
     return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ)
 
 
-_READ: Final[Any] = {"type_source": "data", "missing_source": "data"}  # by default, so is the source of the domain
+_READ: Final[Any] = {"type_source": "data", "missing_source": "data"}  # default of the other sources

@@ -1,4 +1,4 @@
-"""Cells and labels outside of their domain. A public rule reads them, and a warning counts them."""
+"""Counts of cells and labels outside of their domain. A public rule reads such cells, and a warning reports them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from dpforest.tables.features import plural
 
 
 class OutOfDomain(Enum):
-    """Kinds of cells and labels outside of their domain; a value is the second half of the warning's sentence."""
+    """Kinds of cells and labels outside of their domain. The value of each kind ends a sentence of the warning."""
 
     MISSING = "missing although none are expected; {they} read as its lower bound or first category"
     UNLISTED = "not listed although all are expected to be; {they} read as its first category"
     NO_NUMBER = "not a number; {they} read as missing"
     INFINITE = "infinite; {they} read as the bound"
     LABEL = "no label that is listed"
+    NO_UNIT = "no identifier"
+    BEYOND_MOST = "beyond the rows that are kept of a person"
 
 
 class OutOfDomainWarning(UserWarning):
@@ -28,7 +30,7 @@ class OutOfDomainWarning(UserWarning):
 class OutOfDomainCells:
     """Counts of cells and labels outside of their domain, by attribute and kind. Thread-safe.
 
-    The counts depend on rows. So they go into a warning, and a fitted forest never holds them.
+    The counts depend on rows, so only a warning reports them; a fitted forest never holds them.
 
     Examples
     --------
@@ -44,12 +46,12 @@ class OutOfDomainCells:
         self._lock = threading.Lock()  # several threads may read a table
 
     def add(self, name: str, kind: OutOfDomain, n: int) -> None:
-        """Count n more cells of an attribute, or labels, as this kind."""
+        """Add n cells of this kind to the count of an attribute or of the labels."""
         with self._lock:
             self._counts[name, kind] = self._counts.get((name, kind), 0) + int(n)
 
     def count(self, name: str, kind: OutOfDomain) -> int:
-        """Return the number of cells of an attribute, or of labels, that were added as this kind."""
+        """Return the number of cells or labels of this kind, of an attribute or the label called `name`."""
         return self._counts.get((name, kind), 0)
 
     def sentences(self) -> list[str]:
@@ -61,8 +63,8 @@ class OutOfDomainCells:
         """Show the curator one warning, at the line of the first caller outside this package.
 
         `warnings.warn` would store the text, with its counts, in the `__warningregistry__` of the caller's module. This
-        method uses a temporary registry instead. So the default filters show the warning for every table, and the
-        user's filters work as usual.
+        method uses a temporary registry. So the default filters show the warning for every table, and the user's
+        filters work as usual.
         """
         sentences = self.sentences()
         if sentences:
@@ -81,7 +83,7 @@ class OutOfDomainCells:
 
 
 def caller_level() -> int:
-    """Return the `stacklevel` for `warnings.warn` of the first frame outside this package, or of the outermost one."""
+    """Return the `stacklevel` for `warnings.warn` of the first frame outside this package, or of the last frame."""
     package, level = __name__.partition(".")[0], 1
     frame: FrameType = sys._getframe(1)
     while frame.f_back is not None and (frame.f_globals.get("__name__") or "").partition(".")[0] == package:
@@ -91,7 +93,9 @@ def caller_level() -> int:
 
 def _sentence(name: str, kind: OutOfDomain, n: int) -> str:
     have, be, were = ("has", "is", "was") if n == 1 else ("have", "are", "were")
-    if kind is OutOfDomain.LABEL:
+    if kind in (OutOfDomain.LABEL, OutOfDomain.NO_UNIT):
         return f"{plural(n, 'row')} {have} {kind.value} and {were} left out."
+    if kind is OutOfDomain.BEYOND_MOST:
+        return f"{plural(n, 'row')} of persons with more rows than are kept of one person {were} left out."
     they = f"{'it' if n == 1 else 'they'} {were}"
     return f"{plural(n, 'cell')} of {name!r} {be} {kind.value.format(they=they)}."

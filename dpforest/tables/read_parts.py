@@ -1,4 +1,4 @@
-"""The parts of a schema that were read from rows, and the assertion of some of them by a user."""
+"""List the parts of a schema that were read from rows, and let a user assert them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Part:
     name : str
         Name of the attribute; empty for a part of the whole table.
     value : str
-        What was read, in full, because users can only assert what they see.
+        The complete value in words. It is complete because users can assert only values that they see.
     """
 
     what: str
@@ -50,7 +50,7 @@ def sources(feature: Feature) -> dict[str, Source]:
 
 
 def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
-    """Return the attribute with changed sources of some parts; all other parts keep their sources."""
+    """Return the attribute with the sources in `changed`; all other parts keep their sources."""
     by_part = sources(feature) | changed
     domain_source = by_part[_domain_of(feature)]
     of_type, of_missing = (
@@ -69,7 +69,7 @@ def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
 
 
 def read_parts(domain: Domain) -> tuple[Part, ...]:
-    """Return all parts that were read from rows; there are none exactly if `Domain.leaks` is empty.
+    """Return all parts that were read from rows. The result is empty if and only if `Domain.leaks` is empty.
 
     >>> age = Feature("age", "numeric", 18, 94, integer=True)
     >>> [(part.what, part.value) for part in read_parts(Domain((age,)))]
@@ -91,7 +91,7 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
 
 
 def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
-    """Return the schema with these parts asserted by the user, in these words, if they were read from rows.
+    """Return the schema with these parts asserted by the user's note. Only parts that were read from rows change.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94, integer=True),))
     >>> assert_parts(age, read_parts(age)[:2], "the law on voting").leaks()

@@ -1,7 +1,7 @@
-"""Rounder bounds than the lowest and highest value of the rows: only a hint for whoever corrects a schema.
+"""Propose bounds that are rounder than the lowest and highest value, as a hint for people who edit a schema.
 
-A bound that equals a lowest or highest value may be one person's value. The proposed bounds are computed from the same
-rows, so they also count as read from the data until somebody states a source.
+A bound that equals the lowest or highest value may be one person's value. The proposed bounds are computed from the
+same rows, so they also count as read from the data until somebody states a source.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.tables.read_parts import BOUNDS, with_sources
 
-HEADROOM: Final = Decimal("0.1")  # least share of the range that is added at each end
-GRAIN: Final = Decimal("0.2")  # share of the range; bounds are multiples of the next larger 1, 2 or 5 with zeros
+HEADROOM: Final = Decimal("0.1")  # at least this share of the range is added at each end
+GRAIN: Final = Decimal("0.2")  # bounds are multiples of this share of the range, rounded up by `_step`
 OLDEST = 120
 FROM_ROWS: Final = "rounded outwards from the lowest and highest value in the rows"
 
@@ -43,7 +43,7 @@ class ExactBounds:
     low, high : float
         Bounds of the attribute.
     at_low, at_high : bool
-        Whether the lower or the upper bound is a value of the rows.
+        Whether the lower (upper) bound equals the lowest (highest) value of the rows.
     rounder : tuple of float
         Proposed lower and upper bound.
     """
@@ -59,8 +59,8 @@ class ExactBounds:
 def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
     """Return attributes with undocumented bounds that equal the lowest or highest value. Curator only.
 
-    Obvious bounds are omitted: a lower bound of 0, the ends of a range from 0 to 1, and those of a range from 0 to 100
-    whose name is that of a percentage.
+    Obvious bounds are omitted: a lower bound of 0, both ends of a range from 0 to 1, and both ends of a range from 0 to
+    100 if the attribute has the name of a percentage.
     """
     exact = []
     for feature in domain.features:
@@ -81,27 +81,28 @@ def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
 
 
 def with_rounder(feature: Feature, rounder: tuple[float, float]) -> Feature:
-    """Return the attribute with rounder bounds, which count as read from the data, whatever the old source was."""
+    """Return the attribute with rounder bounds. Their source is "data", even if the old bounds had another source."""
     known = with_sources(feature, {BOUNDS: ("data", FROM_ROWS)})
     return replace(known, low=rounder[0], high=rounder[1])
 
 
 def round_bounds(low: float, high: float, *, whole: bool = False, name: str = "") -> tuple[float, float]:
-    """Return round numbers around a range: those of a percentage, share or age, else the next ones with headroom.
+    """Return round bounds around a range: typical bounds of a percentage, share or age, or round ones with headroom.
 
     Parameters
     ----------
     low, high : float
         Finite, ``low <= high``.
     whole : bool
-        Whether only whole numbers occur; the bounds are whole numbers then.
+        Whether only whole numbers occur. If True, the bounds are whole numbers.
     name : str
-        Name of the attribute, which may be that of a percentage or an age.
+        Name of the attribute, which may suggest a percentage or an age.
 
     Returns
     -------
     tuple of float
-        They contain the range. They equal its ends only if these are a lower 0, an upper 1, or a percentage's 100.
+        Bounds that contain the range. A bound equals an end of the range only if it is a lower bound of 0, an upper
+        bound of 1, or the upper bound of 100 of a percentage.
 
     Examples
     --------
@@ -124,8 +125,8 @@ def round_bounds(low: float, high: float, *, whole: bool = False, name: str = ""
 
 
 def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
-    """Return the next round number beyond one end of a range, at least a tenth of the range away, or 0."""
-    bound = Decimal(repr(end))  # as printed: 0.1 is a tenth
+    """Return a round number beyond one end of a range: the next one at least a tenth of the range away, or 0."""
+    bound = Decimal(repr(end))  # the decimal number that repr prints: 0.1 is a tenth
     width = abs(bound - Decimal(repr(other))) or max(abs(bound), Decimal(1))
     down = rounding == ROUND_FLOOR
     if (0 <= bound <= width / 2 and down) or (bound and -width / 2 <= bound <= 0 and not down):

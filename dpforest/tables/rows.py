@@ -1,8 +1,8 @@
-"""Encode a table for a forest: each cell becomes a code and each label a class index, independently of all others.
+"""Encode a table for a forest: each cell becomes a code, and each label becomes a class index, independently.
 
-A fit that refused a table for one cell, or read other cells differently because of it, would reveal that cell. So a
-public rule (`domain.READ_BY_RULE`) reads every cell and every label, and only the curator sees which were outside of
-the domain.
+If a fit refused a table because of one cell, or if this cell changed the reading of other cells, the fit would reveal
+the cell. So a public rule (`domain.READ_BY_RULE`) reads every cell and every label, and only the curator sees the
+counts of cells and labels outside of the domain.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from dpforest.limits import BLOCK_ROWS
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
+from dpforest.tables.units import UnitRegistry, Units, identifiers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +29,27 @@ class EncodedTable:
     y : int32 array of shape (n,)
         Class indices.
     ids : int64 array of shape (n,)
-        Number that names a row in a seeded demonstration, so that removing one row changes no draw of another.
+        Row ids for a seeded demonstration, so that removing one row changes no draw of another row.
     n_given : int
-        Number of rows before those without a listed label were left out; their number is private.
+        Number of rows of the table, including rows that are left out because their label is not listed. The number of
+        rows that are left out is private. With a unit, `n_given` is the number of persons.
+    units : Units or None
+        Person and weight of each row; None without a unit.
     """
 
     codes: np.ndarray
     y: np.ndarray
     ids: np.ndarray
     n_given: int
+    units: Units | None = None
+
+    @property
+    def n_counted(self) -> int:
+        """Number of rows that are read; with a unit, number of persons.
+
+        This is the exact answer to a query for the number of rows, to which noise is added.
+        """
+        return len(self.y) if self.units is None else self.units.n_units
 
 
 def read_rows(
@@ -47,13 +60,15 @@ def read_rows(
     *,
     n_jobs: int = 1,
     out_of_domain: OutOfDomainCells | None = None,
+    groups: Any = None,
+    registry: UnitRegistry | None = None,
 ) -> EncodedTable:
-    """Read a table and its labels by the public rule; one `OutOfDomainWarning` counts those outside of the domain.
+    """Read a table and its labels by the public rule. A warning counts cells and labels outside of the domain.
 
     Parameters
     ----------
     domain : Domain
-        Has classes.
+        Schema with classes.
     X : DataFrame, array or list of shape (n, n_features)
     y : array of shape (n,)
     ids : int64 array of shape (n,), optional
@@ -61,12 +76,16 @@ def read_rows(
     n_jobs : int
         Number of threads.
     out_of_domain : OutOfDomainCells, optional
-        Count cells and labels outside of the domain here, and give no warning.
+        If given, `out_of_domain` counts the cells and labels outside of the domain, and there is no warning.
+    groups : array of shape (n,), optional
+        Identifier of each row's person, if the domain declares a unit and `X` has no such column.
+    registry : UnitRegistry, optional
+        If `X` is a part of a table, a registry that has counted all parts. By default `X` is the whole table.
 
     Raises
     ------
     DomainError
-        If columns are absent or of a type that is never read (dates), or if the labels are not one column.
+        If columns are absent or hold dates, or if the labels are not one column.
 
     Examples
     --------
@@ -80,21 +99,31 @@ def read_rows(
     ([47513, 0], [0, 1], [0, 1], 3)
     """
     noted = OutOfDomainCells() if out_of_domain is None else out_of_domain
-    ids = ids_of(X) if ids is None else ids
+    identifiers = identifiers_of(domain.unit, X, groups)
     index = domain.listed_labels(y)
     kept = index >= 0
-    n_given = len(index)
     codes = _codes(domain, X, noted, n_jobs)
     if not kept.all():
-        noted.add(domain.label, OutOfDomain.LABEL, n_given - int(kept.sum()))
-        codes, index, ids = codes[kept], index[kept], ids[kept]
+        noted.add(domain.label, OutOfDomain.LABEL, len(index) - int(kept.sum()))
+    if identifiers is not None:
+        if registry is None:
+            registry = UnitRegistry()
+            registry.count(identifiers, kept)
+        units, ids = registry.read(identifiers, kept, noted, domain.unit or "")
+        table = EncodedTable(codes[units.places], index[units.places], ids, units.n_units, units)
+    else:
+        ids = ids_of(X) if ids is None else ids
+        n_given = len(index)
+        if not kept.all():
+            codes, index, ids = codes[kept], index[kept], ids[kept]
+        table = EncodedTable(codes, index, ids, n_given)
     if out_of_domain is None:
         noted.warn()
-    return EncodedTable(codes, index, ids, n_given)
+    return table
 
 
 def ids_of(X: Any) -> np.ndarray:
-    """Return the ids of rows in a demonstration: the index of a table if it is whole numbers, else their places."""
+    """Return row ids for a demonstration: the index of a DataFrame if it has whole numbers, otherwise row positions."""
     index = getattr(X, "index", None)
     if index is not None and getattr(index, "dtype", None) is not None and index.dtype.kind in "iu":
         return index.to_numpy().astype(np.int64)

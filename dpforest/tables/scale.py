@@ -1,11 +1,12 @@
 """Position of a number between public bounds, on a scale that is half linear and half logarithmic.
 
-Honest bounds are wide, and most rows lie near their lower end, or around 0. If thresholds were spread evenly over the
-bounds, hardly any would lie near a row. So the codes of a numeric attribute are spread by the mean of two scales: the
-linear one, and one on which each of 20 octaves has the same width. Nothing is read from rows.
+Honest bounds are wide, and most rows lie near the lower bound, or around 0. If thresholds were spread evenly between
+the bounds, hardly any threshold would lie near a row. So the codes of a numeric attribute are spread by the mean of two
+scales: a linear scale, and a scale on which each of 20 octaves has the same width. Neither scale depends on rows.
 
-The logarithm is that of the floating-point format: exponent and mantissa are read as one whole number, which is linear
-within an octave. No mathematical library is used, so codes are the same on every machine.
+The logarithm comes from the floating-point format. The exponent and the mantissa of a number, read together as one
+whole number, rise linearly within an octave. The code calls no mathematical library, so codes are the same on every
+machine.
 """
 
 import struct
@@ -20,23 +21,24 @@ MANTISSA: Final = 2.0**52
 
 
 class Scale(NamedTuple):
-    """One attribute's scale, as numbers.
+    """The numbers that define the scale of one attribute.
 
     Attributes
     ----------
     low, high : float
         The bounds.
     linear : float
-        Weight of the linear scale: 1, 1/2, or 0.
+        Weight of the linear scale: 0, 1/2 or 1. The logarithmic scale has the remaining weight.
     octaves : float
         Number of octaves of the logarithmic scale.
     reach : float
-        Ratio of the largest to the smallest value that the scale distinguishes, less 1.
+        Ratio of the largest to the smallest value that the scale distinguishes, minus 1.
     pivot : float
-        Larger end of a range with both signs, from which octaves go down to 0 on either side; else 0, and they go down
-        to the lower bound.
+        If the range has both signs, the larger absolute bound; then octaves go down from this number to 0 on either
+        side. Otherwise 0; then octaves go down to the lower bound.
     start, stretch : float
-        With both signs, position of the lower bound on the logarithmic scale, and distance of the upper one from it.
+        If the range has both signs, the position of the lower bound on the logarithmic scale, and the distance from
+        this position to the position of the upper bound.
     """
 
     low: float
@@ -50,7 +52,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
-    """Return the scale of a range; whole numbers have at most as many octaves as their range."""
+    """Return the scale of a range. A range of whole numbers gets no more octaves than it spans."""
     width = high - low
     octaves = OCTAVES
     if integer:
@@ -66,7 +68,7 @@ def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
 
 
 def position(scale: Scale, x: float) -> float:
-    """Return the position of a number between the bounds, from 0 to 1; a number beyond a bound counts as the bound."""
+    """Return the position of x between the bounds, from 0 to 1; an x beyond a bound has the position of the bound."""
     if x <= scale.low or x >= scale.high:
         return float(x >= scale.high)
     t = (x - scale.low) / (scale.high - scale.low)
@@ -77,9 +79,10 @@ def position(scale: Scale, x: float) -> float:
 
 
 def least_with(scale: Scale, holds: Callable[[float], bool]) -> float:
-    """Return the least number above the lower bound from which `holds` is true of all positions; else the upper bound.
+    """Return the least number above the lower bound whose position satisfies `holds`, or the upper bound.
 
-    The bisection ends at two neighboring floating-point numbers, of which only the larger one has the property.
+    `holds` must be monotone. The bisection ends at two neighboring floating-point numbers, of which only the larger
+    satisfies `holds`.
     """
     low, high = scale.low, scale.high
     while low < (middle := low + (high - low) / 2) < high:
@@ -93,6 +96,6 @@ def _signed(scale: Scale, x: float) -> float:
 
 
 def log_share(scale: Scale, t: float) -> float:
-    """Return the position on the logarithmic scale: 0 at 0, 1 at 1."""
+    """Return the position of t on the logarithmic scale, where 0 has position 0 and 1 has position 1."""
     (bits,) = struct.unpack("<q", struct.pack("<d", 1.0 + scale.reach * t))
     return (bits - ONE_BITS) / MANTISSA / scale.octaves

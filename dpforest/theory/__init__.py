@@ -1,1 +1,1 @@
-"""Theorems of the papers on their forests, as functions of public numbers, and measurements of the same quantities."""
+"""The papers' theorems about their forests, as functions of public numbers, and measurements of the same quantities."""

@@ -18,7 +18,7 @@ def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> f
 
 
 def largest_move(alpha: float, n: int) -> float:
-    """Return the largest change of a leaf's Mα-potential by one added row, over all leaves of up to n rows with it.
+    """Return the largest change of a leaf's Mα-potential by one added row, over all leaves that then have up to n rows.
 
     >>> round(largest_move(1.0, 101), 9)
     20.0
@@ -28,3 +28,18 @@ def largest_move(alpha: float, n: int) -> float:
     fits = first + second <= n - 1
     move = np.abs(loss.potential(first + 1, second) - loss.potential(first, second))
     return float(move[fits].max())
+
+
+def least_drawn_share(n_features: int, b1: float, n_draws: int = 300, seed: int = 0) -> float:
+    """Return the least probability of a feature over random scores, for comparison with `feature_probability`.
+
+    As in the multinomial forest, scores are stretched to 0..1, and a score s has the weight exp(B1 s / 2).
+
+    >>> least_drawn_share(2, 0.0), least_drawn_share(1, 5.0)
+    (0.5, 1.0)
+    """
+    rng = np.random.default_rng(seed)
+    scores = rng.random((n_draws, n_features)) ** rng.integers(1, 9, (n_draws, 1))
+    low, high = scores.min(axis=1, keepdims=True), scores.max(axis=1, keepdims=True)
+    weights = np.exp(b1 / 2 * (scores - low) / np.where(high > low, high - low, 1))
+    return float((weights / weights.sum(axis=1, keepdims=True)).min())

@@ -1,7 +1,7 @@
-"""Majority labels of random trees: rows or ε divided among trees, and the number of rows that fills the rarest leaf.
+"""Majority labels of random trees: whether to divide rows or ε among trees, and how many rows fill the rarest leaf.
 
-S. Fletcher, M. Z. Islam, *Differentially private random decision forests using smooth sensitivity* (arXiv 1606.03572).
-Untested attributes (Theorem 2) are in `models.depth_rules`, empty leaves in `votes.empty_share`.
+The paper is S. Fletcher, M. Z. Islam, *Differentially private random decision forests using smooth sensitivity* (arXiv
+1606.03572). `models.depth_rules` computes untested attributes (Theorem 2), `votes.empty_share` empty leaves.
 """
 
 import math
@@ -15,19 +15,20 @@ LAWS = ("smooth-sensitivity", "counts")
 
 
 class Exponents(NamedTuple):
-    """Exponents of e in the odds of a leaf's top label if trees divide the rows (disjoint) or ε (shared)."""
+    """Exponents x of the odds e^x of a leaf's top label, if trees divide the rows (disjoint) or divide ε (shared)."""
 
     disjoint: float
     shared: float
 
 
 def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sensitivity") -> Exponents:
-    """Return the exponents of equation 14 for a leaf whose top label leads by this many of all rows.
+    """Return the exponents of equation 14 for a leaf whose top label leads by j = `lead` if all rows are counted.
 
-    A tree with one row in τ has a lead of j / τ and all of ε. A tree with all rows has a lead of j and ε / τ. With the
-    published law the first exponent is τ times the second, which is the paper's argument for disjoint rows. With a law
-    of counts that keeps ε (permute-and-flip, exponential) both are ε j / τ, and the argument fails. The formula assumes
-    that a lead shrinks in proportion to the rows, which holds only on average.
+    If τ trees divide the rows, a tree has a lead of j / τ and all of ε. If they divide ε, a tree has a lead of j and a
+    budget of ε / τ. With the published law, the first exponent is τ times the second exponent, which is the paper's
+    argument for disjoint rows. With a law of counts that keeps ε (permute-and-flip, exponential), both exponents are
+    ε j / τ, and the argument fails. The formula assumes that a lead shrinks in proportion to the number of rows, which
+    holds only on average.
 
     Parameters
     ----------
@@ -58,14 +59,15 @@ def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sens
 
 
 def rows_for_rarest_leaf(rarest: float, depth: int) -> float:
-    """Return p^-d: on average, one of this many rows is in the leaf with the rarest value of each test (Example 1).
+    """Return p^-d: among this number of rows, one row on average has the rarest value in all d tests of a branch.
 
     Parameters
     ----------
     rarest : float
         p, probability of the rarest value of an attribute, in (0, 1].
     depth : int
-        d, at least 0; in the example m / 2 = 5 attributes, each with values of probability 0.68, 0.27 and 0.05.
+        d, at least 0. In the paper's Example 1, d = 5, and the values of an attribute have the probabilities 0.68, 0.27
+        and 0.05.
 
     Examples
     --------
@@ -78,9 +80,9 @@ def rows_for_rarest_leaf(rarest: float, depth: int) -> float:
 
 
 def leaves_without_rarest(depth: int, rule: str = "corrected") -> int:
-    """Return the number of leaves of Example 1 without the rarest value in any test, except the fullest leaf.
+    """Return the number of leaves of Example 1 with the rarest value in no test, not counting the fullest leaf.
 
-    A test has two other values, so the number is 2^d - 1. The paper prints C(d, 2) - 1.
+    Each test has two other values, so the number is 2^d - 1. The paper prints C(d, 2) - 1.
 
     >>> leaves_without_rarest(5), leaves_without_rarest(5, "published")
     (31, 9)

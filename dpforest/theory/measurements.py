@@ -1,7 +1,7 @@
-"""Measurements on a table of the quantities that theory predicts: votes of trees, empty leaves, boosted trees.
+"""Measure on a table what theory predicts: votes of trees, empty leaves, and errors of boosted trees.
 
-They are for the curator, because every number is computed from the exact rows. This module states all settings, so that
-the numbers do not change with a default.
+The measurements are for the curator, because every number is computed from the exact rows. This module states all
+settings, so that the numbers do not change with a default.
 """
 
 from fractions import Fraction
@@ -18,17 +18,18 @@ from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy.randomness import DemoSource
 from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
+from dpforest.theory.boosting_bounds import split_edge
 from dpforest.theory.votes import empty_share, even_vote_right
 from dpforest.trees import routing
 
-MANY: Final = 400  # number of random trees that represent all random trees
+MANY: Final = 400  # size of the sample of trees that represents all random trees
 VOTES: Final = (1, 3, 11, 31, 101, 301)
 SHARED_BY: Final = (10, 30, 100, 300)
 DEPTHS: Final = (1, 2, 3, 4, 5, 6)
 BOOSTED: Final = (1, 2, 5, 10, 20)
 RELEASES: Final = 20
 NOISE: Final = Fraction(1)  # ε of the noisy votes
-LARGE, DEEP, SHALLOW = 3_000, 8, 5  # random trees have depth DEEP from LARGE training rows on, else SHALLOW
+LARGE, DEEP, SHALLOW = 3_000, 8, 5  # with LARGE or more training rows, random trees have depth DEEP, otherwise SHALLOW
 _PINNED: Final[dict[str, Any]] = {
     "max_leaves": 4096,
     "neighbors": "add-remove",
@@ -43,7 +44,7 @@ def depth_for(n_rows: int) -> int:
 
 
 def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Count the training rows that each number of 400 random trees classifies correctly, without privacy.
+    """Count the training rows that exactly k of 400 random trees classify correctly, for k = 0, ..., 400. Not private.
 
     Parameters
     ----------
@@ -57,22 +58,24 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
     Returns
     -------
     dict
-        "depth", "rows", "guessing" (error of the most frequent class), "rows_by_trees_right" (list of 401 counts) and
-        "vote_error" (error of a majority vote by the number of trees).
+        "depth", "rows", "guessing" (error of the most frequent class), "rows_by_trees_right" (list of 401 counts),
+        "vote_error" (dictionary from a number of trees to the error of their majority vote) and "label_share" (share of
+        a row's label in the row's leaf, as a mean over rows and trees).
     """
     depth = depth_for(len(y))
-    right = _right_of_trees(domain, codes, y, depth)
+    right, label_share = _right_of_trees(domain, codes, y, depth)
     return {
         "depth": depth,
         "rows": int(right.shape[1]),
         "guessing": float(1 - np.bincount(y).max() / len(y)),
         "rows_by_trees_right": np.bincount(right.sum(axis=0), minlength=MANY + 1).tolist(),
         "vote_error": {k: _vote_error(right, k) for k in VOTES},
+        "label_share": label_share,
     }
 
 
 def noisy_votes(domain: Domain, split: Split) -> dict[int, dict[str, float]]:
-    """Return held-out accuracy by the number of trees, with ε = 1 for all: of a tree, of the vote, by the formula."""
+    """Return the held-out accuracy at ε = 1 of a tree, of the vote, and of the formula, for each number of trees."""
     return {k: _noisy_votes(domain, split, k) for k in VOTES}
 
 
@@ -82,7 +85,7 @@ def empty_leaves(domain: Domain, split: Split) -> dict[int, dict[int, dict[str, 
 
 
 def empty_leaves_at(domain: Domain, split: Split, depth: int, n_trees: int) -> dict[str, float]:
-    """Return the share of empty leaves if each row is in one tree: expected by the formula, and counted once."""
+    """Return the share of empty leaves if each row is in one tree: as the formula expects, and as counted once."""
     n = len(split.y_train)
     spec = _labels_forest(n_trees, depth)._plan(domain, n)
     trees = spec.grow(domain, 0)
@@ -97,7 +100,7 @@ def empty_leaves_at(domain: Domain, split: Split, depth: int, n_trees: int) -> d
 
 
 def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
-    """Return training errors without privacy and with α = 1: of a tree by depth, of boosted trees, and of guessing."""
+    """Return training errors of a tree by depth, of boosted trees, and of guessing, without privacy and with α = 1."""
     labels = np.asarray(y)
 
     def error(depth: int, n_trees: int) -> float:
@@ -121,8 +124,36 @@ def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, A
     }
 
 
-def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int) -> np.ndarray:
-    """Return whether each of `MANY` random trees classifies each training row correctly, bool (MANY, n)."""
+def root_edge(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Return the largest edge of a test at the root: a cut of a numeric feature, or one category against the others.
+
+    Parameters
+    ----------
+    domain : Domain
+        Domain of the table, with two classes.
+    codes : uint16 array of shape (n, n_features)
+        Training rows, encoded by the domain.
+    y : int array of shape (n,)
+        Class indices.
+
+    Returns
+    -------
+    dict
+        "edge", from 0 to 1; 0 if a class has no rows.
+    """
+    largest, of_class = 0.0, np.bincount(y, minlength=2)
+    if of_class.min() == 0:
+        return {"edge": largest}
+    for feature, column in zip(domain.features, codes.T, strict=True):
+        value = np.unique(column, return_inverse=True)[1]
+        rows = np.stack([np.bincount(value[y == c], minlength=value.max() + 1) for c in (0, 1)], axis=1)
+        left = np.cumsum(rows, axis=0) if feature.kind == "numeric" else rows
+        largest = max(largest, float(split_edge(np.stack([left, of_class - left], axis=1)).max()))
+    return {"edge": largest}
+
+
+def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int) -> tuple[np.ndarray, float]:
+    """Return whether each of `MANY` random trees classifies each row correctly, bool (MANY, n), and the label share."""
     forest = RandomDecisionForestClassifier(
         epsilon=None,
         n_estimators=MANY,
@@ -134,7 +165,9 @@ def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int
     )
     trees = forest._plan(domain, len(y)).grow(domain, 0)
     counts = count_kept_rows(trees, domain, codes, y, None, n_jobs=1)
-    return true_labels(counts, 0)[_leaves(trees, domain, codes, MANY)] == y[None, :]
+    leaves, sizes = _leaves(trees, domain, codes, MANY), counts.sum(axis=1)
+    label_share = np.mean([np.mean(counts[leaf, y] / sizes[leaf]) for leaf in leaves])
+    return true_labels(counts, 0)[leaves] == y[None, :], float(label_share)
 
 
 def _vote_error(right: np.ndarray, n_trees: int, repeats: int = 20) -> float:

@@ -1,8 +1,8 @@
 """Multinomial random forest: least probabilities, consistency, and the sum that the paper publishes as its ε.
 
-J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia, *Multinomial random forest: toward consistency and
-privacy-preservation* (arXiv 1903.04003). Consistency requires labels without noise (B3 = ∞), leaves that grow (k → ∞)
-and k / n → 0. Privacy requires small temperatures. So the two hold for different settings.
+The paper is J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia, *Multinomial random forest: toward consistency and
+privacy-preservation* (arXiv 1903.04003). Consistency requires labels without noise (B3 = ∞), leaves with more and more
+rows (k → ∞) and k / n → 0. Privacy requires small temperatures. So consistency and privacy hold for different settings.
 """
 
 import math
@@ -13,8 +13,9 @@ from dpforest.theory.ranges import check_between
 def feature_probability(n_features: int, b1: float) -> tuple[float, float]:
     """Return the least and greatest probability of a feature at a node, over all possible rows (Lemma 3).
 
-    Impurity decreases s, scaled to 0..1, are drawn with weights exp(B1 s / 2), which gives 1 / (1 + (D - 1) e^(B1/2))
-    and e^(B1/2) / (e^(B1/2) + D - 1). The paper has the first; it holds for features that a branch still has.
+    Let s be a feature's impurity decrease, scaled to 0..1. Then the feature has the weight exp(B1 s / 2). So the least
+    probability is 1 / (1 + (D - 1) e^(B1/2)), and the greatest is e^(B1/2) / (e^(B1/2) + D - 1). The paper states the
+    least probability, which holds for features that a branch has not used up.
 
     Parameters
     ----------
@@ -45,9 +46,10 @@ def feature_probability(n_features: int, b1: float) -> tuple[float, float]:
 
 
 def middle_probability(middle: float, b2: float) -> float:
-    """Return the least probability that a cut is in the middle: f / (f + (1 - f) e^(B2/2)) if a share f of cuts is.
+    """Return the least probability that a cut lies in the middle, if a share f of the candidate cuts lies there.
 
-    Lemma 4 states only that this probability has a lower bound above 0. The rows of a node determine its cuts.
+    The probability is f / (f + (1 - f) e^(B2/2)). Lemma 4 states only that it has a lower bound above 0. The candidate
+    cuts of a node depend on the node's rows.
 
     Parameters
     ----------
@@ -68,16 +70,18 @@ def middle_probability(middle: float, b2: float) -> float:
 
 
 def side_left(levels: int, n_features: int, b1: float, b2: float, n_parts: int = 3, middle: float = 1 / 3) -> float:
-    """Return a bound on the mean side of a cell after some levels, as a share: (1 - P1 P2 / N)^levels.
+    """Return a bound on the mean side of a cell after some levels, as a share of its side before.
 
-    P1 is the least probability of a feature (`feature_probability`), and P2 that of a cut outside the first and last of
-    N parts (`middle_probability`). The proof of consistency (Theorem 1) needs the bound to go to 0. The bound assumes
-    that in every node a share f > 0 of the candidates lies between these parts, which the paper does not prove.
+    Divide a side into N parts. Let P1 be the least probability of a feature (`feature_probability`), and let P2 be the
+    least probability of a cut that is not in the first or the last part (`middle_probability`). Then the bound is
+    (1 - P1 P2 / N)^levels. The proof of consistency (Theorem 1) needs the bound to go to 0. The bound assumes that in
+    every node, a share f > 0 of the candidates is not in the first or the last part. The paper does not prove this
+    assumption.
 
     Parameters
     ----------
     levels, n_features : int
-        Number of levels, at least 0; D, at least 1.
+        Number of levels, at least 0, and number of features D, at least 1.
     b1, b2 : float
         Temperatures of features and values, at least 0.
     n_parts : int
@@ -109,15 +113,15 @@ def _log_left(n_features: int, b1: float, b2: float, n_parts: int, middle: float
 
 
 def published_epsilon(n_trees: int, depth: int, b1: float, b2: float, b3: float) -> float:
-    """Return the ε of Theorem 2: t max(d (B1 + B2), B3). This is an accounting figure, not a bound for any ε.
+    """Return the ε of Theorem 2: t max(d (B1 + B2), B3). It is not a bound: the forest is not private for any finite ε.
 
-    Cuts lie between values of the rows and branches end by exact counts, so that one more row makes outputs possible
-    that were impossible (docs/PAPERS.md).
+    Cuts lie between values of the rows, and exact counts end branches. So if one row is added, outputs become possible
+    that were impossible before (docs/PAPERS.md).
 
     Parameters
     ----------
     n_trees, depth : int
-        t and d, at least 1; the paper assumes d and does not enforce it.
+        t and d, at least 1. The paper assumes a depth of d, but its algorithm does not enforce this depth.
     b1, b2, b3 : float
         Temperatures of features, values and labels, at least 0; infinity is allowed.
 
@@ -134,7 +138,7 @@ def published_epsilon(n_trees: int, depth: int, b1: float, b2: float, b3: float)
 
 
 def published_temperatures(epsilon: float, n_trees: int, depth: int) -> tuple[float, float, float]:
-    """Return B1, B2 and B3 of Appendix C for an ε: ε / (2 d t), ε / (2 d t) and ε / t.
+    """Return the temperatures of Appendix C for an ε: B1 = B2 = ε / (2 d t) and B3 = ε / t.
 
     >>> published_temperatures(20, 1, 10)
     (1.0, 1.0, 20.0)

@@ -1,4 +1,4 @@
-"""Private splits of boosted trees: the odds of a good split, and the rows that make private splits good enough.
+"""Private splits of boosted trees: the odds of a good split, and how many rows make good splits likely.
 
 R. Nock, W. Henecka, *Boosted and differentially private ensembles of decision trees* (arXiv 2001.09384). Bounds on the
 training error are in `boosting_bounds.py`.
@@ -23,18 +23,18 @@ def odds_of_a_good_split(
 ) -> float:
     """Return the least odds that a private split has the edge: ρ exp((1 - δ²) γ² α ε w L / (32 Δ)).
 
-    Odds of r mean a probability of at least r / (1 + r). The paper's appendix has δ², its text δ; this function follows
-    the appendix. It assumes that tests with the edge lower the potential by at least γ² α w L / 16, and other tests by
-    at most δ² times that.
+    If the odds are r, the probability is at least r / (1 + r). The paper has δ² in its appendix, but δ in its text.
+    This function follows the appendix. The bound assumes that a test with the edge lowers the potential by at least
+    γ² α w L / 16, and that any other test lowers the potential by at most δ² times this amount.
 
     Parameters
     ----------
     share : float
-        ρ, number of tests with the edge for each test without it, at least 0.
+        ρ, number of tests with the edge divided by number of tests without the edge, at least 0.
     edge, alpha : float
         γ and α, in [0, 1].
     epsilon : float
-        ε of this one choice, at least 0.
+        ε of this choice, at least 0.
     weight : float
         w, share of the tree's weight in the leaf, in [0, 1].
     potential : float
@@ -60,7 +60,7 @@ def odds_of_a_good_split(
 
 
 def tree_efficiency(share: float, error: float, depth: int) -> float:
-    """Return J of equation 20, from 0 to 2, for a node with a share of the weight of a tree with this error.
+    """Return J of equation 20, from 0 to 2, for a node with this share of the weight in a tree with this error.
 
     >>> tree_efficiency(1.0, 0.5, 0)
     2.0
@@ -76,13 +76,13 @@ def calibration_constant(
     n_splits: int = 1,
     failure: float = 0.1,
 ) -> float:
-    """Return ln(|L| / ξ) / Q' of Theorem 13: the factor of the required efficiency that does not depend on rows and ε.
+    """Return ln(|L| / ξ) / Q' of Theorem 13, the factor of the required efficiency without rows and ε.
 
     Parameters
     ----------
     edge, gap : float
-        γ in (0, 1] and δ in [0, 1): tests without the edge lower the potential at most δ² times as much as the theorem
-        assumes for tests with the edge.
+        γ in (0, 1] and δ in [0, 1). A test without the edge lowers the potential by at most δ² times the amount that
+        the theorem assumes for a test with the edge.
     split_share : float
         Share of ε for the splits, in (0, 1].
     mean_weight : float
@@ -90,7 +90,7 @@ def calibration_constant(
     n_splits : int
         |L|, number of splits that must all have the edge.
     failure : float
-        ξ, probability that one of them lacks the edge, in (0, 1/2].
+        ξ, probability that at least one of these splits lacks the edge, in (0, 1/2].
     """
     for name, value in {"edge": edge, "split_share": split_share, "mean_weight": mean_weight}.items():
         check_above(name, value, 0, 1)
@@ -103,8 +103,9 @@ def calibration_constant(
 def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
     """Return the `tree_efficiency` that Theorem 13 requires of every node that is split (equation 207).
 
-    The theorem also requires trees × levels ≤ ln n and, at this efficiency, a share failure / (failure + n_splits) of
-    candidates with the edge. Like Theorem 10 it assumes that the potential falls in proportion to the leaf's weight.
+    The theorem has two more requirements: trees × levels ≤ ln n, and, at this efficiency, that a share failure /
+    (failure + n_splits) of the candidates has the edge. Like Theorem 10, the theorem assumes that the potential falls
+    in proportion to the leaf's weight.
 
     Parameters
     ----------
@@ -125,7 +126,9 @@ def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
 
 
 def rows_for_efficiency(epsilon: float, constant: float, efficiency: float = 2.0) -> float:
-    """Return the number of rows from which `efficiency_needed` is at most the efficiency; no node has more than 2.
+    """Return the least number of rows from which on `efficiency_needed` is at most `efficiency`.
+
+    No node has an efficiency above 2.
 
     >>> f"{rows_for_efficiency(1.0, calibration_constant()):.1e}"
     '2.2e+10'

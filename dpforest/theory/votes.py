@@ -1,11 +1,12 @@
-"""Theorems of the papers on votes of random trees and on their leaves, as functions.
+"""The papers' theorems about the leaves of random trees and about votes of these trees, as functions.
 
-Consistency is in `multinomial.py`, boosting in `boosting_bounds.py` and `private_splits.py`, the least flip rate of a
-leaf in `dpforest/privacy/mechanisms.py`, and the change of a potential by a row in `dpforest/losses.py`.
+Other modules have the theorems on consistency (`multinomial.py`), on boosting (`boosting_bounds.py` and
+`private_splits.py`), on the least flip rate of a leaf (`dpforest/privacy/mechanisms.py`), and on the change of a
+potential when a row is added (`dpforest/losses.py`).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,8 @@ HALF: Final = 0.5
 
 
 # M. Bojarski, A. Choromanska, K. Choromanski, Y. LeCun, "Differentially- and non-differentially-private random decision
-# trees". A tree's error is the mean over all random trees of this depth, on the rows that label their leaves.
+# trees". Below, e is the mean training error over all random trees of a depth. Each tree's error is measured on the
+# same rows that label its leaves.
 
 
 def majority_bound(tree_error: float, slack: float) -> float:
@@ -29,7 +31,7 @@ def majority_bound(tree_error: float, slack: float) -> float:
     tree_error : float
         e, mean training error of a tree, from 0 to 1/2.
     slack : float
-        d ≥ 0, from `slack_of`. For d ≥ 1/2 the theorem does not apply, and the bound is infinite.
+        d ≥ 0, from `slack_of`. If d ≥ 1/2, the theorem does not apply, and the bound is infinite.
 
     Examples
     --------
@@ -51,14 +53,16 @@ def average_bound(tree_error: float, slack: float) -> float:
 
 
 def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
-    """Return d = √(ln(n / (1 - confidence)) / 2k) of Theorem 5.3: a bound on the random deviation of a row's votes.
+    """Return d of Theorem 5.3: a bound on how far a row's mean vote over k trees deviates from its mean over all trees.
+
+    The formula is d = √(ln(n / (1 - confidence)) / 2k).
 
     Parameters
     ----------
     n_trees, n_rows : int
-        k and n, at least 1.
+        Number of random trees k and number of rows n, at least 1.
     confidence : float
-        Least probability, over the draw of the trees, that the bound holds for all rows, in (0, 1).
+        Least probability, in (0, 1), that the bound holds for all rows. The trees are random.
 
     Examples
     --------
@@ -72,7 +76,9 @@ def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
 
 
 def trees_to_beat(error: float, tree_error: float, n_rows: int, confidence: float = 0.95) -> int | None:
-    """Return the fewest trees whose `majority_bound` is below an error; None if it never is, as for errors up to 2 e.
+    """Return the least number of trees whose `majority_bound` is below `error`, or None if there is no such number.
+
+    If `error` is at most twice `tree_error`, the bound is not below `error` for any number of trees.
 
     >>> trees_to_beat(0.482, 0.1425, 6500), trees_to_beat(0.24, 0.23, 26000)
     (141, None)
@@ -91,8 +97,9 @@ def trees_to_beat(error: float, tree_error: float, n_rows: int, confidence: floa
 def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
     """Return the least probability that `private_error_bound` holds: Theorem 5.6 in the form that its proof gives.
 
-    1 - n (e^(-k d² / 2) + 2 k e^(-λ n ε / k)) with λ = d / (2 (1 + d) K 2^h). The printed theorem lacks the 2, and has
-    a term e^(-k/2) that its proof does not need. This form is for averaged shares with negative counts set to 0.
+    The probability is 1 - n (e^(-k d² / 2) + 2 k e^(-λ n ε / k)), where λ = d / (2 (1 + d) K 2^h). The printed theorem
+    lacks the factor 2 of the last term, and has a term e^(-k/2) that its proof does not need. The probability holds for
+    averaged shares, if negative counts are set to 0.
 
     Parameters
     ----------
@@ -103,14 +110,14 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
     slack : float
         d in (0, 1/2).
     leaf_share : float
-        K > 0: the proof ignores leaves with less than a K-th of the mean number of rows.
+        K > 0: the proof ignores each leaf with fewer rows than 1/K of the mean over all leaves.
     epsilon : float
         Budget of all trees together, at least 0.
 
     Returns
     -------
     float
-        At most 1. If it is 0 or less, the theorem proves nothing.
+        At most 1. If the result is 0 or less, the theorem proves nothing.
 
     Examples
     --------
@@ -124,7 +131,9 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
 
 
 def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> float:
-    """Return the bound of Theorem 5.6 on the training error, (2e - 2e² + 1/K) / (1/2 - d); see `proof_probability`.
+    """Return the bound of Theorem 5.6 on the training error: (2e - 2e² + 1/K) / (1/2 - d).
+
+    `proof_probability` returns the least probability that the bound holds.
 
     >>> round(private_error_bound(0.0, 0.3, 10), 3), round(private_error_bound(0.05, 0.2, 40), 3)
     (0.5, 0.4)
@@ -136,7 +145,7 @@ def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> f
 def rows_to_prove(
     trees: Sequence[int], depth: int, slack: float, leaf_share: float, epsilon: float, above: float = 0.0
 ) -> float | None:
-    """Return the fewest rows for which `proof_probability` is above a value with one of these numbers of trees.
+    """Return the least number of rows with which `proof_probability` exceeds `above` for at least one number of trees.
 
     Parameters
     ----------
@@ -150,7 +159,7 @@ def rows_to_prove(
     Returns
     -------
     float or None
-        None if 10¹⁵ rows do not suffice. For a fixed number of trees, too many rows do not suffice either.
+        None if 10¹⁵ rows do not suffice. With a fixed number of trees, the probability falls again for very many rows.
 
     Examples
     --------
@@ -158,17 +167,23 @@ def rows_to_prove(
     ['5.71e+06', '7.39e+06']
     """
 
-    def proved(n: float) -> bool:
-        return any(proof_probability(n, k, depth, slack, leaf_share, epsilon) > above for k in trees)
+    return first_rows(lambda n: any(proof_probability(n, k, depth, slack, leaf_share, epsilon) > above for k in trees))
 
-    powers = np.arange(2, 15.05, 0.1)
-    enough = next((power for power in powers if proved(10.0**power)), None)
+
+def first_rows(holds: Callable[[float], bool], most: float = 15.0) -> float | None:
+    """Return the least number of rows from 100 to about 10^most for which a condition holds, or None if there is none.
+
+    >>> round(first_rows(lambda n: n > 12_345)), first_rows(lambda n: False)
+    (12345, None)
+    """
+    powers = np.arange(2, most + 0.05, 0.1)
+    enough = next((power for power in powers if holds(10.0**power)), None)
     if enough is None:
         return None
     low, high = enough - 0.1, enough
     for _ in range(30):
         middle = (low + high) / 2
-        low, high = (low, middle) if proved(10.0**middle) else (middle, high)
+        low, high = (low, middle) if holds(10.0**middle) else (middle, high)
     return float(10.0**high)
 
 
@@ -176,12 +191,12 @@ def rows_to_prove(
 
 
 def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
-    """Return the expected share of empty leaves: the mean over leaves of (1 - q)^n, after the paper's Example 1.
+    """Return the expected share of empty leaves: the mean of (1 - q)^n over all leaves, after the paper's Example 1.
 
     Parameters
     ----------
     leaf_probability : array
-        q, probability that a row belongs to each leaf of a tree, from 0 to 1.
+        For each leaf of a tree, the probability q that a row belongs to this leaf, from 0 to 1.
     n_rows : float
         Number of rows in the tree.
 
@@ -192,20 +207,20 @@ def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
     """
     q = np.asarray(leaf_probability, float)
     if not np.all((q >= 0) & (q <= 1)):
-        raise ValueError("leaf_probability is of probabilities and must be from 0 to 1")
+        raise ValueError("leaf_probability must hold probabilities, from 0 to 1")
     check_between("n_rows", n_rows, 0, math.inf)
     return float(np.mean((1 - q) ** n_rows))
 
 
 def vote_right(right: ArrayLike) -> float:
-    """Return the probability that a majority of independent trees is right on a row (Poisson's binomial law).
+    """Return the probability that a majority of independent trees is right about a row (Poisson's binomial law).
 
     A fair coin decides ties.
 
     Parameters
     ----------
     right : array
-        Probability of each tree to be right on this row, for two classes.
+        For each tree, the probability that it classifies this row correctly. There are two classes.
 
     Examples
     --------
@@ -214,7 +229,7 @@ def vote_right(right: ArrayLike) -> float:
     """
     chances = np.atleast_1d(np.asarray(right, float))
     if not np.all((chances >= 0) & (chances <= 1)):
-        raise ValueError("right is of probabilities and must be from 0 to 1")
+        raise ValueError("right must hold probabilities, from 0 to 1")
     p, n = np.ones(1), len(chances)
     for q in chances:
         p = np.convolve(p, [1 - q, q])
@@ -222,7 +237,9 @@ def vote_right(right: ArrayLike) -> float:
 
 
 def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
-    """Return `vote_right` of trees that are all right with the same probability, for many probabilities at once.
+    """Return `vote_right` of trees that all classify a row correctly with the same probability.
+
+    The result has one value for each probability in `chance`.
 
     >>> even_vote_right([0.52, 0.6], 101).round(4)
     array([0.6566, 0.9791])
@@ -230,13 +247,13 @@ def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
     check_between("n_trees", n_trees, 1, math.inf)
     p = np.asarray(chance, float)
     if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("chance has values that are not numbers from 0 to 1")
+        raise ValueError("chance must be a probability, from 0 to 1")
     tie = binom.pmf(n_trees // 2, n_trees, p) / 2 if n_trees % 2 == 0 else 0.0
     return binom.sf(n_trees // 2, n_trees, p) + tie
 
 
 def check_private(n: float, k: int, depth: int, slack: float, leaf_share: float) -> None:
-    """Raise ValueError unless Theorem 5.6 applies to these rows, trees, depth, d and K."""
+    """Raise ValueError unless Theorem 5.6 applies to n rows, k trees, this depth, d = `slack` and K = `leaf_share`."""
     check_between("n", n, 1, math.inf)
     check_between("k", k, 1, math.inf)
     check_between("depth", depth, 0, math.inf)

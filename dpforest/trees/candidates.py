@@ -1,4 +1,4 @@
-"""Public candidate splits: equal cuts of public scales, and tests for one category of public categories."""
+"""Public candidate splits: equally spaced cuts of numeric features, and a test for each category of other features."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from dpforest.trees.released_scale import ReleasedScale, quantile_code
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The tests that a greedy tree chooses from, and the bins between them into which codes fall.
+    """The tests that a greedy tree chooses from, and the bins into which these tests divide the codes.
 
-    The public scale of a numeric feature is cut into `n_bins` equal parts, which makes n_bins - 1 tests ``x >= cut``
-    (and one more, for whether x is known, if missing is a separate value). A categorical feature has a test
-    ``x == category`` for each category, or a single test if there are two categories.
+    The public scale of a numeric feature is cut into `n_bins` equal bins, so there are n_bins - 1 tests ``x >= cut``.
+    If "missing" is a separate value, one more test asks whether x is known. A categorical feature has a test ``x ==
+    category`` for each category, or a single test if there are two categories.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ class Candidates:
     feature, threshold : int32 array of shape (n_candidates,)
         The tests as `Trees` stores them.
     cut : int32 array of shape (n_candidates,)
-        The same test on bins: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
+        The same tests, on bins instead of codes: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
     first : int64 array of shape (n_features + 1,)
-        First candidate of each feature, then the number of candidates.
+        Index of the first candidate of each feature; the last element is the number of candidates.
     slot : int64 array of shape (n_features + 1,)
-        First bin of each feature in a histogram, then the number of bins.
+        Index of the first bin of each feature in a histogram; the last element is the number of bins.
     """
 
     kind: np.ndarray
@@ -47,7 +47,7 @@ class Candidates:
 def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> Candidates:
     """Return all tests of a domain (Nock and Henecka 2020, "regular quantization of the domain").
 
-    With a released scale, numeric features are cut into parts that hold equal shares of it; equal cuts count once.
+    With a released scale, the cuts of a numeric feature are its quantiles on this scale. Equal cuts make one test.
     """
     cuts_of = numeric_cuts(domain, n_bins, scale)
     kinds, features, thresholds, cuts, first, slot = [], [], [], [], [0], [0]
@@ -79,7 +79,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Return the least code of each bin but the first, rising, for each numeric feature by its index."""
+    """Return a dictionary from each numeric feature's index to the least code of each of its bins except the first."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):
@@ -100,7 +100,8 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedSca
     cuts = numeric_cuts(domain, n_bins, scale)
     most = max(n_bins + 1, *(0 if f.kind == "numeric" else f.n_codes for f in domain.features))
     bins = np.empty(codes.shape, np.uint8 if most <= 256 else np.uint16)
-    # Compute the bin of each code of the grid once, not that of each cell; features with equal cuts share a table.
+    # Look up bins in a table with an entry for each code. A table is computed once, and features with equal cuts share
+    # it.
     tables: dict[bytes, int] = {}
     lookup = list[np.ndarray]()
     which = np.full(domain.n_features, -1)
@@ -122,10 +123,10 @@ def _bin(codes, which, lookup, bins):
 
 
 def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
-    """Return which tests the nodes of the next level have not decided yet, bool (2**level, n_candidates).
+    """Return which tests are undecided at each node of the next level, bool (2**level, n_candidates).
 
-    A test is decided if every row of a node must answer it alike, given the answers on its path. This follows from the
-    tests alone. If no test is left, all tests are allowed.
+    A test is *decided* at a node if the answers on the path to the node imply the answer to the test. Whether a test is
+    decided depends only on tests, not on rows. If all tests are decided at a node, the node may use any test.
 
     Parameters
     ----------
@@ -142,7 +143,11 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _refine(kind, feature, cut, first, allowed, chosen):
-    """Return the tests left to the children of a level: cuts on the far side and known categories are decided."""
+    """Return which tests are undecided at the children of a level, bool (2 n_nodes, n_candidates).
+
+    After a test of a cut, all cuts on the far side of this cut are decided. After a test of a category, each test is
+    decided whose answer follows from the answer to this test.
+    """
     out = np.empty((2 * allowed.shape[0], allowed.shape[1]), np.bool_)
     for node in range(allowed.shape[0]):
         out[2 * node] = allowed[node]
@@ -161,6 +166,6 @@ def _refine(kind, feature, cut, first, allowed, chosen):
                 out[2 * node + 1, other] = False
         out[2 * node, c] = False
         rest = out[2 * node, first[f] : first[f + 1]]
-        if kind[c] != NUMERIC and rest.sum() == 1:  # only one category is left, so it is known
+        if kind[c] != NUMERIC and rest.sum() == 1:  # only one category is left, so its test is decided
             rest[:] = False
     return out

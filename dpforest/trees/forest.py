@@ -1,4 +1,4 @@
-"""The result of a fit: a forest that predicts, either released or for the curator only."""
+"""The result of a fit: a forest that predicts. It is either released or stays with the curator."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from dpforest.trees.released_scale import ReleasedScale
 
 
 def as_values(X: Any) -> Any:
-    """Widen the 16-bit numbers of a table from outside, because internal functions take them for codes."""
+    """Return a user's table. A uint16 array is widened, because internal functions read uint16 as codes."""
     return X.astype(np.uint32) if isinstance(X, np.ndarray) and X.dtype == np.uint16 else X
 
 
@@ -30,19 +30,20 @@ class Forest:
     ----------
     trees : Trees
     domain : Domain
-        Public schema, with the classes in the order of the columns below.
+        Public schema. All columns of class shares are in the order of its classes.
     leaves : LabelLeaves, CountLeaves or ScoreLeaves
         Contents of the leaves, and the rule by which predictions follow from them.
     seed : int
-        Public. It draws the shares of leaves without information and the coins of probabilistic averaging.
+        Public seed. It determines the classes of leaves without information, and the coins of the voting rule
+        "probabilistic".
     certificate : Certificate
-        The promise of the fit, and its assumptions.
+        The privacy promise of the fit, and its assumptions.
     ledger : Ledger
-        The queries of the fit to the rows, and their costs.
+        The queries that the fit made to the rows, and the cost of each query.
     about : dict
         Estimator and public settings that made the forest.
     notes : tuple of str
-        Repairs that were made when the forest was read from a file, one sentence each.
+        Repairs that were made when the forest was read from a file. Each repair is a sentence.
     scale : ReleasedScale or None
         Noisy histograms of the numeric attributes, from which thresholds were drawn. Predictions do not use it.
     """
@@ -67,9 +68,9 @@ class Forest:
         return self.leaves.voting
 
     def leaf_shares(self) -> np.ndarray:
-        """Return the class shares that each leaf holds; these are 0 and 1 if it holds a label.
+        """Return the class shares of each leaf. A leaf with a label has share 1 for its label and 0 for other classes.
 
-        If scores are added up ("additive", "clipped-logistic"), return what each leaf adds to the score of each class.
+        For the voting rules "additive" and "clipped-logistic", return each leaf's addition to the score of each class.
 
         Returns
         -------
@@ -83,7 +84,7 @@ class Forest:
         return self.leaves.leaf_labels(self.domain.n_classes, self.seed, self.trees)
 
     def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
-        """Return the share of each class for each row, float64 (n, n_classes): of the votes, or mean over leaves."""
+        """Return each row's class shares, float64 (n, n_classes): shares of votes, or means over the row's leaves."""
         X, out = as_values(X), np.empty((len(X), self.domain.n_classes))
         scores = self._scorer()
 
@@ -146,7 +147,8 @@ class Forest:
         out = np.empty(len(X), np.int64)
         scores = self._scorer()
 
-        def work(rows: slice, codes: np.ndarray) -> None:  # block by block, as scores take memory for every class
+        # Called for blocks of rows, because scores take memory for every class.
+        def work(rows: slice, codes: np.ndarray) -> None:
             out[rows] = self._decide(scores(codes), codes)
 
         routing.for_each_block(self.domain, X, work, n_jobs)
@@ -165,7 +167,7 @@ class Forest:
         Returns
         -------
         array of shape (n,)
-            Labels as the domain writes its classes.
+            Labels in the domain's spelling of its classes.
         """
         return self.domain.class_array[self.predict_index(X, n_jobs=n_jobs)]
 
@@ -174,7 +176,7 @@ class Forest:
         return self.leaves.decide(sums, self.trees.n_trees, coin)
 
     def _scorer(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function from codes to the summed contents of the rows' leaves, (n, n_classes)."""
+        """Return a function that maps codes to the sums over each row's leaves, (n, n_classes)."""
         summed = self.leaves.summed(self.domain.n_classes, self.seed, self.trees)
         return routing.scorer(self.trees, self.domain, summed)
 
@@ -185,15 +187,16 @@ class Forest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CuratorForest(Forest):
-    """A forest that must stay with the holder of the data: a non-private model or a paper's mechanism as published.
+    """A forest that must stay with the holder of the data: a non-private model or a published mechanism of a paper.
 
-    It predicts and can be drawn. It has no export, so that nobody takes it for a release.
+    Such a forest can predict and can be plotted. It has no export, so that nobody mistakes the forest for a release.
     """
 
 
-@dataclass(frozen=True, eq=False, repr=False)  # needed so that its __init__ calls __post_init__, which Forest lacks
+# `ReleasedForest` needs a decorator, because the __init__ that it inherits from `Forest` does not call __post_init__.
+@dataclass(frozen=True, eq=False, repr=False)
 class ReleasedForest(Forest):
-    """A forest made only of releases of `dpforest.privacy`, with a closed ledger. It can be saved, sent and published.
+    """A forest that consists only of releases of `dpforest.privacy`. Such a forest can be saved, sent and published.
 
     Parameters
     ----------
@@ -202,14 +205,15 @@ class ReleasedForest(Forest):
     certificate : Certificate
         States the same ε, δ and neighbor relation as the ledger.
     ledger : Ledger
-        Closed.
+        The closed ledger of the fit.
     about, notes, scale
         As in `Forest`.
 
     Raises
     ------
     ValueError
-        If the ledger is open or has no budget, counts are not whole, or the certificate contradicts ledger or domain.
+        If the ledger is open or has no budget, if counts are not whole, or if the certificate contradicts the ledger or
+        the domain.
     """
 
     def __post_init__(self) -> None:
@@ -231,12 +235,12 @@ class ReleasedForest(Forest):
         Parameters
         ----------
         uncertified : bool
-            Also write a forest that is not certified; its file states why it is not.
+            Whether to write a forest even if it is not certified. The file then states why it is not certified.
 
         Returns
         -------
         str
-            `from_json` reads it back as an equal forest.
+            JSON text. `from_json` reads it back as an equal forest.
 
         Raises
         ------
@@ -252,7 +256,7 @@ class ReleasedForest(Forest):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "ReleasedForest":
-        """Read what `to_json` wrote, now or in an earlier version.
+        """Read the text that `to_json` of this or an earlier version wrote.
 
         Parameters
         ----------
@@ -262,7 +266,7 @@ class ReleasedForest(Forest):
         Returns
         -------
         ReleasedForest
-            Its `notes` list the repairs.
+            The forest. Its `notes` list the repairs that were made while reading.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Write released forests as JSON (docs/FORMAT.md), and read them back without trust in anything in the file."""
+"""Write released forests as JSON (docs/FORMAT.md), and read them back with a check of every value in the file."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 from dpforest.limits import MAX_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES, MAX_LEAF_NUMBERS, MAX_WIDE_BYTES
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, NUMBER_OF_ROWS, SCALE_OF_ATTRIBUTES, Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, SCALE_OF_ATTRIBUTES, Ledger
 from dpforest.privacy.loss import NOISE
 from dpforest.tables.domain import Domain
 from dpforest.trees import forest_file_1, forest_schema, routing
@@ -26,7 +26,7 @@ from dpforest.voting import CLIPPED_LOGISTIC
 if TYPE_CHECKING:
     from dpforest.trees.forest import ReleasedForest
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 _GZIP: Final = b"\x1f\x8b"
 _PIECE: Final = 2**16  # bytes
 
@@ -35,12 +35,12 @@ class ForestFormatError(ValueError):
     """A file that is not a released forest, or that is damaged."""
 
 
-# Checks that need the estimators, which import this module: `dpforest.models.file_consistency` registers them.
+# Checks that need the estimators. Estimators import this module, so `dpforest.models.file_consistency` registers them.
 _CHECKS: list[Callable[["ReleasedForest"], None]] = []
 
 
 def check_on_reading(check: Callable[["ReleasedForest"], None]) -> None:
-    """Run this check on every forest that is read from a file. It raises ValueError to refuse the file."""
+    """Register a check that runs on every forest that is read from a file. The check raises ValueError to refuse it."""
     if check not in _CHECKS:
         _CHECKS.append(check)
 
@@ -86,7 +86,7 @@ def compressed(text: str) -> bytes:
 
 
 def decompressed(data: bytes) -> bytes:
-    """Return the text in a file, compressed or not. Decompress no more than the longest file may hold."""
+    """Return the text of a compressed or plain file. Decompression stops at the largest allowed length."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise ForestFormatError(f"A released forest is read from bytes, not from {type(data).__name__}.")
     data = bytes(data)
@@ -105,7 +105,7 @@ def decompressed(data: bytes) -> bytes:
 
 
 def _length(data: bytes) -> int:
-    """Return the number of bytes in a compressed file, in little memory; raise if no forest has as many."""
+    """Return the decompressed length of a file, with little memory. Raise an error if no forest is that long."""
     stream, n_bytes, n_marks = zlib.decompressobj(wbits=31), 0, 0
     for start in range(0, len(data), _PIECE):
         rest = data[start : start + _PIECE]
@@ -122,14 +122,14 @@ def _length(data: bytes) -> int:
 
 
 def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "ReleasedForest":
-    """Read a forest as `ReleasedForest.from_json` does, given the class."""
+    """Read a forest for `ReleasedForest.from_json`. `build` is `ReleasedForest`, which this module cannot import."""
     content = _parsed(text)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ForestFormatError("This is JSON, but not a released forest of dpforest.")
     version = content.get("version")
-    if type(version) is not int or version not in (1, FORMAT_VERSION):
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise ForestFormatError(
-            f"This forest has format version {str(version)[:40]}; this dpforest reads versions 1 and {FORMAT_VERSION}. "
+            f"This forest has format version {str(version)[:40]}; this dpforest reads versions 1 to {FORMAT_VERSION}. "
             "Use the dpforest that wrote it."
         )
     try:
@@ -139,12 +139,12 @@ def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "Released
         return forest
     except (SchemaError, ArrayError) as error:
         raise _damaged(str(error)) from None
-    except Exception as error:  # a constructor of a part may raise anything
+    except Exception as error:  # the constructors may raise any error
         raise _damaged(_one_line(error)) from None
 
 
 def _parsed(text: Any) -> Any:
-    """Parse a JSON text; refuse one that is too long, or has too many values, a constant or a key twice."""
+    """Parse a JSON text. Refuse it if it is too long or has too many values, NaN, Infinity or a repeated key."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise ForestFormatError(f"A released forest is read from text or bytes, not from {type(text).__name__}.")
     if len(text) > MAX_JSON_BYTES or (
@@ -157,7 +157,7 @@ def _parsed(text: Any) -> Any:
         if forest_schema.n_values(text) > MAX_JSON_VALUES:
             raise _too_large()
         content = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)
-        if not text.isascii() or "\\ud" in text or "\\uD" in text:  # half of a surrogate pair has no UTF-8
+        if not text.isascii() or "\\ud" in text or "\\uD" in text:  # UTF-8 cannot encode half of a surrogate pair
             json.dumps(content, ensure_ascii=False).encode()
         return content
     except ForestFormatError:
@@ -183,7 +183,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def american(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the content in American spelling; older files have British spelling."""
+    """Return the content with American spelling, because older files have British spelling."""
     for name in ("certificate", "ledger"):
         part = content.get(name)
         if isinstance(part, dict) and "neighbours" in part and "neighbors" not in part:
@@ -195,7 +195,7 @@ def american(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
-    """Return the parts of a forest, each of them checked against the others."""
+    """Return the arguments of a forest's constructor, after checks that they fit together."""
     forest_schema.check(content, version)
     domain = Domain.from_dict(forest_file_1.domain(content["domain"]) if version == 1 else content["domain"])
     n_codes = np.array([f.n_codes for f in domain.features])
@@ -206,7 +206,12 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
         trees = _trees(content, n_codes)
     trees.check(n_codes)
     routing.pack(trees, domain.n_features)  # refuse trees that cannot predict
-    certificate, ledger = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
+    ledger = Ledger.from_dict(content["ledger"])
+    certificate = Certificate.from_dict(content["certificate"], ledger)
+    if not certificate.unit == ledger.unit == domain.unit:
+        raise _damaged("its domain, its ledger and its certificate do not have the same unit of privacy")
+    if content.get("count_unit", 1) != (domain.count_unit if "noisy_counts" in content else 1):
+        raise _damaged("its counts are not in the unit of its domain")
     _check_paid(content, certificate, ledger)
     leaves = _leaves(content, trees, domain.n_classes, forest_file_1.array if version == 1 else unpack)
     if isinstance(leaves, ScoreLeaves) and leaves.voting == CLIPPED_LOGISTIC:
@@ -225,19 +230,20 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
 
 
 def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledger) -> None:
-    """Refuse a scale, or a number of rows, that neither the ledger nor the certificate accounts for."""
+    """Refuse a file with a scale or a number of rows, unless the ledger or the certificate accounts for it."""
     paid = [entry.what for entry in ledger.entries]
     if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in paid):
         raise _damaged("it has a scale that its ledger knows nothing of")
     n_rows = content["about"].get("n_rows")
-    if n_rows is None or NUMBER_OF_ROWS in paid or ledger.neighbors != ADD_REMOVE:
+    if n_rows is None or ledger.number_of_units in paid or ledger.neighbors != ADD_REMOVE:
         return
-    if not isinstance(n_rows, int) or not any(f"about {n_rows:,} rows is public" in a for a in certificate.assumptions):
+    public = f"about {n_rows:,} {ledger.units} is public" if isinstance(n_rows, int) else ""
+    if not public or not any(public in a for a in certificate.assumptions):
         raise _damaged("it has a number of rows that neither its ledger nor its certificate knows of")
 
 
 def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -> None:
-    """Check that the ledger has each round of gradients, with its noise, and leaf values are multiples of 2**-20."""
+    """Check that the ledger lists each round of gradients with its noise, and that values are multiples of 2**-20."""
     rounds = [entry for entry in ledger.entries if entry.what == GRADIENT_SUMS]
     wanted = (NOISE[ledger.kind], content["trees"]["n_trees"], "sequential", "")
     if [(e.mechanism, e.times, e.composition, e.part) for e in rounds] != [wanted]:
@@ -271,7 +277,7 @@ def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:
 def _leaves(
     content: dict[str, Any], trees: Trees, n_classes: int, array: Callable[..., np.ndarray]
 ) -> LabelLeaves | CountLeaves | ScoreLeaves:
-    """Return the leaves, of any kind."""
+    """Return the leaves of a file, which may be of any kind."""
     key, shape = key_of_leaves(content, trees.n_leaves, n_classes)
     if math.prod(shape) > MAX_LEAF_NUMBERS:
         raise _too_large()

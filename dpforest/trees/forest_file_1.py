@@ -1,4 +1,4 @@
-"""Files of format version 1, which listed every array of the trees in full. They are read, but no longer written."""
+"""Read files of format version 1, which list every array of the trees in full. Nothing writes this version now."""
 
 from math import prod
 from typing import Any, Final
@@ -37,24 +37,25 @@ def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees
 
 
 def domain(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema. Version 1 has no source of `reading`, so a reading counts as asserted."""
+    """Return the schema. Version 1 does not say where `reading` comes from, so it counts as asserted."""
     if not entry.get("reading") or entry.get("reading_source"):
         return entry
     return {**entry, "reading_source": "asserted", "reading_note": "taken as given by an earlier version"}
 
 
 def array(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array of leaves whose shape was checked."""
+    """Return an array of leaves, after a check of its shape."""
     return unpack_plain(entry, entry["dtype"], prod(shape)).reshape(shape)
 
 
 def _mended(
     kind: np.ndarray, feature: np.ndarray, threshold: np.ndarray, n_codes: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Return thresholds with those above the codes of their attribute lowered, and the number of these.
+    """Lower each threshold above its attribute's highest code to this code. Also return how many were lowered.
 
-    Earlier versions let thresholds rise above the codes: below a node with fewer than two codes left, each test asked
-    for one more code. So no threshold is further off than a path is long. `Trees.check` refuses all others.
+    Earlier versions wrote such thresholds if fewer than two codes could reach a node: on a path below this node, each
+    further test had a threshold higher by one. So a threshold exceeds the highest code by at most the length of a path.
+    `Trees.check` refuses larger thresholds.
     """
     known = (kind == NUMERIC) & (feature >= 0) & (feature < len(n_codes))
     highest = np.full(len(kind), np.iinfo(np.int32).max, np.int64)

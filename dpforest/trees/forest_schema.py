@@ -1,4 +1,4 @@
-"""JSON schemas of a released forest (docs/FORMAT.md): type, length and range of every field. No others may occur."""
+"""JSON schemas of a released forest (docs/FORMAT.md): the type, length and range of every field."""
 
 import json
 from typing import Any, Final
@@ -25,13 +25,14 @@ from dpforest.tables.csv_format import DECIMALS, CsvFormat
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import KINDS, MISSING, MISSING_IN_FILES, SOURCES
 from dpforest.tables.scale import SCALES
+from dpforest.tables.units import MOST_ROWS, UNIT_WEIGHT
 
 FORMAT: Final = "dpforest released forest"
 _MOST: Final = max(MAX_FOREST_NODES, MAX_LEAF_NUMBERS)
 
 
 class SchemaError(ValueError):
-    """A field of a file that breaks the schema. The message is the end of a sentence."""
+    """Raised if a field of a file breaks the schema. The message is the end of a sentence."""
 
 
 # ---------------------------------------------------------------- the pieces
@@ -50,7 +51,7 @@ def _list(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
 
 
 def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the schema of an object with these fields, of which some are optional, and no others."""
+    """Return the schema of an object with these required and optional fields, and no other fields."""
     fields = {**required, **(optional or {})}
     return {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
 
@@ -66,7 +67,7 @@ def _plain(dtype: str) -> dict[str, Any]:
     return _object({"dtype": {"const": dtype}, "shape": shape, "base64": {"type": "string"}})
 
 
-_SENTENCE: Final = _text(10 * MAX_NOTE)  # sentence of a certificate: a note, with the names that it lists
+_SENTENCE: Final = _text(10 * MAX_NOTE)  # sentence of a certificate, which may contain a note and names
 _FRACTION: Final = {"type": "string", "pattern": r"^[0-9]{1,200}(/[0-9]{1,200})?\Z"}
 _SEED: Final = _whole(0, 2**64 - 1)
 _SOURCE: Final = {"enum": list(SOURCES)}
@@ -83,7 +84,7 @@ _CERTIFICATE: Final = _object(
         "assumptions": _list(_SENTENCE, 0, 2 * MAX_FEATURES),
         "reasons": _list(_SENTENCE, 0, 2 * MAX_FEATURES),
     },
-    {"mu_squared": _FRACTION},
+    {"mu_squared": _FRACTION, "unit": _text(MAX_NAME)},
 )
 _ENTRY: Final = _object(
     {
@@ -103,7 +104,13 @@ _LEDGER: Final = _object(
         "closed": {"type": "boolean"},
         "entries": _list(_ENTRY, 0, 30),
     },
-    {"spent": _FRACTION, "kind": {"enum": list(LOSS_KINDS)}, "mu_squared": _FRACTION, "mu_squared_spent": _FRACTION},
+    {
+        "unit": _text(MAX_NAME),
+        "spent": _FRACTION,
+        "kind": {"enum": list(LOSS_KINDS)},
+        "mu_squared": _FRACTION,
+        "mu_squared_spent": _FRACTION,
+    },
 )
 _BOUND: Final = {"type": ["number", "null"]}
 _FEATURE: Final = _object(
@@ -126,7 +133,7 @@ _CSV_FORMAT: Final = _object(
         "encoding": _text(MAX_NAME),
         "delimiter": {"type": "string", "minLength": 1, "maxLength": 1},
         "decimal": {"enum": list(DECIMALS)},
-        "point_columns": _list(_text(), 0, MAX_NOTE // 4),  # `check` bounds the length of its sentence
+        "point_columns": _list(_text(), 0, MAX_NOTE // 4),  # `check` bounds the length of the sentence about the format
     }
 )
 _DOMAIN: Final = _object(
@@ -140,6 +147,7 @@ _DOMAIN: Final = _object(
         "classes_note": _text(),
         "reading": {"anyOf": [_text(), _CSV_FORMAT]},
         **{name: _text() for name in ("reading_source", "reading_note", "columns_source", "columns_note")},
+        "unit": _object({"column": _text(MAX_NAME), "most_rows": {"const": MOST_ROWS}}),
     },
 )
 _ABOUT: Final = _object(
@@ -197,10 +205,11 @@ VERSION_1: Final = _object(
         "alpha_link": _ALPHA_LINK,
     },
 )
-VERSION_2: Final = _object(
+# Version 3 has the unit of privacy. All other fields are as in version 2.
+VERSION_3: Final = _object(
     {
         **_COMMON,
-        "version": {"const": 2},
+        "version": {"enum": [2, 3]},
         "trees": _object(
             {
                 "n_trees": _whole(1, MAX_FOREST_TREES),
@@ -219,9 +228,10 @@ VERSION_2: Final = _object(
         "alpha_link": _ALPHA_LINK,
         "log_odds": _LOG_ODDS,
         "scale": _packed("u1", "u2", "u4", "i8"),
+        "count_unit": {"const": UNIT_WEIGHT},
     },
 )
-SCHEMAS: Final = {1: VERSION_1, 2: VERSION_2, "domain": _DOMAIN}
+SCHEMAS: Final = {1: VERSION_1, 2: VERSION_3, 3: VERSION_3, "domain": _DOMAIN}
 
 
 # ---------------------------------------------------------------- checking
@@ -232,8 +242,8 @@ def check(content: Any, what: int | str) -> None:
 
     Parameters
     ----------
-    what : {1, 2, "domain"}
-        A file of this format version, or only a domain.
+    what : {1, 2, 3, "domain"}
+        Format version of the file, or "domain" if `content` is only a domain.
     """
     error = next(_VALIDATORS[what].iter_errors(content), None)
     if error is not None:
@@ -246,7 +256,7 @@ def check(content: Any, what: int | str) -> None:
 def check_domain(domain: Domain) -> None:
     """Raise DomainError for a domain that no file could hold, before any budget is spent on it.
 
-    `dpforest.limits` has the longest texts and lists, and the size of a whole domain; a text must be valid Unicode.
+    `dpforest.limits` has the limits for texts, lists and the whole domain. A text must be valid Unicode.
     """
     text = json.dumps(domain.to_dict(), default=plain)
     content = json.loads(text)
@@ -266,19 +276,19 @@ def check_domain(domain: Domain) -> None:
 
 
 def plain(number: Any) -> Any:
-    """Return a numpy number as one that JSON can hold."""
+    """Return a numpy number as a Python number, which JSON can hold."""
     return number.item()
 
 
 def n_values(text: str | bytes) -> int:
-    """Return an upper bound of the number of values in a JSON text, from its characters alone."""
+    """Return an upper bound on the number of values in a JSON text, by counting characters."""
     if isinstance(text, str):
         return sum(text.count(mark) for mark in ",[{")
     return sum(text.count(mark) for mark in (b",", b"[", b"{"))
 
 
 def _items(validator, items: dict[str, Any], instance: Any, schema: dict[str, Any]):
-    """Validate items as jsonschema does, but skip lists that are too long, and check lists of texts quickly."""
+    """Validate items like jsonschema, but skip lists that are too long, and check lists of texts quickly."""
     if not isinstance(instance, list) or len(instance) > schema["maxItems"]:
         return
     if items.get("type") == "string" and all(type(v) is str and len(v) <= items["maxLength"] for v in instance):

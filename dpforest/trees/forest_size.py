@@ -1,4 +1,4 @@
-"""The largest size of a forest: known before a row is read, and the same for a fit and for a file."""
+"""The largest allowed size of a forest, for fits and for files. A size is checked before a row is read."""
 
 from dpforest.limits import MAX_FOREST_LEAVES, MAX_FOREST_TREES, MAX_LEAF_NUMBERS
 

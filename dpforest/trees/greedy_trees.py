@@ -1,10 +1,10 @@
-"""Trees that depend on the data: level by level, from histograms of class weights over public candidate splits.
+"""Grow trees that depend on the data: level by level, from histograms of class weights over public candidate splits.
 
-The builder counts class weights; the caller passes the function that scores and chooses. The multinomial forest, the
-boosted trees and the private greedy tree use it. They differ in score, choice, budget and contents of their leaves.
+This module counts class weights. The caller passes a function that scores and chooses tests, because the multinomial
+forest, the boosted trees and the private greedy tree differ in scores, choices, budgets and contents of leaves.
 
-Trees are complete while they grow: node p of level k has the children 2p and 2p + 1 of level k + 1. A node that is not
-split (-1) sends its rows to its left child on all further levels.
+Trees are complete while they grow: node p of level k has the children 2p and 2p + 1 on level k + 1. If a node is not
+split, its choice is -1, and it sends its rows to the left child on all further levels.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,8 @@ from numba import njit
 from dpforest.trees.candidates import Candidates, undecided
 from dpforest.trees.layout import LEAF, NUMERIC, Trees
 
-# (level, class weights of all bins of each node (n_nodes, n_slots, n_classes), allowed tests) -> candidates; -1: none
+# The arguments are the level, the class weights in each node's bins (n_nodes, n_slots, n_classes), and the allowed
+# tests. The result is the candidate chosen at each node, or -1 if the node is not split.
 ChooseSplits = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 
 _P = np.uintp
@@ -33,7 +34,7 @@ def grow_tree(
     choose: ChooseSplits,
     root: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Grow one tree. Curator only: privacy depends on `choose` alone.
+    """Grow one tree. Curator only: the chosen tests are private only if `choose` makes them so.
 
     Parameters
     ----------
@@ -45,16 +46,18 @@ def grow_tree(
         Weights of rows.
     depth : int
     choose : callable
-        Function that chooses the tests of a level from the histograms of its nodes and the allowed tests.
+        Function that chooses the tests of a level. Its arguments are the level, the histograms of the nodes, and the
+        allowed tests.
     root : int64 array of shape (1, n_slots, n_classes), optional
         `root_histogram` of these rows, if it is already known.
 
     Returns
     -------
     chosen : list of int64 arrays
-        Candidate of every node; level k has shape (2**k,). It is -1 where a node was not split.
+        One array for each level: the candidate chosen at each node, or -1 if the node was not split. The array of
+        level k has shape (2**k,).
     node : int32 array of shape (n,)
-        Place of each row among the 2**depth places of the last level.
+        Node of each row on the last level of the complete tree, from 0 to 2**depth - 1.
     """
     node = np.zeros(len(bins), np.int32)
     chosen: list[np.ndarray] = []
@@ -64,7 +67,7 @@ def grow_tree(
             parents, histogram = histogram, np.zeros((2**level, *histogram.shape[1:]), np.int64)
             fill_children(bins, y, weight, node, candidates.slot, parents, histogram)
         picks = choose(level, histogram, undecided(candidates, chosen))
-        if level:  # nodes below an unsplit node are not split
+        if level:  # no node below an unsplit node is split
             picks = np.where(np.repeat(chosen[-1], 2) < 0, -1, picks)
         chosen.append(picks)
         descend(bins, candidates.kind, candidates.feature, candidates.cut, picks, node)
@@ -81,7 +84,7 @@ def root_histogram(
 
 
 def places_of_rows(candidates: Candidates, bins: np.ndarray, chosen: list[np.ndarray]) -> np.ndarray:
-    """Return the place of each row on the last level of a grown tree, int32 (n,)."""
+    """Return the node of each row on the last level of a grown tree, int32 (n,)."""
     node = np.zeros(len(bins), np.int32)
     for picks in chosen:
         descend(bins, candidates.kind, candidates.feature, candidates.cut, picks, node)
@@ -99,10 +102,10 @@ def fill_histogram(bins, y, weight, node, slot, histogram):
 
 @njit(nogil=True, cache=True)
 def fill_children(bins, y, weight, node, slot, parents, histogram):
-    """Fill a histogram of zeros from that of the level above: count one child and subtract to get the other."""
+    """Fill a histogram of zeros. Count the rows of one child; the other child gets its parent's counts minus these."""
     n_nodes = len(histogram)
     seen, counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)
-    for i in range(0, len(node), 8):  # an estimate of which child has fewer rows is enough
+    for i in range(0, len(node), 8):  # every eighth row is enough to estimate which child has fewer rows
         seen[node[i]] += 1
     for p in range(0, n_nodes, 2):
         counted[p] = seen[p] < seen[p + 1]
@@ -111,7 +114,7 @@ def fill_children(bins, y, weight, node, slot, parents, histogram):
     start, flat = slot * n_classes, histogram.reshape(histogram.size)
     rows = np.empty(_BLOCK, np.int64)
     for first in range(0, len(bins), _BLOCK):
-        size = 0  # rows are selected first, because a branch on each row would be predicted badly
+        size = 0  # select rows first, because the processor would often mispredict a branch for each row
         for i in range(first, min(first + _BLOCK, len(bins))):
             rows[_P(size)] = i
             size += counted[_P(node[i])]
@@ -124,7 +127,10 @@ def fill_children(bins, y, weight, node, slot, parents, histogram):
 
 @njit(nogil=True, cache=True)
 def _add_row(bins, y, weight, node, start, n_classes, i, flat):
-    """Add the weight of row i; `start` holds each feature's offset in a node's counts, then the number of counts."""
+    """Add the weight of row i.
+
+    `start` holds the offset of each feature in a node's counts. Its last element is the number of counts.
+    """
     base = np.int64(node[i]) * start[-1] + y[i]
     w = weight[i]
     for j in range(bins.shape[1]):
@@ -136,7 +142,7 @@ def descend(bins, kind, feature, cut, chosen, node):
     """Move each row to the child that its answer selects."""
     n_nodes = len(chosen)
     asks, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
-    for p in range(n_nodes):  # bins from low to high go to the right
+    for p in range(n_nodes):  # rows whose bin is from low to high go right
         c = chosen[p]
         if c >= 0:
             asks[p] = feature[c]
@@ -150,7 +156,7 @@ def descend(bins, kind, feature, cut, chosen, node):
 
 @njit(nogil=True, cache=True)
 def leaf_table(node, y, weight, table):
-    """Add the weight of each row to the class of its place: table is int64 (n_places, n_classes)."""
+    """Add the weight of each row to its class at its node: table is int64 (n_nodes, n_classes)."""
     for i in range(len(node)):
         table[node[i], y[i]] += weight[i]
 
@@ -162,13 +168,13 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
     ----------
     grown : list of `chosen`, one per tree
     depth : int
-        Levels of the complete trees, at least the depth of each compact tree.
+        Depth of the complete trees.
 
     Returns
     -------
     trees : Trees
     place : int64 array of shape (n_leaves,)
-        For each leaf, its tree times 2**depth plus the place of its rows on the last level.
+        For each leaf, the tree's number times 2**depth, plus the number of the last-level node with the leaf's rows.
     """
     parts = [_compact(candidates, chosen, depth) for chosen in grown]
     sizes = np.array([len(part[0]) for part in parts])
@@ -188,9 +194,9 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
 
 
 def _compact(candidates: Candidates, chosen: list[np.ndarray], depth: int) -> tuple[np.ndarray, ...]:
-    """Return kind, feature, threshold, first child and last-level place of the nodes of one tree in level order."""
+    """Return kind, feature, threshold, first child and last-level node of each node of one tree, in level order."""
     n_inner = 2**depth - 1
-    picks = np.concatenate([*chosen, np.full(n_inner + 1, -1)])  # complete tree: i has the children 2i + 1 and 2i + 2
+    picks = np.concatenate([*chosen, np.full(n_inner + 1, -1)])  # node i has the children 2i + 1, 2i + 2
     there = np.ones(len(picks), bool)
     for level in range(depth):
         here = slice(2**level - 1, 2 ** (level + 1) - 1)

@@ -1,12 +1,13 @@
-"""Kernels that route many rows down many trees. They check no bounds; `routing.py` does.
+"""Kernels that route many rows down many trees. Kernels check no bounds; `routing.py` checks them.
 
-Rows are taken in blocks of `ROWS` and turned into columns, for one tree after another, so that a tree and a block stay
-in the fastest cache. A packed node is one 32-bit word: bit 31 marks a multiway test, then follow 15 bits of feature and
-16 of threshold.
+The kernels transpose a block of `ROWS` rows into columns and route it down one tree after another, so that the tree and
+the block stay in the fastest cache. A packed node is one 32-bit word: bit 31 marks a multiway test, the next 15 bits
+are the feature, and the last 16 bits are the threshold.
 
-In complete binary trees the upper levels are evaluated densely: every node of a level for every row, straight from the
-columns, which the compiler turns into wide vector instructions. Only the lower levels look nodes up row by row.
-Measured per core: 1,000 million node steps a second when all levels look up, 1,750 with five dense levels.
+In the upper levels of complete binary trees, every node of a level is evaluated for every row, straight from the
+columns; the compiler turns this into wide vector instructions. Only the lower levels look up the node of each row.
+Measured per core: 1,000 million node steps a second if all levels look up nodes, and 1,750 million if the five upper
+levels evaluate every node.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ _P = np.uintp
 
 @njit(nogil=True, cache=True)
 def _scratch(codes, packed):
-    """Allocate the arrays of a block: columns (also flat), place of each row in the dense levels, and its leaf."""
+    """Allocate the arrays of a block: columns (also as a flat view), and each row's node in a level and leaf."""
     columns = np.zeros((codes.shape[1] + len(packed[5]), ROWS), np.uint16)
     place, right, leaf = np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint32)
     return columns, columns.reshape(columns.size), place, right, leaf
@@ -30,7 +31,7 @@ def _scratch(codes, packed):
 
 @njit(nogil=True, cache=True)
 def _load(codes, start, packed, columns):
-    """Turn rows from `start` on into columns, and add the columns of one-vs-rest tests; return the number of rows."""
+    """Transpose a block of rows into columns, and add the columns of one-vs-rest tests. Return the number of rows."""
     extra_source, extra_value = packed[5], packed[6]
     n, m = codes.shape
     rows = min(ROWS, n - start)
@@ -46,7 +47,7 @@ def _load(codes, start, packed, columns):
 
 @njit(nogil=True, cache=True)
 def _descend_top(columns, node, root, levels, place, right):
-    """Set the place of each row within level `levels` (at least 2) of a complete tree, evaluated densely."""
+    """Set `place`, the index of each row's node within level `levels` (at least 2) of a complete tree."""
     w0, w1, w2 = node[root], node[root + 1], node[root + 2]
     c0, t0 = columns[w0 >> 16], _H(w0 & 0xFFFF)
     c1, t1 = columns[w1 >> 16], _H(w1 & 0xFFFF)
@@ -79,7 +80,7 @@ def _descend_top(columns, node, root, levels, place, right):
 
 @njit(nogil=True, cache=True)
 def _descend_complete(columns, flat, node, root, depth, place, right, leaf):
-    """Set the leaf of each row within a complete binary tree of depth >= 2."""
+    """Set the leaf of each row in a complete binary tree of depth >= 2."""
     levels = min(depth, DENSE)
     _descend_top(columns, node, root, levels, place, right)
     base = _U(root)
@@ -99,7 +100,7 @@ def _descend_complete(columns, flat, node, root, depth, place, right, leaf):
 
 @njit(nogil=True, cache=True)
 def _descend_any(flat, node, first_child, leaf_of_node, root, depth, leaf_start, leaf):
-    """Set the leaf of each row within a tree of any shape. The word of a leaf keeps its rows there."""
+    """Set the leaf of each row in a tree of any shape. A row that is in a leaf stays there on all further levels."""
     for r in range(ROWS):
         leaf[r] = _U(root)
     for _ in range(depth):
@@ -114,7 +115,7 @@ def _descend_any(flat, node, first_child, leaf_of_node, root, depth, leaf_start,
 
 @njit(nogil=True, cache=True)
 def _descend(packed, scratch, t):
-    """Set the leaf of each row of the block within tree t."""
+    """Set the leaf of each row of the block in tree t."""
     node, first_child, leaf_of_node, tree_start, leaf_start, _, _, depth, complete = packed
     columns, flat, place, right, leaf = scratch
     if complete:
@@ -124,8 +125,11 @@ def _descend(packed, scratch, t):
 
 
 @njit(nogil=True, cache=True)
-def count_all(codes, y, packed, counts):
-    """Count every row in one leaf of every tree: counts is int64 (n_leaves, n_classes)."""
+def count_all(codes, y, weight, packed, counts):
+    """Count every row in one leaf of every tree: counts is int64 (n_leaves, n_classes).
+
+    A row counts by its weight, int64 (n,), or as 1 if `weight` is None.
+    """
     scratch = _scratch(codes, packed)
     leaf, leaf_start = scratch[4], packed[4]
     n, n_trees = len(codes), len(leaf_start) - 1
@@ -135,12 +139,12 @@ def count_all(codes, y, packed, counts):
             _descend(packed, scratch, t)
             tree_counts = counts[leaf_start[t] : leaf_start[t + 1]]
             for r in range(rows):
-                tree_counts[_P(leaf[r]), _P(y[start + r])] += 1
+                tree_counts[_P(leaf[r]), _P(y[start + r])] += 1 if weight is None else weight[start + r]
 
 
 @njit(nogil=True, cache=True)
-def count_assigned(codes, y, tree_of_row, packed, counts):
-    """Count every row in one leaf of the tree that it is assigned to: counts is int64 (n_leaves, n_classes)."""
+def count_assigned(codes, y, weight, tree_of_row, packed, counts):
+    """Count every row in one leaf of its assigned tree. Arguments are as in `count_all`."""
     node, first_child, leaf_of_node, tree_start, _, extra_source, extra_value, depth, _ = packed
     n, m = codes.shape
     # Unlike in `count_all`, the rows of a block start at different roots, so columns would not help.
@@ -161,7 +165,8 @@ def count_assigned(codes, y, tree_of_row, packed, counts):
                 step = _U(x) if w >> _U(31) else _U(x > _H(w & _U(0xFFFF)))
                 place[r] = _U(first_child[_P(place[r])]) + step
         for r in range(rows):
-            counts[_P(leaf_of_node[_P(place[r])]), _P(y[start + r])] += 1
+            row = start + r
+            counts[_P(leaf_of_node[_P(place[r])]), _P(y[row])] += 1 if weight is None else weight[row]
 
 
 @njit(nogil=True, cache=True)
@@ -215,7 +220,7 @@ def add_shares(codes, packed, shares, total):
         for t in range(n_trees):
             _descend(packed, scratch, t)
             tree_shares = shares[leaf_start[t] : leaf_start[t + 1]]
-            if total.shape[1] == 2:  # written out, the two additions become one instruction
+            if total.shape[1] == 2:  # for two classes, the compiler turns both additions into one instruction
                 for r in range(rows):
                     total[start + r, 0] += tree_shares[_P(leaf[r]), 0]
                     total[start + r, 1] += tree_shares[_P(leaf[r]), 1]
@@ -227,7 +232,7 @@ def add_shares(codes, packed, shares, total):
 
 @njit(nogil=True, cache=True)
 def count_votes_at(leaves, labels, votes):
-    """Do the same as `count_votes`, for rows whose leaves (n_trees, n) are known."""
+    """Count votes like `count_votes`, for rows whose leaves (n_trees, n) are known."""
     for t in range(leaves.shape[0]):
         for i in range(leaves.shape[1]):
             votes[i, labels[_P(leaves[t, i])]] += 1
@@ -235,7 +240,7 @@ def count_votes_at(leaves, labels, votes):
 
 @njit(nogil=True, cache=True)
 def add_shares_at(leaves, shares, total):
-    """Do the same as `add_shares`, for rows whose leaves (n_trees, n) are known."""
+    """Add up shares like `add_shares`, for rows whose leaves (n_trees, n) are known."""
     for t in range(leaves.shape[0]):
         for i in range(leaves.shape[1]):
             for c in range(total.shape[1]):

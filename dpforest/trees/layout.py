@@ -1,4 +1,4 @@
-"""The flat layout of all forests: arrays over nodes in level order, one tree after another."""
+"""The flat layout of all forests: arrays with one element per node, tree after tree, each in level order."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ NO_THRESHOLD = 65_535  # no uint16 code is larger, so `code > NO_THRESHOLD` neve
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Trees as flat arrays, which hold tests and nothing that is counted over rows.
+    """Trees as flat arrays of tests, without any counts of rows.
 
     A node tests the integer code x of one feature (see `Domain.encode`):
 
@@ -30,17 +30,17 @@ class Trees:
     feature : int32 array of shape (n_nodes,)
         Index into ``domain.features``; -1 in leaves.
     threshold : int32 array of shape (n_nodes,)
-        Code that x is compared with; -1 if the kind needs none.
+        Code to compare x with; -1 if the kind of test needs no threshold.
     first_child : int32 array of shape (n_nodes,)
-        Index over the whole forest; a leaf points to itself.
+        Index of the first child among all nodes of the forest; a leaf points to itself.
     tree_start : int64 array of shape (n_trees + 1,)
         Node range of each tree. Nodes of a tree are in level order, and children of a node are adjacent.
     depth : int
-        Number of tests on the longest path that the layout allows.
+        Largest allowed number of tests on a path.
 
     Notes
     -----
-    Leaves are numbered over the whole forest in node order: `leaf_nodes`, `leaf_start`.
+    Leaves are numbered over the whole forest in the order of their nodes; see `leaf_nodes` and `leaf_start`.
     """
 
     kind: np.ndarray
@@ -81,7 +81,7 @@ class Trees:
 
     @cached_property
     def is_complete(self) -> bool:
-        """True if all tests are binary and all leaves are at `depth`: children of i are at 2i + 1 and 2i + 2."""
+        """True if all tests are binary and all leaves are at `depth`. Then node i has children 2i + 1 and 2i + 2."""
         size = 2 ** (self.depth + 1) - 1
         if self.depth < 1 or np.any(np.diff(self.tree_start) != size) or np.any(self.kind == MULTIWAY):
             return False
@@ -107,7 +107,8 @@ class Trees:
     def n_children(self) -> np.ndarray:
         """Number of children of each node, int64 (n_nodes,).
 
-        Children are adjacent in level order, so those of a node end where those of the next inner node begin.
+        Children are adjacent in level order, so the children of a node end where the children of the next inner node
+        begin.
         """
         inner = np.flatnonzero(self.kind != LEAF)
         first = self.first_child[inner].astype(np.int64)
@@ -122,7 +123,7 @@ class Trees:
         """Number of tests above each node, uint8 (n_nodes,)."""
         level = np.zeros(self.n_nodes, np.uint8)
         nodes = self.tree_start[:-1]
-        for above in range(self.depth + 1):  # one more level than allowed, so that `check` detects it
+        for above in range(self.depth + 1):  # one level more than allowed, for `check`
             inner = nodes[self.kind[nodes] != LEAF]
             width = self.n_children[inner]
             first = self.first_child[inner] - (np.cumsum(width) - width)
@@ -135,7 +136,7 @@ class Trees:
         return self.between(tree, tree + 1)
 
     def between(self, first: int, last: int) -> "Trees":
-        """Return the trees from `first` to the one before `last` as a forest."""
+        """Return the trees from `first` to `last` - 1 as a forest."""
         a, b = int(self.tree_start[first]), int(self.tree_start[last])
         return Trees(
             self.kind[a:b],
@@ -147,16 +148,16 @@ class Trees:
         )
 
     def check(self, n_codes: np.ndarray) -> None:
-        """Raise ValueError unless the arrays describe trees over features with these numbers of codes.
+        """Raise ValueError unless the arrays describe trees over the features of a domain.
 
         Parameters
         ----------
         n_codes : int array of shape (n_features,)
-            Number of codes of each feature: 65,536 for numeric ones.
+            Number of codes of each feature: 65,536 for a numeric feature.
 
         Notes
         -----
-        The kernels check no bounds, so this check must refuse every bad JSON from elsewhere.
+        The kernels check no bounds, so this check must refuse every array with which they would read out of bounds.
         """
         n = len(self.kind)
         arrays = (self.kind, self.feature, self.threshold, self.first_child)
@@ -173,7 +174,8 @@ class Trees:
         asked = self.threshold[binary]
         if np.any(asked < 0) or np.any(asked >= n_codes[self.feature[binary]]):
             raise ValueError("a threshold lies outside the codes of its attribute")
-        if np.any(self.threshold > NO_THRESHOLD):  # at any node: in a packed node it would overflow into the feature
+        # The kernels pack threshold and feature into one number, so a larger threshold would change the feature.
+        if np.any(self.threshold > NO_THRESHOLD):
             raise ValueError("a threshold lies outside the codes 0..65,535")
         width = np.where(inner, 2, 0)
         multi = self.kind == MULTIWAY

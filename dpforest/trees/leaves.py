@@ -1,6 +1,6 @@
-"""The contents of the leaves of a forest, and how predictions follow: labels, noisy counts, or values to add up.
+"""The contents of the leaves of a forest (labels, noisy counts, or values to add up), and predictions from them.
 
-A prediction takes two steps. First the numbers of a row's leaves are summed over all trees (`summed`), then the sums
+A prediction takes two steps. First, the numbers in a row's leaves are summed over all trees (`summed`). Then the sums
 become shares and a class (`row_shares`, `decide`).
 """
 
@@ -20,7 +20,7 @@ from dpforest.voting import CLIPPED_LOGISTIC, LogOdds
 class Leaves(ABC):
     """Base of all kinds of leaves. Leaves are numbered over the whole forest, tree after tree."""
 
-    negative_rule: str = "clamp"  # files have this field for all forests; only counts use it
+    negative_rule: str = "clamp"  # only `CountLeaves` uses it, but a file has this field for every forest
 
     @property
     @abstractmethod
@@ -33,11 +33,11 @@ class Leaves(ABC):
 
         Parameters
         ----------
-        trees : Trees
-            The trees that have these leaves.
         n_classes : int
         seed : int
-            Public. It draws the share in a leaf without information.
+            Public seed. Shares in leaves without information are drawn from this seed.
+        trees : Trees
+            The trees that have these leaves.
 
         Returns
         -------
@@ -54,7 +54,7 @@ class Leaves(ABC):
         return voting.leaf_votes(self.leaf_shares(n_classes, seed, trees))
 
     def summed(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
-        """Return what is summed over trees: a label of each leaf (n_leaves,), or numbers (n_leaves, n_classes)."""
+        """Return the values to sum over trees: a label per leaf (n_leaves,), or numbers (n_leaves, n_classes)."""
         return self.leaf_shares(n_classes, seed, trees)
 
     def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
@@ -62,11 +62,11 @@ class Leaves(ABC):
         return sums / n_trees
 
     def decide(self, sums: np.ndarray, n_trees: int, coin: np.ndarray | None) -> np.ndarray:
-        """Return the predicted class index of each row, int64 (n,). Each coin is in [0, 1), for "probabilistic"."""
+        """Return the predicted class index of each row, int64 (n,). Voting "probabilistic" needs a coin in [0, 1)."""
         return voting.decide(self.row_shares(sums, n_trees), self.voting, coin)
 
     def to_file(self) -> dict[str, Any]:
-        """Return the fields of a file that hold the leaves, without `voting` and `negative_rule`."""
+        """Return the fields of a file that hold the leaves, except `voting` and `negative_rule`."""
         return {name: pack(array) for name, array in self.arrays.items()}
 
 
@@ -107,18 +107,23 @@ class LabelLeaves(Leaves):
 
 @dataclass(frozen=True, eq=False)
 class CountLeaves(Leaves):
-    """Each leaf holds noisy class counts. Shares and votes follow from them without any further use of data.
+    """Each leaf holds noisy class counts. Shares and votes are computed from these counts, without further use of data.
 
     Parameters
     ----------
     noisy_counts : int64 or float64 array of shape (n_leaves, n_classes)
         Counts after noise, which may be negative. A release has whole numbers.
     voting : {"majority", "threshold", "probabilistic", "log-odds"}
-        Each leaf votes, shares are averaged, a coin decides by the mean share, or log-odds are added up, respectively.
+        "majority": each leaf votes. "threshold": shares are averaged. "probabilistic": a coin draws the class, and the
+        probability of a class is its mean share. "log-odds": log-odds are added up.
     negative_rule : {"clamp", "paper"}
-        Negative counts become 0, or any negative count discards the leaf.
+        "clamp": negative counts become 0. "paper": one negative count discards the leaf.
     log_odds : LogOdds or None
-        Weights of leaves; given exactly for voting "log-odds".
+        Weights of leaves for voting "log-odds"; None for the other rules.
+    numbers : int array of shape (n_leaves,), optional
+        Numbers of these leaves in their forest, if these are not all leaves of the forest.
+    count_unit : {1, 1024}
+        What one row adds to a count, or, with a unit of privacy, what one person adds.
     """
 
     noisy_counts: np.ndarray
@@ -126,6 +131,12 @@ class CountLeaves(Leaves):
     negative_rule: str = "clamp"
     log_odds: LogOdds | None = None
     numbers: np.ndarray | None = None
+    count_unit: int = 1
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Noisy counts of rows, (n_leaves, n_classes). With a unit of privacy, noisy counts of persons, as float64."""
+        return self.noisy_counts if self.count_unit == 1 else self.noisy_counts / self.count_unit
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -135,13 +146,13 @@ class CountLeaves(Leaves):
     def leaf_shares(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """See `Leaves`."""
         if self.log_odds is not None:
-            return self.log_odds.shares(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
+            return self.log_odds.shares(self.counts, self.log_odds.prior(self.counts))
         return voting.leaf_shares(self.noisy_counts, self.negative_rule, seed, leaves=self.numbers)
 
     def summed(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """See `Leaves`."""
         if self.log_odds is not None:
-            return self.log_odds.evidence(self.noisy_counts, self.log_odds.prior(self.noisy_counts))
+            return self.log_odds.evidence(self.counts, self.log_odds.prior(self.counts))
         if self.voting == "majority":
             return self.leaf_labels(n_classes, seed, trees)
         return self.leaf_shares(n_classes, seed, trees)
@@ -150,11 +161,13 @@ class CountLeaves(Leaves):
         """See `Leaves`."""
         if self.log_odds is None:
             return super().row_shares(sums, n_trees)
-        return voting.softmax(voting.log_odds_scores(sums, self.log_odds.prior(self.noisy_counts), n_trees))
+        return voting.softmax(voting.log_odds_scores(sums, self.log_odds.prior(self.counts), n_trees))
 
     def to_file(self) -> dict[str, Any]:
         """See `Leaves`."""
-        return {**super().to_file(), **({} if self.log_odds is None else {"log_odds": asdict(self.log_odds)})}
+        log_odds = {} if self.log_odds is None else {"log_odds": asdict(self.log_odds)}
+        unit = {} if self.count_unit == 1 else {"count_unit": self.count_unit}
+        return {**super().to_file(), **log_odds, **unit}
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,11 +177,12 @@ class ScoreLeaves(Leaves):
     Parameters
     ----------
     leaf_values : float64 array
-        With `class_of_tree`, shape (n_leaves,): what a leaf adds to the score of its tree's class (voting "additive").
-        Without it, what a leaf adds to the score of the second of two classes, shape (n_leaves, 1), or of each class,
-        shape (n_leaves, n_classes) (voting "clipped-logistic").
+        With `class_of_tree` (voting "additive"), shape (n_leaves,): each leaf's addition to the score of its tree's
+        class. Without `class_of_tree` (voting "clipped-logistic"), each leaf's addition to the score of the second of
+        two classes, shape (n_leaves, 1), or to the score of each class, shape (n_leaves, n_classes).
     class_of_tree : int16 array of shape (n_trees,), or None
-        Class whose score a tree adds to. With two classes, every tree adds to the second and subtracts from the first.
+        Class of each tree, to whose score the tree adds. With two classes, every tree adds to the second class and
+        subtracts from the first.
     alpha_link : float
         α of the link that turns scores into shares, above 0 and at most 1; used only for voting "additive".
     """
@@ -179,7 +193,7 @@ class ScoreLeaves(Leaves):
 
     @property
     def voting(self) -> str:
-        """Link that turns scores into shares: that of the Mα-loss, or that of the clipped logistic loss."""
+        """Link that turns scores into shares: "additive" (Mα-loss) or "clipped-logistic" (clipped logistic loss)."""
         return CLIPPED_LOGISTIC if self.class_of_tree is None else "additive"
 
     @property
@@ -189,7 +203,7 @@ class ScoreLeaves(Leaves):
         return {"leaf_values": self.leaf_values, **of_trees}
 
     def leaf_shares(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
-        """Return what each leaf adds to the score of each class; see `Leaves`."""
+        """Return each leaf's addition to the score of each class; see `Leaves`."""
         values = self.leaf_values
         if self.class_of_tree is not None:
             assert trees is not None
@@ -220,12 +234,12 @@ _MISMATCH: Final = "its leaves do not fit its way of voting"
 
 
 def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tuple[str, tuple[int, ...]]:
-    """Return the key of a file that holds its leaves, and the shape of their array.
+    """Return the key under which a file holds its leaves, and the shape of that array.
 
     Raises
     ------
     ValueError
-        If there is no such key or more than one, or other fields do not fit it.
+        If there is no such key or more than one, or if other fields do not fit the key.
     """
     keys = [name for name in KINDS if name in content]
     if len(keys) != 1:
@@ -257,13 +271,13 @@ def from_file(
     cells : array
         Array under the key of the leaves.
     class_of_tree : int16 array of shape (n_trees,), or None
-        Given exactly for voting "additive".
+        Class of each tree for voting "additive"; None for the other rules.
     n_classes : int
 
     Raises
     ------
     ValueError
-        If a number is out of range. The message is half a sentence.
+        If a number is out of range. The message is the end of a sentence.
     """
     if "labels" in content:
         if cells.max() >= n_classes:
@@ -273,7 +287,8 @@ def from_file(
         weights = content.get("log_odds")
         log_odds = None if weights is None else LogOdds(float(weights["noise_scale"]), float(weights["prior_weight"]))
         counts = cells.astype(np.int64, copy=False)
-        return CountLeaves(counts, content["voting"], content["negative_rule"], log_odds)
+        count_unit = content.get("count_unit", 1)
+        return CountLeaves(counts, content["voting"], content["negative_rule"], log_odds, count_unit=count_unit)
     if not np.abs(cells).max() <= MAX_LEAF:  # this refuses NaN as well
         raise ValueError("its leaf values are not numbers that a forest has")
     if class_of_tree is None:

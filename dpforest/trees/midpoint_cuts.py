@@ -1,6 +1,6 @@
-"""Kernels of the multinomial random forest as published: the cuts of a node, their scores, and the draw of a cut.
+"""Kernels of the published multinomial random forest: the cuts of a node, their scores, and the draw of a cut.
 
-Scores come from sorted columns. A word of a column holds a row's code, class and number.
+Scores are computed from sorted columns. Each element of a column is a word that holds a row's code, class and number.
 """
 
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-TIE = 1e-10  # decreases closer than this differ by rounding alone
+TIE = 1e-10  # impurity decreases that differ by less than this are equal apart from rounding
 
 # A word: 16 bits of code, 8 of class, 32 of row number.
 CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
@@ -21,10 +21,10 @@ class Settings(NamedTuple):
     unit: float
     feature_temperature: float
     value_temperature: float
-    each: int  # least number of estimation rows on both sides of a cut that may be drawn
-    fewest: int  # least number of estimation rows of a child; otherwise neither child is made
-    to_split: int  # number of estimation rows below which a child is a leaf
-    to_start: int  # number of estimation rows below which the root is a leaf
+    each: int  # a cut may be drawn only if each side has at least this many estimation rows
+    fewest: int  # a node is split if each child gets at least this many estimation rows
+    to_split: int  # a child with fewer estimation rows is a leaf
+    to_start: int  # a root with fewer estimation rows is a leaf
     purity_stop: bool
     max_depth: int
 
@@ -34,14 +34,14 @@ class Parts(NamedTuple):
 
     structure: np.ndarray  # sorted words of structure rows, (m, n)
     estimation: np.ndarray  # numbers of estimation rows
-    sorted_estimation: np.ndarray  # their sorted words, if cuts depend on them
+    sorted_estimation: np.ndarray  # sorted words of estimation rows, if cuts depend on them
 
 
 class Scratch(NamedTuple):
     """Arrays that are overwritten at each node."""
 
     total: np.ndarray  # number of structure rows of each class
-    left: np.ndarray  # number of them on the left side
+    left: np.ndarray  # number of structure rows of each class on the left side
     best: np.ndarray  # best score of each feature that has a cut
     features: np.ndarray
     scores: np.ndarray  # scores of the cuts of one feature
@@ -52,7 +52,7 @@ class Scratch(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def sum_of_squares(total, table):
-    """Return the sum of squared counts, or of c log c."""
+    """Return the sum of the squares of counts c for Gini, or the sum of c log c for entropy."""
     squares = np.int64(0)
     for rows in total:
         squares += table[rows] if len(table) else rows * rows
@@ -61,14 +61,14 @@ def sum_of_squares(total, table):
 
 @njit(nogil=True, cache=True)
 def score_cuts(span, j, squares, is_categorical, settings, parts, scratch):
-    """Score the cuts of feature j at a node into the scratch arrays; return their number."""
+    """Write the scores of the cuts of feature j at a node to the scratch arrays. Return the number of cuts."""
     a, b, c, d = span[0], span[1], span[2], span[3]
     order, est_order = parts.structure, parts.sorted_estimation
     if order[j, a] >> CODE_BIT == order[j, b - 1] >> CODE_BIT:
         return 0
     if is_categorical[j]:
         return _score_categories(order[j, a:b], est_order[j, c:d], settings, scratch)
-    # A threshold between the k-th lowest and the k-th highest estimation row leaves k of them on each side.
+    # A threshold between the k-th lowest and the k-th highest estimation row leaves k estimation rows on each side.
     each, low, high = settings.each, np.int64(-1), np.int64(1 << 16)
     if each:
         low, high = est_order[j, c + each - 1] >> CODE_BIT, est_order[j, d - each] >> CODE_BIT
@@ -77,7 +77,7 @@ def score_cuts(span, j, squares, is_categorical, settings, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _score_thresholds(column, low, high, squares, settings, scratch):
-    """Score the midpoints in low..high - 1 of a sorted column; return their number."""
+    """Score the midpoints in low..high - 1 of a sorted column. Return the number of midpoints."""
     total, left, scores, cuts = scratch.total, scratch.left, scratch.scores, scratch.cuts
     table, unit, n = settings.table, settings.unit, len(column)
     left[:] = 0
@@ -110,7 +110,7 @@ def _score_thresholds(column, low, high, squares, settings, scratch):
 
 @njit(nogil=True, cache=True)
 def _score_categories(column, est, settings, scratch):
-    """Score the test for each category of a sorted column against the rest; return the number of tests."""
+    """Score the test of each category of a sorted column against the rest. Return the number of tests."""
     total, left, scores, cuts = scratch.total, scratch.left, scratch.scores, scratch.cuts
     table, unit, each = settings.table, settings.unit, settings.each
     n_cuts, i, e = 0, 0, 0
@@ -138,9 +138,10 @@ def _score_categories(column, est, settings, scratch):
 
 @njit(nogil=True, cache=True)
 def _score(squares, n, other_squares, n_other, table, unit):
-    """Return the impurity decrease times rows, up to a constant that all tests of a node share.
+    """Return the impurity decrease times the number of rows, plus a constant that is the same for all tests of a node.
 
-    Gini: sum of squared counts / rows, over both sides. Entropy: sum of c log c, less n log n, over both sides.
+    The score is a sum over both sides of the test. Let a side have n rows, and let c be its rows of each class. For
+    Gini, the side adds (Σ c²) / n. For entropy, the side adds Σ c log c - n log n.
     """
     if len(table):
         return np.float64(squares - table[n] + other_squares - table[n_other]) * unit
@@ -150,7 +151,7 @@ def _score(squares, n, other_squares, n_other, table, unit):
 
 @njit(nogil=True, cache=True)
 def to_weights(scores, temperature, tie):
-    """Turn scores into weights in place: exp(B/2 (rescaled score - 1)), so that the best has weight 1."""
+    """Turn scores into weights in place: exp(B (s - 1) / 2) for a score s rescaled to 0..1. The best weight is 1."""
     low, high = scores.min(), scores.max()
     for i in range(len(scores)):
         if high - low <= tie:
@@ -163,7 +164,7 @@ def to_weights(scores, temperature, tie):
 
 @njit(nogil=True, cache=True)
 def draw(scores, temperature, tie, u):
-    """Return the index drawn by the selection law with a number u in [0, 1); the scores become weights."""
+    """Draw an index by the selection law with a number u in [0, 1). The scores are overwritten by weights."""
     to_weights(scores, temperature, tie)
     target = u * scores.sum()
     drawn = -1

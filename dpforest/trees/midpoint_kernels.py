@@ -1,8 +1,8 @@
-"""Kernels of the multinomial random forest as published: a tree grown from sorted columns. They check no bounds.
+"""Kernels that grow a tree of the published multinomial random forest from sorted columns. They check no bounds.
 
-Every column is sorted once. The rows of a node are adjacent in each sorted column. A test partitions them without
-changing their order, so a level costs one pass over the columns. Rows of children that need no test are not
-partitioned, and neither are columns that have become constant.
+Every column is sorted once. The rows of a node are adjacent in each sorted column. A test partitions the rows of a node
+and keeps their order within each child, so a level costs one pass over the columns. The kernel does not partition
+columns that are constant at the node, or rows whose children need no test.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from dpforest.trees.midpoint_cuts import (
     sum_of_squares,
 )
 
-# Numbers of the draws from the key of a tree, and from the key of a node.
+# Each draw from a key has a number. The first two numbers are draws from the key of a tree, the others of a node.
 ROWS, ROOT = 0, 1
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -41,14 +41,14 @@ class Rows(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """The nodes of a tree in level order, with space for all of them."""
+    """The nodes of a tree in level order. The arrays have space for the largest tree."""
 
     kind: np.ndarray
     feature: np.ndarray
     threshold: np.ndarray
     first_child: np.ndarray
-    span: np.ndarray  # first and last + 1 of the structure rows, then of the estimation rows
-    column: np.ndarray  # a column in which the rows of the node are adjacent
+    span: np.ndarray  # first and last + 1 of the structure rows, and the same for the estimation rows
+    column: np.ndarray  # index of a column in which the rows of the node are adjacent
     is_open: np.ndarray  # whether the node may be split
     keys: np.ndarray
 
@@ -67,7 +67,7 @@ def coin(key, number):
 
 @njit(nogil=True, cache=True)
 def tree_key(seed, tree):
-    """Return the key from which all draws of a tree come; the seed is a uint64."""
+    """Return the key that determines all draws of a tree; the seed is a uint64."""
     return hashed(hashed(seed, 0), tree)
 
 
@@ -107,7 +107,7 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
         if node == level_end:
             level, level_end = level + 1, n_nodes
         goes_on = level + 1 < settings.max_depth
-        child = np.int64(n_nodes)  # a literal 1 has another type, for which `_split` would be compiled again
+        child = np.int64(n_nodes)  # a literal 1 has another type, and `_split` would be compiled again for this type
         if nodes.is_open[node] and _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
             n_nodes += 2
 
@@ -119,7 +119,7 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
 
 @njit(nogil=True, cache=True)
 def _parts(words, taken, n_structure, each):
-    """Return the structure rows (`taken`) and estimation rows; words of the latter only if cuts depend on them."""
+    """Return `Parts`. `taken` marks structure rows. Estimation rows have words only if cuts depend on these rows."""
     est = np.flatnonzero(~taken)
     n_sorted = len(est) if each else 0
     return Parts(_sorted_rows(words, taken, True, n_structure), est, _sorted_rows(words, taken, False, n_sorted))
@@ -127,21 +127,21 @@ def _parts(words, taken, n_structure, each):
 
 @njit(nogil=True, cache=True)
 def _sorted_rows(words, taken, which, size):
-    """Return the sorted columns of the rows whose `taken` equals `which`; nothing if the size is 0."""
+    """Return the sorted columns of the rows whose `taken` equals `which`; an empty array if the size is 0."""
     kept = np.empty((len(words), size), np.int64)
     for j in range(len(words) if size else 0):
         k = 0
         for word in words[j]:
             if k == size:
                 break
-            kept[j, k] = word  # the next word overwrites it if this row is not kept: a branch would be slower
+            kept[j, k] = word  # the next word overwrites a row that is not kept; a branch would be slower
             k += taken[word & ROW] == which
     return kept
 
 
 @njit(nogil=True, cache=True)
 def _only_the_root(key, settings, parts, scratch):
-    """Return a tree of one leaf, which may be split."""
+    """Return a tree that has only a root, which may still be split."""
     n_structure, n_est = parts.structure.shape[1], len(parts.estimation)
     room = 2 * n_structure - 1  # every leaf has a structure row
     nodes = Nodes(
@@ -163,7 +163,7 @@ def _only_the_root(key, settings, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
-    """Draw a test for a node and partition its rows between `child` and the next node; return whether that was done."""
+    """Draw a test for a node, partition its rows between `child` and `child` + 1, and return whether it was split."""
     span = nodes.span[node]
     _count_classes(parts.structure[nodes.column[node], span[0] : span[1]], scratch.total)
     f, cut = _draw_test(span, nodes.keys[node], rows.is_categorical, settings, parts, scratch)
@@ -190,7 +190,7 @@ def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
 def _draw_test(span, key, is_categorical, settings, parts, scratch):
     """Draw a feature and one of its cuts; return (-1, -1) if no cut may be drawn."""
     best, features, scores = scratch.best, scratch.features, scratch.scores
-    tie = TIE * (span[1] - span[0])  # scores are decreases times the number of rows, up to a constant of the node
+    tie = TIE * (span[1] - span[0])  # a score is a constant plus a decrease times the number of structure rows
     squares = sum_of_squares(scratch.total, settings.table)
     n_features = 0
     for j in range(len(parts.structure)):
@@ -207,7 +207,7 @@ def _draw_test(span, key, is_categorical, settings, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _add_child(node, child, right, middle, middle_est, nodes):
-    """Set the rows of a child, the column that they are sorted by, and its key."""
+    """Set the rows of a child, the column in which its rows are adjacent, and its key."""
     span, child_span = nodes.span[node], nodes.span[child + right]
     child_span[0], child_span[1] = (middle, span[1]) if right else (span[0], middle)
     child_span[2], child_span[3] = (middle_est, span[3]) if right else (span[2], middle_est)
@@ -217,7 +217,7 @@ def _add_child(node, child, right, middle, middle_est, nodes):
 
 @njit(nogil=True, cache=True)
 def _part_estimation(span, codes, cut, categorical, est, scratch):
-    """Put the estimation rows that go left before the others; return the start of the others."""
+    """Put the estimation rows that go left before all others. Return the start of the others."""
     goes_right = scratch.goes_right
     for i in range(span[2], span[3]):
         x = np.int64(codes[est[i]])
@@ -227,7 +227,7 @@ def _part_estimation(span, codes, cut, categorical, est, scratch):
 
 @njit(nogil=True, cache=True)
 def _mark(column, cut, categorical, scratch):
-    """Mark the rows that go right, count classes in `left` and (right) `total`, and return the number on the left."""
+    """Mark the rows that go right, and set `left` and `total` to class counts left and right. Return the left size."""
     total, left, goes_right = scratch.total, scratch.left, scratch.goes_right
     left[:] = 0
     n_left = 0
@@ -255,7 +255,7 @@ def _part_columns(span, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _part(rows, a, b, goes_right, spare):
-    """Put the rows a..b that go left before the others, in the same order; return the start of the others."""
+    """Put the rows a..b that go left before the others, in the same order. Return the start of the others."""
     middle, n_right = a, 0
     for i in range(a, b):
         row = rows[i]

@@ -1,10 +1,12 @@
-"""Trees of the multinomial random forest as published: cuts between the values of rows, leaves filled by other rows.
+"""Trees of the published multinomial random forest: some rows determine the cuts, and other rows fill the leaves.
 
 Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003, section 3). Every tree partitions the
-rows at random: structure rows choose the tests, estimation rows fill the leaves. A node draws a feature and then one of
-its cuts, each with probability proportional to exp(B/2 x impurity decrease), where decreases are rescaled to 0..1.
+rows at random: structure rows choose the tests, estimation rows fill the leaves. A node draws a feature, and then a cut
+of this feature. Impurity decreases are rescaled to 0..1, and the probability of a candidate with decrease s is
+proportional to exp(B s / 2).
 
-Curator only: cuts are midpoints of values of rows, and counts of rows end the branches, so nothing here is private.
+The trees are not private, because cuts are midpoints between values of rows, and exact counts of rows end the branches.
+So the trees must stay with the curator.
 """
 
 from collections.abc import Sequence
@@ -47,24 +49,25 @@ def grow_midpoint_forest(
     y : int32 array of shape (n,)
         Class indices below `n_classes`, which is at most 256.
     is_categorical : bool array of shape (m,)
-        A categorical feature has a test for each category that occurs at the node; other features have a threshold
-        half-way between any two codes that are neighbors there.
+        Whether each feature is categorical. A categorical feature has a test for each category that occurs at a node. A
+        numeric feature has a threshold midway between each two consecutive codes that occur at a node.
     n_trees : int
     partition_rate : float
-        Structure rows per estimation row. There is at least one row of each kind.
+        Number of structure rows divided by number of estimation rows. There is at least one row of each kind.
     min_leaf : int
         The paper's k, at least 1.
     feature_temperature, value_temperature : float
-        The paper's B1 and B2, from 0 (uniform) to infinity (the best, ties at random).
+        The paper's B1 and B2, from 0 (a uniform draw) to infinity (the best candidate, with random ties).
     impurity : {"gini", "entropy"}
     stopping : {"code", "min_leaf", "reject"}
-        Meaning of k. "code" follows the authors' program: children with at most k estimation rows are leaves, and a
-        node is a leaf if a child would get none. "min_leaf": only cuts that leave k rows to both children may be drawn.
-        "reject": a node is a leaf if the drawn cut leaves fewer than k rows on a side.
+        Meaning of k = `min_leaf`. "code" follows the authors' program: a child with at most k estimation rows is a
+        leaf, and a node is a leaf if one of its children would get no estimation row. "min_leaf": a cut may be drawn
+        only if each child gets at least k estimation rows. "reject": a node is a leaf if a child of the drawn cut would
+        get fewer than k estimation rows.
     purity_stop : bool
-        Whether nodes whose structure rows have one class are leaves.
+        Whether a node is a leaf if all its structure rows have the same class.
     max_depth : int
-        Tests on a path, at most 60. A deeper tree has the same first levels.
+        Largest number of tests on a path, at most 60. A deeper tree has the same first levels.
     seed : int
         From 0 to 2^64 - 1. The rows of a tree depend on (seed, tree), the draws of a node on (seed, tree, path).
     n_jobs : int
@@ -98,7 +101,7 @@ def grow_midpoint_forest(
     )
 
     def grow(tree: int) -> tuple:
-        with np.errstate(over="ignore"):  # a hash wraps around; the warning only comes without the compiler
+        with np.errstate(over="ignore"):  # a hash wraps around; without the compiler, numpy warns about it
             return grow_midpoint_tree(np.uint64(seed), tree, n_structure, rows, settings)
 
     if n_jobs == 1:
@@ -114,14 +117,14 @@ def grow_midpoint_forest(
 
 
 def _bounds(stopping: str, k: int) -> tuple[int, int, int, int]:
-    """Return the numbers of estimation rows that the settings require: `each`, `fewest`, `to_split`, `to_start`."""
+    """Return the fields `each`, `fewest`, `to_split` and `to_start` of `Settings`."""
     if stopping == "code":
         return 0, 1, k + 1, 0
     return k if stopping == "min_leaf" else 0, k, 2 * k, 2 * k
 
 
 def sorted_words(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return every column for the kernels, int64 (m, n): code, class and number of each row in a word, sorted."""
+    """Return the sorted columns for the kernels, int64 (m, n). Each element packs a row's code, class and number."""
     words = np.ascontiguousarray(codes.T).astype(np.int64) << CODE_BIT
     words |= y.astype(np.int64) << CLASS_BIT | np.arange(len(codes))
     words.sort(axis=1)
@@ -142,7 +145,7 @@ def structure_size(n: int, partition_rate: float) -> int:
 
 
 def impurity_decrease(left: Sequence[int], right: Sequence[int], impurity: str = "gini") -> float:
-    """Return the impurity decrease of a test (equation 4), from the rows of each class on either side.
+    """Return the impurity decrease of a test (equation 4), given the class counts on its left and right side.
 
     Examples
     --------
@@ -161,7 +164,9 @@ def _impurity(rows: np.ndarray, impurity: str) -> float:
 
 
 def selection_probabilities(decreases: Sequence[float], temperature: float) -> np.ndarray:
-    """Return P of each candidate: softmax(B/2 x decrease), decreases rescaled to 0..1; uniform if all are equal.
+    """Return the probability of each candidate: the softmax of B s / 2, where s is its decrease, rescaled to 0..1.
+
+    If all decreases are equal, the probabilities are uniform.
 
     Examples
     --------
@@ -174,7 +179,7 @@ def selection_probabilities(decreases: Sequence[float], temperature: float) -> n
 
 
 def _log_table(n: int) -> tuple[np.ndarray, float]:
-    """Return c log2 c for c = 0..n as whole numbers of a tiny unit, so that their sums are exact, and the unit."""
+    """Return c log2 c for c = 0..n, as whole multiples of a tiny unit, so that sums are exact. Also return the unit."""
     c = np.arange(1, n + 1)
     values = c * np.log2(c)
     unit = 2.0 ** (np.ceil(np.log2(values[-1])) - 61)

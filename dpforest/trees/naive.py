@@ -1,4 +1,4 @@
-"""Slow, simple versions of the kernels: one row, one tree, one step at a time. For tests and for reading."""
+"""Slow, simple versions of the kernels, for tests and for readers. They handle one row and one tree at a time."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
 
 
 def path_of_row(trees: Trees, tree: int, codes: np.ndarray) -> list[int]:
-    """Return the nodes that one row of codes passes in one tree, from the root to the leaf."""
+    """Return the nodes on the path of one row of codes in one tree, from the root to the leaf."""
     node = int(trees.tree_start[tree])
     path = [node]
     while trees.kind[node] != LEAF:
@@ -55,14 +55,14 @@ def shares_of_rows(trees: Trees, codes, shares) -> np.ndarray:
 
 
 def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
-    """Return the answer of a row of codes to a test: 0 leads to the left child, 1 to the right one."""
+    """Return the answer of a row of codes to a test: 0 leads to the left child, 1 to the right child."""
     x = int(codes[candidates.feature[test]])
     numeric = candidates.kind[test] == NUMERIC
     return int(x > candidates.threshold[test] if numeric else x == candidates.threshold[test])
 
 
 def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth: int, choose):
-    """Do the same as `greedy_trees.grow_tree` from codes: a numeric bin counts the feature's tests that hold."""
+    """Grow the tree of `greedy_trees.grow_tree` from codes. A code's numeric bin is the number of tests it passes."""
     first, slot = candidates.first, candidates.slot
     n_features, n_slots = len(first) - 1, int(slot[-1])
     tests_of = [range(first[f], first[f + 1]) for f in range(n_features)]
@@ -75,7 +75,8 @@ def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth
         return b > candidates.cut[test] if candidates.kind[test] == NUMERIC else b == candidates.cut[test]
 
     places = [0] * len(codes)
-    possible = [[set(range(slot[f + 1] - slot[f])) for f in range(n_features)]]  # bins that can reach each node
+    # For each node of the level and each feature: the bins that can reach the node.
+    possible = [[set(range(slot[f + 1] - slot[f])) for f in range(n_features)]]
     split, chosen = [True], []
     for level in range(depth):
         histogram = np.zeros((2**level, n_slots, n_classes), np.int64)

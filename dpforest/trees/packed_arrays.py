@@ -1,4 +1,4 @@
-"""Arrays as entries of a JSON, small and exact. Limits are checked before anything is allocated."""
+"""Arrays as small, exact entries of a JSON file. Limits are checked before memory is allocated."""
 
 import base64
 import binascii
@@ -15,14 +15,14 @@ TYPES: Final = (*_UNSIGNED, *_SIGNED, "f8")
 
 
 class ArrayError(ValueError):
-    """An entry that is not the expected array. The message is the end of a sentence."""
+    """Raised if an entry is not the expected array. The message is the end of a sentence."""
 
 
 def pack(array: np.ndarray) -> dict[str, Any]:
-    """Return an array as ``{"type", "shape", "data"}``: base64 of zlib of its bytes, plane by plane.
+    """Return an array as an entry ``{"type", "shape", "data"}``. The data are bytes, compressed by zlib, as base64.
 
-    The lowest bytes of all elements come first, then the next higher ones, and so on: most high bytes of counts are
-    equal, which compresses well.
+    The lowest bytes of all elements come first, then the next higher bytes of all elements, and so on. This order
+    compresses well, because most high bytes of counts are equal.
 
     >>> pack(np.array([1, 2, 300]))["type"], pack(np.array([-1, 2]))["type"], unpack(pack(np.arange(3)), (3,)).tolist()
     ('u2', 'i1', [0, 1, 2])
@@ -35,7 +35,7 @@ def pack(array: np.ndarray) -> dict[str, Any]:
 
 
 def unpack(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Return the array of an entry of `pack`, in the byte order of the machine.
+    """Return the array that `pack` wrote to an entry, in the byte order of the machine.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def unpack(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
     Raises
     ------
     ArrayError
-        If the shape or the length of the data differs. No more than that length is ever decompressed.
+        If the array has another shape, or its data another length. Decompression stops after the required length.
     """
     if tuple(entry["shape"]) != shape:
         raise ArrayError(f"an array has the shape {_short(entry['shape'])}, not {list(shape)}")
@@ -64,7 +64,7 @@ def unpack_plain(entry: dict[str, Any], dtype: str, most: int) -> np.ndarray:
     Raises
     ------
     ArrayError
-        If its type differs, its shape does not fit its data, or it is larger.
+        If the type is not `dtype`, the shape does not fit the data, or there are more than `most` elements.
     """
     if entry["dtype"] != dtype:
         raise ArrayError(f"an array should have the type {dtype}")
@@ -88,7 +88,7 @@ def _smallest(array: np.ndarray) -> str:
 def _inflated(text: str, n_bytes: int) -> bytes:
     stream = zlib.decompressobj()
     try:
-        # Ask for one byte more, to detect longer data without reading all of them.
+        # Ask for one additional byte, to detect longer data without reading all data.
         data = stream.decompress(_decoded(text), n_bytes + 1)
     except zlib.error:
         raise ArrayError("the data of an array are not compressed as they should be") from None

@@ -1,4 +1,4 @@
-"""Trees whose structure depends on a public seed and a public domain, and on no data."""
+"""Trees whose structure depends only on a public seed, a public domain and, if given, a released scale."""
 
 import numpy as np
 from numba import njit
@@ -28,41 +28,45 @@ def grow_random_trees(
     most_leaves: int | None = None,
     scale: ReleasedScale | None = None,
 ) -> Trees:
-    """Draw a forest from a seed and a public domain alone.
+    """Draw a forest from a seed and a public domain, without any rows.
 
-    Each inner node draws a feature uniformly. A multiway feature occurs at most once on a path; all others may recur
-    (papers: Bojarski et al., section 2; Fletcher & Islam, Algorithm 1).
+    Each inner node draws a feature uniformly. A path has at most one multiway test of each feature. Other tests may use
+    the same feature again (papers: Bojarski et al., section 2; Fletcher & Islam, Algorithm 1).
 
     Parameters
     ----------
     domain : Domain
-        Public schema. The kinds, the numbers of codes and the strip for missing values are used.
+        Public schema. The trees depend on three facts about each attribute: its kind, its number of codes, and its
+        number of codes that mean "missing".
     n_trees, depth : int
-        Number of trees, and of tests on a path. Without multiway tests all leaves are at `depth`.
+        Number of trees, and largest number of tests on a path. If there are no multiway tests, all leaves are at
+        `depth`.
     seed : int
-        Public. The draw of a node depends on (seed, tree, place in the tree) only, so the first k trees of a larger
-        forest and the first d levels of a deeper one are the same.
+        Public seed. The draw of a node depends only on the seed, the tree and the node's index in the tree. So a larger
+        forest begins with the same trees, and a deeper forest begins with the same levels.
     categorical : {"multiway", "one-vs-rest", "ordered"}
-        One child per category, a test for one category, or a threshold on the public order of the categories.
+        Tests of categorical attributes: one child for each category, a test of one category, or a threshold on the
+        public order of the categories.
     thresholds : {"node", "domain", "quantized"}
-        Uniform on the range that can reach the node (Fletcher & Islam), uniform on the whole public range (Bojarski et
-        al.), or one of `n_quantiles` - 1 equally spaced cuts of it (Nock & Henecka); all in codes of the public scale.
+        Law of thresholds, in codes of the public scale. "node": uniform on the range that can reach the node (Fletcher
+        & Islam). "domain": uniform on the whole public range (Bojarski et al.). "quantized": one of `n_quantiles` - 1
+        equally spaced cuts of the whole public range (Nock & Henecka).
     max_leaves : int
         Public cap on the leaves of a tree with multiway tests. Nodes are split in level order while the cap allows.
     most_leaves : int, optional
         Public cap on the leaves of all trees together.
     scale : ReleasedScale, optional
-        With the same draws, thresholds are uniform on this scale instead of the public one.
+        If given, the same draws yield thresholds that are uniform on this scale instead of the public scale.
 
     Returns
     -------
     Trees
-        No test compares with a code that its feature does not have.
+        The drawn trees. Every threshold is a code of its feature.
 
     Raises
     ------
     ValueError
-        As soon as there are more leaves than `most_leaves`.
+        If the forest has more than `most_leaves` leaves. Drawing stops at this number.
     """
     features = domain.features
     is_categorical = np.array([f.kind == "categorical" for f in features])
@@ -82,7 +86,7 @@ def grow_random_trees(
     starts, n_leaves = [0], 0
     for tree in range(n_trees):
         arrays = (kind, feature, threshold, first_child, parent)
-        with np.errstate(over="ignore"):  # a hash wraps around; the warning only comes without the compiler
+        with np.errstate(over="ignore"):  # a hash wraps around; without the compiler, numpy warns about it
             n = _grow_one(
                 seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, cumulative, *arrays
             )
@@ -99,7 +103,7 @@ def grow_random_trees(
 
 @njit(nogil=True, cache=True)
 def _uniform(seed, tree, node, draw, n):
-    """Return an integer below n from (seed, tree, node, draw), by two rounds of splitmix64's finalizer."""
+    """Return an integer below n, hashed from (seed, tree, node, draw) by two rounds of splitmix64's finalizer."""
     z = np.uint64(seed) * GOLDEN
     z += np.uint64(tree) * np.uint64(0xD1342543DE82EF95) + np.uint64(node) * MIX_1
     z += np.uint64(draw) * MIX_2
@@ -126,7 +130,7 @@ def _grow_one(
     first_child,
     parent,
 ):
-    """Grow one tree breadth-first into the scratch arrays; return its number of nodes."""
+    """Grow one tree breadth-first in the scratch arrays. Return its number of nodes."""
     m = len(n_codes)
     n_multiway = multiway.sum()
     parent[0] = -1
@@ -170,12 +174,12 @@ def _grow_one(
                     low, high = np.int64(0), n_codes[f] - 1
                     if how[1] == 0:
                         low, high = _range_at(node, f, low, high, parent, feature, threshold, first_child)
-                    # If fewer than two codes can reach a node, no test splits them; the threshold is still a code.
+                    # If fewer than two codes can reach a node, no test splits them, but the threshold must be a code.
                     if len(cumulative) > 0 and not is_categorical[f]:
                         cut = _scaled_cut(seed, tree, node, draw, how, cumulative[f], first_code[f], low, high)
                         threshold[node] = min(cut, n_codes[f] - 1)
                     elif how[1] == 2 and not is_categorical[f]:
-                        # Cut k of n_quantiles equal parts of the known range; missing values go left.
+                        # The threshold is cut k of n_quantiles equal parts of the known range; missing values go left.
                         k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
                         threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
                     else:

@@ -1,8 +1,8 @@
 """Released distribution functions of the numeric attributes, on the public scale.
 
-Rows are counted in three nested histograms of 4, 16 and 64 equal cells of an attribute's known codes. Noise is added
-elsewhere (`dpforest.models.preparation`). All that follows from the noisy counts is computed in integers, so that all
-machines get the same bits. If the counts are only noise, the function is the public scale itself.
+Three nested histograms count the rows in 4, 16 and 64 equal cells of an attribute's known codes. Then
+`dpforest.models.preparation` adds noise to the counts. The distribution function is computed from the noisy counts in
+integers, so that all machines get the same bits. If the counts are only noise, the function is the public scale itself.
 """
 
 from collections.abc import Sequence
@@ -29,67 +29,74 @@ class ReleasedScale:
     Parameters
     ----------
     cumulative : int64 array of shape (n_numeric, 65)
-        Distribution functions out of 2**32, at the borders of 64 equal cells of known codes; linear inside a cell.
+        Numerators, over 2**32, of the distribution functions at the borders of 64 equal cells of known codes. The
+        functions are linear inside a cell.
     """
 
     cumulative: np.ndarray
 
     @classmethod
     def of_shares(cls, shares: np.ndarray) -> "ReleasedScale":
-        """Build from the share of each cell, out of 2**32: int64 (n_numeric, 64)."""
+        """Build a scale from the share of each cell, as a numerator over 2**32: int64 (n_numeric, 64)."""
         return cls(np.concatenate([np.zeros((len(shares), 1), np.int64), np.cumsum(shares, axis=1)], axis=1))
 
     @property
     def shares(self) -> np.ndarray:
-        """Share of each cell, out of 2**32: int64 (n_numeric, 64)."""
+        """Share of each cell, as a numerator over 2**32: int64 (n_numeric, 64)."""
         return np.diff(self.cumulative, axis=1)
 
     def of_features(self, domain: Domain) -> np.ndarray:
-        """Return `cumulative` for every attribute of the domain, int64 (n_features, 65); 0 for categorical ones."""
+        """Return `cumulative` with a row for every attribute, int64 (n_features, 65); categorical attributes have 0."""
         out = np.zeros((domain.n_features, CELLS + 1), np.int64)
         out[[f.kind == "numeric" for f in domain.features]] = self.cumulative
         return out
 
     def mixed(self, weight: Fraction) -> "ReleasedScale":
-        """Return the mixture with the public scale, which has this weight."""
+        """Return a mixture of this scale and the public scale. `weight` is the weight of the public scale."""
         a, b = weight.numerator, weight.denominator
         return ReleasedScale((self.cumulative * (b - a) + _PUBLIC * a) // b)
 
 
-def scale_histograms(domain: Domain, codes: Any) -> np.ndarray:
-    """Count rows in each of 64 cells of each numeric attribute, exactly: curator only, until noise is added.
+def scale_histograms(domain: Domain, codes: Any, weight: np.ndarray | None = None) -> np.ndarray:
+    """Count the rows in each of 64 cells of each numeric attribute. Curator only, because the counts are exact.
 
     Parameters
     ----------
     domain : Domain
     codes : uint16 array of shape (n, n_features)
         Codes of `Domain.encode`.
+    weight : int64 array of shape (n,), optional
+        What each row adds to a count; by default 1.
 
     Returns
     -------
     int64 array of shape (n_numeric, 64)
-        Number of rows in each cell; a row with a missing value is in no cell.
+        Number of the rows in each cell, or the sum of their weights. A row with a missing value is in no cell.
     """
     numeric = np.flatnonzero([f.kind == "numeric" for f in domain.features])
     first = np.array([f.first_code for f in domain.features], np.int64)[numeric]
     counts = np.zeros((len(numeric), CELLS), np.int64)
     if len(numeric):
-        for start in range(0, max(len(codes), 1), BLOCK_ROWS):  # also for a table without rows
-            _count(np.ascontiguousarray(codes[start : start + BLOCK_ROWS]), numeric, first, counts)
+        for start in range(0, max(len(codes), 1), BLOCK_ROWS):  # at least one block, even without rows
+            block = slice(start, start + BLOCK_ROWS)
+            weights = None if weight is None else weight[block]
+            _count(np.ascontiguousarray(codes[block]), weights, numeric, first, counts)
     return counts
 
 
 @njit(nogil=True, cache=True)
-def _count(codes, numeric, first, counts):
+def _count(codes, weight, numeric, first, counts):
     for i in range(codes.shape[0]):
         for k in range(len(numeric)):
             above = np.int64(codes[i, numeric[k]]) - first[k]
             if above >= 0:
-                counts[k, above * CELLS // (N_CODES - first[k])] += 1
+                counts[k, above * CELLS // (N_CODES - first[k])] += 1 if weight is None else weight[i]
 
 
 def nested(cells: np.ndarray) -> np.ndarray:
-    """Return counts of 64 cells as three histograms in rows of 4: int64 (n_numeric * 21, 4), coarse levels first.
+    """Return three histograms from counts of 64 cells: int64 (n_numeric * 21, 4), coarse histograms first.
+
+    Each row of the result has the counts of four adjacent cells, the parts of one cell of the next coarser histogram.
 
     >>> nested(np.ones((1, 64), np.int64))[:6].tolist()
     [[16, 16, 16, 16], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [1, 1, 1, 1]]
@@ -100,7 +107,7 @@ def nested(cells: np.ndarray) -> np.ndarray:
 
 
 def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
-    """Return the distribution functions that follow from noisy counts; nothing private is read.
+    """Compute the distribution functions from noisy counts alone. The function reads nothing private.
 
     Parameters
     ----------
@@ -123,13 +130,13 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
 def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list[int]:
     """Return the distribution function at the borders of 64 cells: 65 whole numbers from 0 to 2**32.
 
-    Each cell is divided among its four parts by weight: the noisy count, but at least 0, plus a prior of half of two
-    standard deviations of the noise.
+    The share of a cell is divided among its four parts by weight. The weight of a part is its noisy count, at least 0,
+    plus a prior. The prior is 7/10 of `noise_scale`, rounded up: about half of the standard deviation of the noise.
 
     Parameters
     ----------
     counts : sequence of sequences of int
-        Noisy counts of the four parts of each cell, for one attribute of `nested`.
+        Noisy counts of the four parts of each cell, for one attribute, in the order of `nested`.
     noise_scale : Fraction
         Scale of the discrete Laplace noise in the counts, in rows.
 
@@ -161,7 +168,7 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
 
 @njit(nogil=True, cache=True)
 def known_below(cumulative, first, code):
-    """Return the share of the known rows below a code, from `first` to 65,536, out of 2**32."""
+    """Return the share, out of 2**32, of the known rows below a code from `first` to 65,536."""
     n = N_CODES - first
     at = (code - first) * CELLS
     cell, rest = at // n, at % n
@@ -173,7 +180,10 @@ def known_below(cumulative, first, code):
 
 @njit(nogil=True, cache=True)
 def mass_below(cumulative, first, code):
-    """Return `known_below` including the strip of missing values, which has its mass on the public scale."""
+    """Return the share of all rows below a code, out of 2**32.
+
+    Missing values have the share that their codes have among all codes.
+    """
     if code <= first:
         return code << 16
     below = known_below(cumulative, first, code)
@@ -182,7 +192,7 @@ def mass_below(cumulative, first, code):
 
 @njit(nogil=True, cache=True)
 def code_at(cumulative, first, mass, low, high):
-    """Return the largest code from `low` to `high` with at most this mass below it; `low` if there is none."""
+    """Return the largest code from `low` to `high` with at most `mass` below it, or `low` if there is no such code."""
     while low < high:
         middle = (low + high + 1) // 2
         if mass_below(cumulative, first, middle) <= mass:
@@ -194,7 +204,7 @@ def code_at(cumulative, first, mass, low, high):
 
 @njit(nogil=True, cache=True)
 def quantile_code(cumulative, first, part, parts):
-    """Return the least code with at least the share part / parts of the known rows below it."""
+    """Return the least code below which the share of the known rows is at least part / parts."""
     low, high = first, N_CODES
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Routing of rows to leaves: pack trees for the kernels, walk over blocks of rows, and share them among threads."""
+"""Route rows to leaves: pack trees for the kernels, and distribute blocks of rows among threads."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,17 +15,17 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NO_THRESHOLD, ONE_VS_REST, Tre
 _MAX_COLUMNS = 2**15  # a feature has 15 bits in a packed node
 
 
-@lru_cache(maxsize=2)  # trees compare by identity; a fit, or a repeat, calls this three times
+@lru_cache(maxsize=2)  # the trees' identity, not their content, is the key; a fit calls this function three times
 def pack(trees: Trees, n_features: int) -> tuple:
-    """Return the input of the kernels: one word per node, and the extra columns of one-vs-rest tests.
+    """Return the input of the kernels: nodes packed into one word each, and the extra columns of one-vs-rest tests.
 
-    A one-vs-rest test ``x[f] == v`` becomes ``extra > 0`` on a column made for the pair (f, v), so that the kernels
-    need only one binary test. Leaves of incomplete trees point to themselves with a test that never holds.
+    A one-vs-rest test ``x[f] == v`` becomes ``extra > 0`` on an extra column for the pair (f, v), so that the kernels
+    need only one kind of binary test. Leaves of incomplete trees point to themselves with a test that never holds.
 
     Raises
     ------
     ValueError
-        If a test does not fit into a packed node. The kernels check nothing.
+        If a test does not fit into a packed node. The kernels do not check this.
     """
     if trees.feature.max(initial=-1) >= n_features:
         raise ValueError("a test names a feature that the domain does not have")
@@ -61,7 +61,7 @@ def pack(trees: Trees, n_features: int) -> tuple:
 
 
 def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
-    """Return codes unchanged. Raise ValueError if `Domain.encode` cannot return them, as kernels check no bounds."""
+    """Return codes unchanged. Raise ValueError if they are no codes of the domain, because kernels check no bounds."""
     wanted = f"codes are uint16 of shape (n, {domain.n_features:,}), as Domain.encode gives them"
     if not isinstance(codes, np.ndarray) or codes.dtype != np.uint16 or codes.ndim != 2:
         raise ValueError(f"{wanted}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")
@@ -76,10 +76,13 @@ def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
 
 
 def blocks(domain: Domain, X, *, n_jobs: int = 1) -> Iterator[tuple[slice, Callable[[], np.ndarray]]]:
-    """Yield slices of rows and their encoders: at least two blocks per thread, and at most `BLOCK_ROWS` rows each."""
+    """Yield a slice of rows and a function that encodes it, for each block of at most `BLOCK_ROWS` rows.
+
+    There are at least two blocks per thread.
+    """
     n = len(X)
     size = BLOCK_ROWS
-    if n_jobs > 1:  # equal blocks, equally many per thread, so that no thread waits for another's last block
+    if n_jobs > 1:  # equal blocks, and equally many for each thread, so that all threads end together
         size = max(1, -(-n // (n_jobs * max(2, -(-n // (BLOCK_ROWS * n_jobs))))))
     rows = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n, size):
@@ -92,7 +95,7 @@ def _encode_part(domain: Domain, rows: Any, part: slice) -> np.ndarray:
 
 
 def encoded(domain: Domain, X) -> np.ndarray:
-    """Return the codes of X; codes are returned unchanged, so that a caller can encode once and route often."""
+    """Return the codes of X. Codes are returned unchanged, so that a caller can encode rows once."""
     return X if isinstance(X, np.ndarray) and X.dtype == np.uint16 else domain.encode(X)
 
 
@@ -111,7 +114,17 @@ def for_each_block(domain: Domain, X, work: Callable[[slice, np.ndarray], None],
             future.result()
 
 
-def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_row=None, n_jobs: int = 1) -> np.ndarray:
+def count_rows(
+    trees: Trees,
+    domain: Domain,
+    X,
+    y,
+    *,
+    n_classes: int,
+    tree_of_row=None,
+    weight: np.ndarray | None = None,
+    n_jobs: int = 1,
+) -> np.ndarray:
     """Count the rows of each class in each leaf. Curator only: counts are private until a mechanism releases them.
 
     Parameters
@@ -121,6 +134,8 @@ def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_ro
     y : int32 array of shape (n,)
     tree_of_row : int32 array of shape (n,) or None
         The tree of each row; None counts every row in every tree.
+    weight : int64 array of shape (n,), optional
+        What each row adds to a count; by default 1.
 
     Returns
     -------
@@ -136,10 +151,11 @@ def count_rows(trees: Trees, domain: Domain, X, y, *, n_classes: int, tree_of_ro
         except IndexError:
             thread_counts = np.zeros((trees.n_leaves, n_classes), np.int64)
             counts.append(thread_counts)
+        weights = None if weight is None else weight[rows]
         if tree_of_row is None:
-            kernels.count_all(codes, y[rows], packed, thread_counts)
+            kernels.count_all(codes, y[rows], weights, packed, thread_counts)
         else:
-            kernels.count_assigned(codes, y[rows], tree_of_row[rows], packed, thread_counts)
+            kernels.count_assigned(codes, y[rows], weights, tree_of_row[rows], packed, thread_counts)
         free.append(thread_counts)
 
     for_each_block(domain, X, work, n_jobs)
@@ -155,7 +171,7 @@ def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.nd
 
 
 def scorer(trees: Trees, domain: Domain, of_leaf: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function from codes to votes (leaves with labels) or sums of shares (with shares), (n, n_classes)."""
+    """Return a function that maps codes to sums over each row's leaves, (n, n_classes): votes, or sums of shares."""
     packed = pack(trees, len(domain.features))
     kernel, dtype = (kernels.count_votes, np.int32) if of_leaf.ndim == 1 else (kernels.add_shares, np.float64)
 
@@ -182,7 +198,7 @@ def shares_at_leaves(leaves: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def sums_at_leaves(leaves: np.ndarray, of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
-    """As `scorer` gives, (n, n_classes), of rows whose leaves (n_trees, n) are known."""
+    """Return the result of `scorer`, (n, n_classes), for rows whose leaves (n_trees, n) are known."""
     at_leaves = np.ascontiguousarray(of_leaf)
     if of_leaf.ndim == 1:
         return votes_at_leaves(leaves, at_leaves, n_classes)

@@ -1,9 +1,11 @@
 """Scores of candidate splits as whole numbers, from histograms of whole weights; higher is better.
 
-The score of a split is minus the sum over its two children of a potential g. When a row is added to a child, every
-potential here rises by at most a known amount and never falls, so a row moves all scores of its node the same way.
-Scores are on a grid of 1/1024 (weights already are), and rounded once so that both facts stay exactly true (within two
-steps for entropy). `sensitivity` states by how much scores can change, in grid steps (docs/PRIVACY.md).
+The score of a split is minus the sum of a potential g over its two children. If a row is added to a child, the child's
+potential rises by at most a known amount and never falls. So a row moves all scores of its node in the same direction.
+Weights and scores are on a grid of 1/1024. Each score is rounded once, in such a way that both facts stay exactly true
+(for entropy: within two grid steps). `sensitivity` bounds the change of scores in grid steps (docs/PRIVACY.md). If a
+person has several rows, they may be in several nodes of a level. `unit_sensitivity` bounds the sum of the changes over
+these nodes.
 
 ============ =================================================== ==========================================
 criterion    potential of a child with class weights w, W = Σ w  most that a row of weight u adds, n rows
@@ -14,8 +16,8 @@ criterion    potential of a child with class weights w, W = Σ w  most that a ro
 "entropy"    W log₂ W - Σ w log₂ w                               u (log₂ n + 1/ln 2)
 ============ =================================================== ==========================================
 
-The m-alpha potential is half of Nock and Henecka's f; a factor changes nothing, because the exponent is divided by the
-sensitivity. The other three are those of Friedman and Schuster (2010), section 4, and of the multinomial forest.
+The m-alpha potential is half of Nock and Henecka's f. This factor changes no choice, because the exponent is divided by
+the sensitivity. Friedman and Schuster (2010), section 4, and the multinomial forest use the other three potentials.
 """
 
 import math
@@ -24,22 +26,29 @@ from typing import Final
 import numpy as np
 from numba import njit
 
+from dpforest.tables.units import MOST_ROWS
 from dpforest.trees.candidates import Candidates
 
 CRITERIA: Final = ("m-alpha", "gini", "max", "entropy")
-COUNTED: Final = CRITERIA[1:]  # criteria on numbers of rows, for any number of classes
-UNIT: Final = 1024  # grid steps of one row of weight 1, and of alpha
+COUNTED: Final = CRITERIA[1:]  # these criteria count rows, and allow any number of classes
+UNIT: Final = 1024  # grid steps of a row of weight 1; α = 1 is stored as this number
 
 
-def score_splits(histogram: np.ndarray, candidates: Candidates, criterion: str, alpha: int = UNIT) -> np.ndarray:
+def score_splits(
+    histogram: np.ndarray, candidates: Candidates, criterion: str, alpha: int = UNIT, *, grid: int = UNIT
+) -> np.ndarray:
     """Return the score of every candidate in every node.
 
     Parameters
     ----------
     histogram : int64 array of shape (n_nodes, n_slots, n_classes)
-        Class weights in each bin: in 1/1024 for "m-alpha" (two classes), numbers of rows for the other criteria.
+        Class weights in each bin: in units of 1/1024 for "m-alpha" (two classes); for the other criteria
+        in rows or in 1/1024, as `grid` says.
     alpha : int
         α of the Mα-loss in 1/1024, 0 to 1024.
+    grid : {1024, 1}
+        For the other criteria: the number of grid steps that 1 in the histogram stands for. Give 1024 if the histogram
+        counts rows, and 1 if the histogram adds up weights in 1/1024.
 
     Returns
     -------
@@ -48,22 +57,22 @@ def score_splits(histogram: np.ndarray, candidates: Candidates, criterion: str, 
     out = np.empty((len(histogram), candidates.n_candidates), np.int64)
     kernel = _score_two if histogram.shape[2] == 2 else _score_many
     which = CRITERIA.index(criterion)
-    kernel(histogram, candidates.kind, candidates.cut, candidates.first, candidates.slot, which, alpha, out)
+    kernel(histogram, candidates.kind, candidates.cut, candidates.first, candidates.slot, which, alpha, grid, out)
     return out
 
 
 def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int = UNIT) -> int:
-    """Return the width of the interval in which one row moves the scores of its node, in grid steps.
+    """Return the width, in grid steps, of the interval in which one row changes the scores of its node.
 
     Parameters
     ----------
     n_bound : int
-        Public: the largest number of rows of a table, including this row.
+        Public bound on the number of rows of a table that includes this row.
     alpha, weight : int
         For "m-alpha": α, and the largest weight of a row, both in 1/1024.
     """
     n_bound, alpha, weight = int(n_bound), int(alpha), int(weight)  # numpy integers would overflow
-    if criterion == "m-alpha":  # one more step for the rounding of the root
+    if criterion == "m-alpha":  # add one step for the rounding of the root
         return alpha * (math.isqrt((n_bound - 1) * weight**2) + 1) + (UNIT - alpha) * weight
     if criterion == "gini":
         return 2 * UNIT + 1
@@ -72,6 +81,42 @@ def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int 
     if criterion != "entropy":
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(map(repr, CRITERIA))}")
     return math.ceil(UNIT * (math.log2(n_bound) + 1 / math.log(2))) + 5  # two rounded terms in each direction
+
+
+def unit_sensitivity(
+    criterion: str, n_bound: int, level: int, n_classes: int = 2, *, alpha: int = UNIT, weight: int = UNIT
+) -> int:
+    """Return the sum, over a level's nodes, of the widths of the intervals in which one person changes the scores.
+
+    Parameters
+    ----------
+    n_bound : int
+        Public bound on the number of persons of a table that includes this person.
+    level : int
+        Level of the nodes, from 0. A person may have rows in all ``2**level`` nodes, but in at most `MOST_ROWS` nodes.
+    n_classes : int
+        Number of classes, which matters only for "entropy".
+    alpha, weight : int
+        As in `sensitivity`; `weight` is the largest weight of a person.
+    """
+    n_bound, alpha, weight = int(n_bound), int(alpha), int(weight)
+    n_children = min(MOST_ROWS, 2 ** (level + 1))  # children in which a person may have rows
+    if criterion == "m-alpha":
+        root = math.isqrt(max(4 * (n_bound - 1), 1) * weight**2 // 4)
+        return alpha * (root + n_children) + (UNIT - alpha) * weight
+    if criterion == "gini":  # rounded up from a sum of whole numbers, so rounding adds nothing
+        return 2 * UNIT
+    if criterion == "max":
+        return UNIT
+    if criterion != "entropy":
+        raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(map(repr, CRITERIA))}")
+    rounded = min(2 * MOST_ROWS, (n_classes + 1) * 2 ** (level + 1))  # number of rounded terms that a person may change
+    return math.ceil(UNIT * (math.log2(2 * n_bound) + 1 / math.log(2))) + 2 * rounded + 1
+
+
+def nodes_of_unit(level: int) -> int:
+    """Return the largest number of nodes of a level in which one person may have rows."""
+    return min(MOST_ROWS, 2**level)
 
 
 def depends_on_rows(criterion: str) -> bool:
@@ -84,23 +129,23 @@ def node_tables(histogram: np.ndarray, candidates: Candidates) -> np.ndarray:
     return histogram[:, : int(candidates.slot[1])].sum(axis=1)
 
 
-def node_potentials(tables: np.ndarray, criterion: str, alpha: int = UNIT) -> np.ndarray:
+def node_potentials(tables: np.ndarray, criterion: str, alpha: int = UNIT, *, grid: int = UNIT) -> np.ndarray:
     """Return the potential g of each node before its split, in the units of scores, int64 (n_nodes,)."""
     out = np.empty(len(tables), np.int64)
-    _potentials(tables, CRITERIA.index(criterion), alpha, out)
+    _potentials(tables, CRITERIA.index(criterion), alpha, grid, out)
     return out
 
 
 @njit(nogil=True, cache=True)
-def _potentials(tables, which, alpha, out):
+def _potentials(tables, which, alpha, grid, out):
     for node in range(len(tables)):
         w = tables[node]
-        out[node] = _potential_two(w[0], w[1], which, alpha) if len(w) == 2 else _potential(w, which)
+        out[node] = _potential_two(w[0], w[1], which, alpha, grid) if len(w) == 2 else _potential(w, which, grid)
 
 
 @njit(nogil=True, cache=True)
 def whole_root(x):
-    """Return the largest r with r² <= x, for 0 <= x < 2**62. It is exact, whatever the first guess was."""
+    """Return the largest r with r² <= x, for 0 <= x < 2**62. The result is exact for any first guess."""
     r = np.int64(np.sqrt(np.float64(x)))
     while r * r > x:
         r -= 1
@@ -110,40 +155,40 @@ def whole_root(x):
 
 
 @njit(nogil=True, cache=True)
-def _n_log_n(n):
+def _n_log_n(n, grid):
     """Return n log₂ n in grid steps, rounded."""
-    return np.int64(np.rint(1024.0 * n * np.log2(n))) if n > 0 else np.int64(0)
+    return np.int64(np.rint(np.float64(grid) * n * np.log2(n))) if n > 0 else np.int64(0)
 
 
 @njit(nogil=True, cache=True)
-def _gini(total, squares):
-    """Return W - Σ w²/W in grid steps, rounded up; it has two parts, because 1024 Σ w² may be too large."""
+def _gini(total, squares, grid):
+    """Return W - Σ w²/W in grid steps, rounded up; the division has two steps, because 1024 Σ w² may overflow."""
     if total == 0:
         return np.int64(0)
     whole = squares // total
-    return 1024 * (total - whole) - (squares - whole * total) * 1024 // total
+    return grid * (total - whole) - (squares - whole * total) * grid // total
 
 
 @njit(nogil=True, cache=True)
-def _potential_two(w0, w1, which, alpha):
+def _potential_two(w0, w1, which, alpha, grid):
     if which == 0:
         return (alpha * whole_root(w0 * w1) if alpha else 0) + (1024 - alpha) * min(w0, w1)
     if which == 1:
-        return _gini(w0 + w1, w0 * w0 + w1 * w1)
+        return _gini(w0 + w1, w0 * w0 + w1 * w1, grid)
     if which == 2:
-        return 1024 * min(w0, w1)
-    return _n_log_n(w0 + w1) - _n_log_n(w0) - _n_log_n(w1)
+        return grid * min(w0, w1)
+    return _n_log_n(w0 + w1, grid) - _n_log_n(w0, grid) - _n_log_n(w1, grid)
 
 
 @njit(nogil=True, cache=True)
-def _score_two(histogram, kind, cut, first, slot, which, alpha, out):
+def _score_two(histogram, kind, cut, first, slot, which, alpha, grid, out):
     for node in range(histogram.shape[0]):
         h = histogram[node]
         t0, t1 = np.int64(0), np.int64(0)
         for s in range(slot[1]):
             t0 += h[s, 0]
             t1 += h[s, 1]
-        unsplit = -_potential_two(t0, t1, which, alpha)
+        unsplit = -_potential_two(t0, t1, which, alpha, grid)
         for f in range(len(first) - 1):
             a0, a1, s, score = np.int64(0), np.int64(0), slot[f], unsplit
             for c in range(first[f], first[f + 1]):
@@ -155,30 +200,30 @@ def _score_two(histogram, kind, cut, first, slot, which, alpha, out):
                         s += 1
                 else:
                     a0, a1 = h[slot[f] + cut[c], 0], h[slot[f] + cut[c], 1]
-                if a0 != b0 or a1 != b1:  # otherwise the left side is unchanged
-                    left = _potential_two(a0, a1, which, alpha)
-                    score = -left - _potential_two(t0 - a0, t1 - a1, which, alpha)
+                if a0 != b0 or a1 != b1:  # otherwise this cut has the same left side as the previous cut
+                    left = _potential_two(a0, a1, which, alpha, grid)
+                    score = -left - _potential_two(t0 - a0, t1 - a1, which, alpha, grid)
                 out[node, c] = score
 
 
 @njit(nogil=True, cache=True)
-def _potential(w, which):
+def _potential(w, which, grid):
     total, squares, most, logs = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for k in range(len(w)):
         total += w[k]
         squares += w[k] * w[k]
         most = max(most, w[k])
         if which == 3:
-            logs += _n_log_n(w[k])
+            logs += _n_log_n(w[k], grid)
     if which == 1:
-        return _gini(total, squares)
+        return _gini(total, squares, grid)
     if which == 2:
-        return 1024 * (total - most)
-    return _n_log_n(total) - logs
+        return grid * (total - most)
+    return _n_log_n(total, grid) - logs
 
 
 @njit(nogil=True, cache=True)
-def _score_many(histogram, kind, cut, first, slot, which, alpha, out):
+def _score_many(histogram, kind, cut, first, slot, which, alpha, grid, out):
     n_classes = histogram.shape[2]
     total, left = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64)
     for node in range(histogram.shape[0]):
@@ -196,4 +241,4 @@ def _score_many(histogram, kind, cut, first, slot, which, alpha, out):
                         s += 1
                 else:
                     left[:] = h[slot[f] + cut[c]]
-                out[node, c] = -_potential(left, which) - _potential(total - left, which)
+                out[node, c] = -_potential(left, which, grid) - _potential(total - left, which, grid)

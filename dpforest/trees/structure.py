@@ -1,7 +1,8 @@
 """The structure of trees as a stream without redundancy: level by level, one small number per node.
 
-It omits all that can be derived: the positions of children, the number of nodes, and that nodes at the greatest depth
-are leaves. It keeps the test of each node, and the threshold of tests that have one.
+The stream omits everything that can be derived: the positions of children, the number of nodes, and the nodes at the
+greatest depth, which are leaves. The stream keeps the test of each node, and the threshold of each test that has a
+threshold.
 """
 
 from dataclasses import dataclass
@@ -22,10 +23,11 @@ class Structure:
     test_feature, test_kind : int arrays of shape (n_tests,)
         The tests that occur, without their thresholds, sorted by feature and kind; kinds as in `Trees`.
     nodes : int array
-        0 for a leaf, else the number of its test, from 1. The roots of all trees come first, then all nodes of level 1,
-        tree after tree and each from left to right, and so on; level `depth` is omitted, as its nodes are leaves.
+        0 for a leaf, otherwise the number of the node's test, from 1. The roots of all trees come first. Then come the
+        nodes of level 1, tree after tree and from left to right, and so on. Level `depth` is omitted, because all its
+        nodes are leaves.
     thresholds : int array
-        Thresholds of the nodes that have one, in the same order.
+        Threshold of each node whose test has a threshold, in the order of `nodes`.
     """
 
     n_trees: int
@@ -37,8 +39,9 @@ class Structure:
 
 
 def structure_of(trees: Trees) -> Structure:
-    """Return the structure of trees, as a file holds it."""
-    order = np.argsort(trees.level, kind="stable")  # nodes of a level are already in this order
+    """Return the structure of trees: the arrays that a file stores."""
+    # stable: within a level, nodes stay tree after tree and from left to right, as in `Trees`
+    order = np.argsort(trees.level, kind="stable")
     order = order[: np.count_nonzero(trees.level < trees.depth)]
     kind, feature = trees.kind[order], trees.feature[order]
     inner = kind != LEAF
@@ -50,12 +53,13 @@ def structure_of(trees: Trees) -> Structure:
 
 
 def trees_of(structure: Structure, n_codes: np.ndarray) -> Trees:
-    """Return the trees of a structure, given the number of codes of each feature (int64, 65,536 for numeric ones).
+    """Return the trees of a structure, given the number of codes of each feature (int64; 65,536 for numeric features).
 
     Raises
     ------
     ValueError
-        If no trees have this structure, or it has too many nodes. Nothing is allocated for nodes beyond the limit.
+        If no trees have this structure, or if the structure has too many nodes. No memory is allocated for nodes beyond
+        the limit.
     """
     s = structure
     if np.any(s.test_feature >= len(n_codes)) or np.any(s.test_kind >= LEAF):
@@ -81,7 +85,7 @@ def trees_of(structure: Structure, n_codes: np.ndarray) -> Trees:
 def _linked(s: Structure, n_nodes: int, width: np.ndarray) -> Trees:
     """Return the arrays of `Trees`: link nodes to their children, and sort them by tree."""
     test = np.zeros(n_nodes, s.nodes.dtype)
-    test[: len(s.nodes)] = s.nodes  # the remaining nodes are leaves of the last level
+    test[: len(s.nodes)] = s.nodes  # all remaining nodes are leaves of the last level
     children = width[test]
     first = s.n_trees + np.cumsum(children) - children
     inner = test > 0
@@ -112,7 +116,7 @@ def _linked(s: Structure, n_nodes: int, width: np.ndarray) -> Trees:
 
 
 def _level_borders(n_trees: int, children: np.ndarray):
-    """Yield the first node of each level, and the one after its last."""
+    """Yield, for each level, the index of its first node and the index after its last node."""
     a, b = 0, n_trees
     while a < b:
         yield a, b

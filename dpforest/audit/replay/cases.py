@@ -20,7 +20,7 @@ ODD_AND_BAD: Final = (*BAD, *DOUBTFUL, None, "", "?", "nan", 0.5, 7, True)
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A forest and a pair of tables that differ in one row; `rare` is a key of `RARE`, or empty."""
+    """A forest, two tables that differ in one row, and `rare`: a key of `RARE`, or empty."""
 
     model: ForestClassifier
     before: Table
@@ -43,7 +43,7 @@ class Case:
 def _pair(
     rng: np.random.Generator, rows: Table, one: Table, other: Table, neighbors: str, *, last: bool = True
 ) -> tuple[Table, Table]:
-    """Return in random order: the rows with `one`, and the rows alone or, under replace-one, with `other`."""
+    """Return two tables in random order: `rows` with `one`, and `rows` alone (under replace-one: with `other`)."""
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))
     pair = together(rows, one, place, n), rows
@@ -53,9 +53,9 @@ def _pair(
 
 
 def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, int]:
-    """Return the classes of the rows, of the row that differs, and of its replacement.
+    """Return the classes of the rows, the class of the row that differs, and the class of its replacement.
 
-    Each of these two rows may be the only one of its class.
+    The row that differs, or its replacement, may be the only row of its class.
     """
     order = rng.permutation(n_classes)
     kept = max(1, int(rng.choice([1, n_classes - 1, n_classes])))
@@ -76,7 +76,7 @@ def random_case(
     listed: bool = False,
     **fixed: Any,
 ) -> Case:
-    """Return a case with random values for settings that a theme does not fix.
+    """Return a case with random values for all settings that the caller does not fix.
 
     Parameters
     ----------
@@ -85,13 +85,13 @@ def random_case(
     rare : str, optional
         A key of `RARE`, or empty for drawn answers; by default random.
     n_bad : int, optional
-        Number of cells in each column that are not numbers; by default all cells are readable.
+        Number of unreadable cells in each column; by default 0.
     neighbors : str
         How the two tables differ; by default random.
     alike : bool
         True: all rows are the same.
     listed : bool
-        True: the row that differs has a class of the domain.
+        True: the class of the row that differs is in the domain.
     **fixed
         Parameters of the forest.
     """

@@ -1,6 +1,8 @@
-"""Input formats of a fit: a frame, an array, nested lists, a CSV file, parts, and counts of parts."""
+"""Input formats of a fit: a data frame, an array, nested lists, a CSV file, parts of a table, or counts of parts."""
 
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -9,6 +11,7 @@ import pandas as pd
 from dpforest.audit.replay.tape import Table
 from dpforest.models.base import ForestClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
+from dpforest.tables.chunked_files import read_chunks
 from dpforest.tables.csv_rows import read_table
 from dpforest.tables.csv_table import read_csv
 
@@ -20,11 +23,13 @@ def as_frame(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestC
 
 
 def as_array(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    return model.fit(X.to_numpy(object), y)
+    cells, groups = _split(model, X)
+    return model.fit(cells, y, groups)
 
 
 def as_list(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    return model.fit(X.to_numpy(object).tolist(), y.tolist())
+    cells, groups = _split(model, X)
+    return model.fit(cells.tolist(), y.tolist(), None if groups is None else groups.tolist())
 
 
 def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
@@ -32,7 +37,7 @@ def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestCla
     assert model.domain is not None
     text = X.assign(**{model.domain.label: y}).to_csv(index=False)
     table = read_csv(text.encode()).read_with(model.domain)
-    return model.fit(table[list(model.domain.names)], table[model.domain.label])
+    return model.fit(table[list(model.domain.columns)], table[model.domain.label])
 
 
 def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
@@ -40,7 +45,7 @@ def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> For
     domain = model.domain
     assert domain is not None
     table = read_table(X.assign(**{domain.label: y}).to_csv(index=False).encode(), domain)
-    return model.fit(table[list(domain.names)], table[domain.label])
+    return model.fit(table[list(domain.columns)], table[domain.label])
 
 
 def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
@@ -50,14 +55,32 @@ def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestC
 
 
 def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit the counts of three parts: first for the scale of the attributes, then for the leaves."""
+    """Fit the counts of three parts: first counts for the scale of the attributes, then counts of leaves."""
     assert isinstance(model, RandomStructureClassifier)
     model.fit_scale(sum(model.partial_scale(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
     return model.fit_counts(sum(model.partial_counts(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
 
 
+def as_parquet(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    """Fit a Parquet file in two parts."""
+    assert isinstance(model, RandomStructureClassifier) and model.domain is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.parquet")
+        X.assign(**{model.domain.label: y}).to_parquet(path)
+        return model.fit_chunks(read_chunks(path, model.domain, rows=(len(y) + 1) // 2))
+
+
+def as_counts_of_persons(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
+    """Fit the counts of three parts, where all rows of a person are in one part."""
+    assert isinstance(model, RandomStructureClassifier) and model.domain is not None
+    place = pd.util.hash_pandas_object(X[model.domain.unit].astype(str), index=False).to_numpy() % 3
+    parts = [(X[place == part], y[place == part]) for part in range(3)]
+    model.fit_scale(sum(model.partial_scale(*part) for part in parts))  # type: ignore[arg-type]
+    return model.fit_counts(sum(model.partial_counts(*part) for part in parts))  # type: ignore[arg-type]
+
+
 def in_two_parts(cut: int) -> InputFormat:
-    """Return the format that fits the first `cut` rows as one part and the others as a second part."""
+    """Return the format that fits the first `cut` rows as one part and the remaining rows as a second part."""
 
     def as_parts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
         return model.fit_chunks([(X[:cut], y[:cut]), (X[cut:], y[cut:])])
@@ -66,7 +89,7 @@ def in_two_parts(cut: int) -> InputFormat:
 
 
 def counts_of_two_parts(cut: int) -> InputFormat:
-    """Return the format that fits the counts of the first `cut` rows and those of the others."""
+    """Return the format that fits the counts of the first `cut` rows and the counts of the remaining rows."""
 
     def as_part_counts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
         both = (X[:cut], y[:cut]), (X[cut:], y[cut:])
@@ -77,16 +100,30 @@ def counts_of_two_parts(cut: int) -> InputFormat:
 
 
 def _parts(X: pd.DataFrame, y: np.ndarray) -> Iterator[Table]:
-    """Yield three parts. One row more or less at the end of the table does not move the borders between parts."""
-    most = 2 ** ((len(y) - 2).bit_length() - 1)
+    """Yield three parts. Adding or removing a row at the end of the table does not move the borders between parts."""
+    most = 2 ** max((len(y) - 2).bit_length() - 1, 0)
     cuts = (0, most // 2, most, len(y))
     return ((X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:]))
 
 
+def _split(model: ForestClassifier, X: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the cells of the attributes, and the identifiers if the domain declares a unit of privacy."""
+    unit = None if model.domain is None else model.domain.unit
+    if unit is None:
+        return X.to_numpy(object), None
+    return X.drop(columns=unit).to_numpy(object), X[unit].to_numpy(object)
+
+
 _WHOLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_csv)
 IN_PARTS: Final[tuple[InputFormat, ...]] = (as_parts, as_part_counts)
+_OF_PERSONS: Final[tuple[InputFormat, ...]] = (as_parts, as_parquet, as_counts_of_persons)
 
 
 def formats_of(kind: type[ForestClassifier]) -> tuple[InputFormat, ...]:
     """Return the input formats that a forest accepts."""
     return (*_WHOLE, *IN_PARTS) if hasattr(kind, "fit_chunks") else _WHOLE
+
+
+def formats_of_persons(kind: type[ForestClassifier]) -> tuple[InputFormat, ...]:
+    """Return the input formats that a forest accepts if its domain declares a unit of privacy."""
+    return (*_WHOLE, as_fixed_csv, *_OF_PERSONS) if hasattr(kind, "fit_chunks") else (*_WHOLE, as_fixed_csv)

@@ -1,6 +1,7 @@
-"""Replay certified forests in all input formats, and on more rows than one block of the encoder holds.
+"""Replay certified forests in all input formats, and on tables with more rows than a block of the encoder.
 
-Large tables are balanced: one more row tips every majority and every median, and lies on the border between two blocks.
+Large tables are balanced, so that the row that differs changes every majority and every median. That row lies on the
+border between two blocks.
 """
 
 from collections.abc import Iterator
@@ -61,13 +62,13 @@ def replay_large(
     Parameters
     ----------
     formats : tuple of functions, optional
-        Input formats; by default all that the forest accepts.
+        Input formats; by default all formats that the forest accepts.
     rare : str
-        Key of `rare.RARE` for the answers that replace the drawn ones; empty for drawn answers.
+        Key of `rare.RARE` for answers that replace the drawn answers; empty if answers are drawn.
     """
     for n in _LARGE:
         for input_format in formats_of(kind) if formats is None else formats:
-            # Under replace-one both tables have the same size. Under add-remove only one of them has the last row.
+            # Under replace-one both tables have the same size. Under add-remove only one table has the last row.
             table = balanced_rows(n + rows_changed(neighbors) - 1)
             yield f"{input_format.__name__}, {n:,} rows", _replayed(kind, neighbors, table, input_format, rare)
 
@@ -90,9 +91,10 @@ def balanced_rows(n: int) -> Table:
 def _replayed(
     kind: type[ForestClassifier], neighbors: str, table: Table, input_format: InputFormat, rare: str = ""
 ) -> Replay:
-    """Replay a fit without the last row or, under replace-one, with the row before it in its place.
+    """Record a fit, and replay it on the neighbor.
 
-    Rows without ids are identified by their places.
+    The neighbor lacks the last row; under replace-one, the second-last row of `table` takes the place of the last row.
+    Rows without ids are identified by their positions.
     """
     X, y = table
     n = len(y) - 1

@@ -34,7 +34,7 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
     kind : class
         One of `FORESTS`.
     seeds : iterable of int
-        One case each.
+        Seeds, each for one case.
 
     Yields
     ------
@@ -56,7 +56,7 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
 
 
 def replay_case(case: Case) -> Replay | None:
-    """Replay one case. Return None if its settings contradict each other, so that both tables are refused alike."""
+    """Replay one case. Return None if its settings contradict each other and the fit refuses both tables."""
     model: Any = case.model
 
     def fit(table: Table) -> Any:
@@ -93,7 +93,7 @@ def random_replays(
     seeds: Iterable[int] = range(SAMPLE),
     themes: Collection[str] = tuple(THEMES),
 ) -> dict[str, Iterator[tuple[str, Replay]]]:
-    """Return iterators over replayed cases, by forest and theme. The default is all forests and themes."""
+    """Return for each forest and theme an iterator over replayed cases. The default is all forests and all themes."""
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
     seeds = list(seeds)
     return {f"{kind.__name__}, {theme}": replay_random(theme, kind, seeds) for theme in themes for kind in kinds}

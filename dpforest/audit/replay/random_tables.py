@@ -1,4 +1,4 @@
-"""Random domains, tables on them, and rows that lie on the borders of cells."""
+"""Draw random domains, tables on these domains, and rows whose values lie on the borders of histogram cells."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from dpforest.trees.released_scale import CELLS
 
 _BOUNDS: Final = ((0.0, 1.0), (-5.0, 5.0), (0.0, 1e6), (1e-3, 1e3), (-1e9, 3.0), (10.0, 11.0))
 _WIDTHS: Final = (1, 2, 3, 5, 12, 70, 1_000)
-# Some readers read some of these cells as numbers, and others do not.
+# Cells that are numbers to some readers and not to others.
 ODD: Final[tuple[Any, ...]] = (
     "1,5",
     "TRUE",
@@ -76,9 +76,9 @@ def random_feature(rng: np.random.Generator, name: str) -> Feature:
 def random_domain(
     rng: np.random.Generator, n_classes: int, most_features: int = 12, classes: tuple[Any, ...] = ()
 ) -> Domain:
-    """Draw a domain of 1 to `most_features` attributes, more often few than many.
+    """Draw a domain of 1 to `most_features` attributes; small numbers are more likely.
 
-    Classes are numbers or texts, unless given.
+    Without `classes`, the classes are numbers or texts.
     """
     m = 1 + int((most_features - 1) * rng.random() ** 2 + 0.5)
     features = tuple(random_feature(rng, f"x{j}") for j in range(m))
@@ -88,7 +88,7 @@ def random_domain(
 
 
 def edges(feature: Feature) -> np.ndarray:
-    """Return numbers on the borders of the counted cells, just below these borders, and beyond both bounds."""
+    """Return numbers on the borders of histogram cells, just below these borders, and beyond both bounds."""
     assert feature.low is not None and feature.high is not None
     first, span = feature.first_code, 65_536 - feature.first_code
     codes = first + -(-np.arange(1, CELLS) * span // CELLS)
@@ -99,9 +99,10 @@ def edges(feature: Feature) -> np.ndarray:
 
 
 def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.ndarray) -> Table:
-    """Draw rows of these classes (indices) with few different values, so that rows share leaves.
+    """Draw a row for each class index in `classes`, with few different values, so that rows share leaves.
 
-    Many values lie on the edges of cells. Whole columns are drawn at once, so that a million rows are fast.
+    Many values lie on the borders of histogram cells. The function draws whole columns, which is fast for a million
+    rows.
     """
     columns: dict[str, Any] = {}
     for feature in domain.features:
@@ -117,12 +118,12 @@ def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.n
 
 
 def labels_of(domain: Domain, index: np.ndarray) -> np.ndarray:
-    """Return the classes of these indices, as an array of the type of the labels."""
+    """Return the labels with these class indices, as an array of the type of the labels."""
     return domain.class_array[index]
 
 
 def edge_row(rng: np.random.Generator, domain: Domain, label: int) -> Table:
-    """Draw a row whose numbers all lie on borders or at bounds, and whose categories are the first or the last."""
+    """Draw a row whose numbers lie on cell borders or bounds. Its categories are the first or last of the domain."""
     cells: dict[str, list[Any]] = {}
     for feature in domain.features:
         pool = list(edges(feature)) if feature.kind == "numeric" else [feature.categories[0], feature.categories[-1]]
@@ -131,7 +132,7 @@ def edge_row(rng: np.random.Generator, domain: Domain, label: int) -> Table:
 
 
 def with_odd_cells(rng: np.random.Generator, table: Table, n_bad: int, pool: tuple[Any, ...] = ODD) -> Table:
-    """Return the rows as objects, with `n_bad` cells in each column that are not numbers, and some cells of `pool`."""
+    """Return the rows as objects, with `n_bad` unreadable cells in each column, and some cells from `pool`."""
     X, y = table
     out = X.astype(object)
     for j in range(X.shape[1]):
@@ -144,7 +145,7 @@ def with_odd_cells(rng: np.random.Generator, table: Table, n_bad: int, pool: tup
 
 
 def together(rows: Table, row: Table, place: int, number: int) -> Table:
-    """Return the rows with one more row at a place. `number` is its unique id in the index, at any place."""
+    """Insert a row before index `place` of the rows. `number` is the id of the row in the index of the table."""
     (X, y), (more, label) = rows, row
     more = more.set_axis([number], axis=0)
     cells = pd.concat([X.iloc[:place], more, X.iloc[place:]]) if len(X) else more

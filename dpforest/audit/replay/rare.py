@@ -1,6 +1,6 @@
-"""Rare answers that a fit gets instead of drawn ones: no noise, extreme noise, equal answers, unlikely answers.
+"""Rare answers that replace the drawn answers in a fit: no noise, extreme noise, equal answers, unlikely answers.
 
-A mistake may show only with such an answer: a released zero, a leaf whose counts are all negative, a very unlikely
+A mistake may show only with a rare answer: a released zero, a leaf whose counts are all negative, a very unlikely
 split. A fit and its replay on a neighbor get the same answers; see `replay`.
 """
 
@@ -21,8 +21,8 @@ def _answers(
 ) -> Forced:
     """Return a function that answers any question.
 
-    `rows` maps ids of rows and the number of trees to the tree of each row, `noise` maps a question to its noisy table,
-    and `pick` maps log-probabilities (n_draws, n_answers) to the answer of each draw.
+    `rows` maps row ids and the number of trees to the tree of each row. `noise` maps a question about counts to a noisy
+    table. `pick` maps log-probabilities (n_draws, n_answers) to the answer of each draw.
     """
 
     def forced(question: Question, drawn: Any) -> Any:

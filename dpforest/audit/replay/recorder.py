@@ -1,7 +1,8 @@
-"""Record a fit: every question to private rows, every step from line to line, and what the fit releases.
+"""Record a fit: every question to private rows, every step from one line of code to the next, and all results.
 
 The recorder replaces only the samplers, one level below `release` and `selection`, so that it records the rates and
-inputs that the samplers use. On a second run it gives the recorded answers again. The draws of a row belong to its id.
+inputs that the samplers use. On a second run, the fit gets the recorded answers. Draws for a single row are recorded by
+the id of the row.
 
 The recorder replaces functions of `dpforest/privacy/` from outside, for the threads of the fit, one fit at a time. So
 `dpforest/privacy/` itself contains no way to replace noise. No module outside of `dpforest/audit/` imports this one,
@@ -32,7 +33,7 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 
 
 class _Stop(Exception):
-    """Raised if the fit on the neighbor cannot get the recorded answers any more."""
+    """Raised if the recorded answers do not fit the questions of the fit on the neighbor."""
 
 
 def record(
@@ -45,11 +46,11 @@ def record(
     fit : function
         Takes the table and returns the fitted estimator, or any other result.
     table : (DataFrame, array), or any other argument of the fit
-        Its index gives the ids of rows.
+        Argument of `fit`. The index of a DataFrame holds the row ids.
     recorded : Tape, optional
-        Tape of an earlier run whose answers the fit gets; by default answers are drawn.
+        Tape of an earlier run, whose answers the fit gets; by default answers are drawn.
     forced : function, optional
-        From a question and the drawn answer to the answer that the fit gets instead.
+        Maps a question and the drawn answer to the answer that the fit gets instead.
     """
     tape = Tape()
     stand_ins = _StandIns(tape, recorded, forced)
@@ -72,11 +73,11 @@ def record(
 
 
 class _StandIns:
-    """Replacements of the samplers, which record every question and on a replay give the recorded answer."""
+    """Replacements of the samplers. They record every question, and in a replay they return the recorded answers."""
 
     def __init__(self, tape: Tape, recorded: Tape | None, forced: Forced | None) -> None:
         self._tape, self._recorded, self._forced = tape, recorded, forced
-        self._declared: tuple[float, np.ndarray] | None = None
+        self._declared: tuple[float, np.ndarray, int] | None = None
         self._paid: float | None = None
         self._charged: Charge | None = None
         self._seen_words: set[bytes] = set()
@@ -85,7 +86,7 @@ class _StandIns:
         self._older_threads = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
 
     def patches(self, fit: Callable) -> Iterator[Any]:
-        """Yield the patches of all functions to replace while a fit runs, in each module that imported them."""
+        """Yield a patch for each function to replace during a fit, in each module that imported this function."""
         replacements: dict[Any, Any] = {
             release.assign_rows: self._assign_rows(release.assign_rows),
             release.noisy_table: self._declares(release.noisy_table, lambda a, k: a[1]),
@@ -113,7 +114,7 @@ class _StandIns:
             yield patch.object(kind, name, self._in_threads_of_fit(real, stand_in(real)))
 
     def _in_threads_of_fit(self, real: Callable, stand_in: Callable) -> Callable:
-        """Return a function that calls the stand-in from threads of the fit, and the real one from older threads."""
+        """Return a function that calls `stand_in` in threads of the fit, and `real` in threads that ran before."""
 
         def either(*arguments, **more):
             is_older = threading.get_ident() in self._older_threads
@@ -149,22 +150,26 @@ class _StandIns:
         raise _Stop
 
     def _assign_rows(self, real):
-        def assign_rows(rows, n_trees, source, *, key=0):
+        def assign_rows(rows, n_trees, source, *, key=0, units=None):
             self._check_source(source)
             ids = range(rows) if isinstance(rows, int | np.integer) else np.asarray(rows).tolist()
-            drawn = dict(zip(ids, real(rows, n_trees, source, key=key).tolist(), strict=True))
+            trees = real(rows, n_trees, source, key=key, units=units).tolist()
+            drawn = dict(zip(ids, trees, strict=True))
+            if any(drawn[i] != tree for i, tree in zip(ids, trees, strict=True)):
+                self._tape.findings.append(Finding("trees", caller(), "rows of one person have different draws"))
             known = self._answer(Question("assignment", caller(), (n_trees, key), np.empty((0, 1))), lambda: drawn)
-            return np.array([known.get(i, drawn[i]) for i in ids], np.int32)  # each row keeps its draw
+            return np.array([known.get(i, drawn[i]) for i in ids], np.int32)  # each row, or person, keeps its draw
 
         return assign_rows
 
     def _declares(self, real, sensitivity):
         def declaring(private, *arguments, **more):
-            if np.any(private):  # a preview asks about an empty table
+            if np.any(private):  # a preview of a fit queries an empty table, with any source
                 self._check_source(next(a for a in (*arguments, *more.values()) if hasattr(a, "reasons")))
             self._charged = None
-            self._declared = (float(sensitivity((private, *arguments), more)), np.array(private))
-            if "epsilon" in more:  # labels and counts have one price for all changed rows and all trees
+            nodes = more.get("nodes", 1)
+            self._declared = (float(sensitivity((private, *arguments), more)), np.array(private), nodes)
+            if "epsilon" in more:  # the ε of labels and counts covers all changed rows and all trees
                 self._paid = float(more["epsilon"]) / rows_changed(more["neighbors"])
             try:
                 return real(private, *arguments, **more)
@@ -251,7 +256,8 @@ class _StandIns:
 
 
 def _trees_of_a_row(arguments: tuple, more: dict) -> int:
-    return more["n_trees"] if more["partition"] == "shared" else 1
+    """Return the most that one row, or one person, can add to the counts of all trees together."""
+    return (more["n_trees"] if more["partition"] == "shared" else 1) * more.get("count_unit", 1)
 
 
 def _choice_log_pmf(scores: np.ndarray, *, allowed: np.ndarray, rate: float) -> np.ndarray:

@@ -1,12 +1,12 @@
 """Record and replay: fit a table, then its neighbor with the same draws, and compare the two fits.
 
-With the same draws, everything public must be the same: the questions to the rows, the allowed answers, the lines that
-run, and all that the fit leaves behind. Only the private inputs of questions may differ, by at most the declared
-sensitivity, and in at most as many trees as a row may be in. The inputs determine how much more likely any answer is on
-one table than on the other: the privacy loss along this path.
+With the same draws, everything public must be the same: the questions to the rows, the allowed answers, the executed
+lines, and the final state of the fit. Only the private inputs of questions may differ: by at most the declared
+sensitivity, and only in as many trees as one row may affect. The inputs determine the privacy loss of the recorded
+answers: how much more likely these answers are on one table than on the other.
 
-The replay runs the shipped code. It does not trace compiled kernels: their results reach a question or the release,
-where they are compared.
+The replay runs the shipped code. It does not trace compiled kernels, but it compares their results when they reach a
+question or the release.
 """
 
 from collections import Counter
@@ -36,8 +36,8 @@ class Replay:
     findings : tuple of Finding
         Mistakes; empty for a correct fit.
     loss : float
-        Privacy loss of the pair of tables along this path: sum over all questions of the largest log-ratio of an
-        answer, in the worse direction; μ of Gaussian noise.
+        Privacy loss of the pair of tables for the recorded answers, in the worse direction: the sum over all questions
+        of the largest log-ratio of an answer; for Gaussian noise, the total μ.
     n_questions : int
         Number of accesses to private rows in the first fit.
     """
@@ -63,10 +63,10 @@ def replay(
     Parameters
     ----------
     fit : function
-        Takes a table and returns what the fit leaves behind: a fitted estimator, a Forest, or a dict of arrays and
-        plain values. It asks its questions through `dpforest.privacy`.
+        Takes a table and returns the result of the fit: a fitted estimator, a Forest, or a dict of arrays and plain
+        values. It asks its questions through `dpforest.privacy`.
     before, after : (DataFrame, array), or any other argument of the fit
-        Neighboring tables. Rows are identified by the index, or by their places if there is no index.
+        Neighboring tables. Rows are identified by the index, or by their positions if there is no index.
     epsilon : float
         Largest allowed loss: ε, or μ for Gaussian noise.
     neighbors : {"add-remove", "replace-one"}
@@ -74,9 +74,9 @@ def replay(
     one_tree : bool
         True: check that each row is in one tree only.
     threads : bool
-        True: the fit uses several threads, so lines run in any order, and only the set of steps is compared.
+        True: the fit uses several threads. Lines then run in any order, so the replay compares only the sets of steps.
     forced : function, optional
-        From a question and its drawn answer to the answer on both tables, for rare answers.
+        Maps a question and its drawn answer to the answer on both tables; for rare answers.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def replay(
     if not any(f.kind in ("question", "public") for f in findings):
         findings += _released(first, second)
         findings += _not_in_the_ledger(first)
-    is_gaussian = any(a.is_gaussian for a, _ in asked)  # then all are: a ledger has one kind of loss
+    is_gaussian = any(a.is_gaussian for a, _ in asked)  # one implies all: a ledger has one kind of loss
     loss = max(_total((_loss(*pair) for pair in way), is_gaussian) for way in (asked, [(b, a) for a, b in asked]))
     if loss > epsilon * (1 + ROUNDING):
         worst = max(asked, key=lambda pair: _loss(*pair) + _loss(*pair[::-1]))[0]
@@ -123,18 +123,19 @@ def _branches(before: Tape, after: Tape, threads: bool) -> list[Finding]:
 
 
 def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
-    """Check how far the inputs of one question differ, against the sensitivity declared for one row."""
+    """Check that the inputs of one question differ by at most the sensitivity that is declared for one row."""
     if a.what == "assignment":
         return []
     if a.declared is None or b.declared is None:
         return [Finding("undeclared", a.line, "rows are asked past release and selection: no sensitivity, no charge")]
     sensitivity = a.declared[0]
-    width = selection.coarsened(a.declared[1], int(sensitivity))[1] if a.what == "choice" else sensitivity
+    is_choice, nodes = a.what == "choice", a.declared[2]
+    width = selection.coarsened(a.declared[1], int(sensitivity), nodes)[1] if is_choice else sensitivity
     if a.paid is None or a.rate * width > a.paid * (1 + ROUNDING):
         message = f"at this rate a row costs {a.rate * width:.4g}, but {a.paid or 0:.4g} is paid for it"
         return [Finding("rate", a.line, message)]
     sensitivity, (before, after) = a.declared[0], (a.declared[1].astype(float), b.declared[1].astype(float))
-    if a.what == "choice":
+    if is_choice:
         difference = after - before
         moved = float(np.ptp(difference, axis=1).sum())
     else:
@@ -146,13 +147,13 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
 
 
 def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: int) -> list[Finding]:
-    """Check the number of trees that read a row that only one of the tables has."""
+    """Check the number of trees that are affected by a row of only one table."""
     touched: dict[int, str] = {}
     for a, b in asked:
         rows = np.flatnonzero((a.private != b.private).any(axis=1))
         trees = _trees_of_leaves(tape.result, len(a.private))
         if trees is None and a.tree < 0:
-            continue  # a question to the whole table before trees grow, whose loss is counted anyway
+            continue  # asked about the whole table before trees grow; its loss counts anyway
         for tree in np.unique(trees[rows]) if trees is not None and a.what != "choice" else [a.tree] * (len(rows) > 0):
             touched.setdefault(int(tree), a.line)
     if len(touched) <= changed:
@@ -162,7 +163,7 @@ def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: 
 
 
 def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[Finding]:
-    """Check that a row is in only one part, if the rows of splits and the rows of leaves are disjoint parts."""
+    """If splits and leaves use disjoint parts of the rows, check that a row affects only one part."""
     forest = getattr(tape.result, "forest_", tape.result)
     if not isinstance(forest, Forest):
         return []
@@ -181,11 +182,11 @@ def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
     if isinstance(forest, Forest):
         start = forest.trees.leaf_start
         return np.repeat(np.arange(len(start) - 1), np.diff(start)) if start[-1] == n_leaves else None
-    return np.arange(n_leaves)  # a plain function has no forest: each leaf counts as a tree
+    return np.arange(n_leaves)  # the result of a plain function has no forest, so each leaf counts as a tree
 
 
 def _released(before: Tape, after: Tape) -> list[Finding]:
-    """Compare everything that the two fits left behind, not only the contents of the file."""
+    """Compare the complete final states of the two fits, not only the contents of their files."""
     if before.result is None or after.result is None:
         return []
     path = difference(before.state, after.state)
@@ -197,7 +198,7 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
 
 
 def _not_in_the_ledger(tape: Tape) -> list[Finding]:
-    """Check for charges that pay for too many questions, or have no line in the released ledger."""
+    """Report charges with more questions than they pay for, and charges without an entry in the released ledger."""
     ledger = getattr(tape.result, "ledger_", getattr(tape.result, "ledger", None))
     left = list(ledger.entries) if isinstance(ledger, Ledger) else None
     asked = Counter[int]()
@@ -218,7 +219,7 @@ def _not_in_the_ledger(tape: Tape) -> list[Finding]:
 
 
 def _loss(a: Question, b: Question) -> float:
-    """Return the largest ln P(answer | a) - ln P(answer | b), summed over independent draws; μ of Gaussian noise."""
+    """Return the sum over independent draws of the largest ln P(answer | a) - ln P(answer | b), or μ if Gaussian."""
     if a.what == "assignment" or a.private.shape != b.private.shape:
         return 0.0
     moved = (a.private != b.private).any(axis=1)
@@ -230,7 +231,7 @@ def _loss(a: Question, b: Question) -> float:
 
 
 def _size(moved: np.ndarray, is_gaussian: bool) -> float:
-    """Return the distance that an input moved: its L2 norm for Gaussian noise, otherwise its L1 norm."""
+    """Return the size of an input's change: the L2 norm for Gaussian noise, otherwise the L1 norm."""
     return float(np.sqrt((moved**2).sum()) if is_gaussian else np.abs(moved).sum())
 
 

@@ -1,8 +1,9 @@
 """Fit the same rows with more threads, in another format, in parts, and with labels of another type.
 
-The questions of a fit, and its file after the same answers, must follow from the rows alone. So this module records a
-fit, and records it again with one such change. Inputs of all questions and the released file must be equal to the bit.
-Answers are functions of the questions (`rare`: no noise, the likeliest), so the fits are deterministic.
+The questions of a fit must depend on the rows alone. If answers are equal, the released file must also depend on the
+rows alone. This module records a fit, and then a second fit of the same rows with one of these changes. The inputs of
+all questions and the released files must be bitwise equal. The answer to a question is without noise, or the likeliest
+answer (`rare`), so the fits are deterministic.
 """
 
 import warnings
@@ -32,24 +33,24 @@ from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import NEIGHBORS
 
 SAMPLE: Final = 2  # tables of each forest in the ordinary run
-MANY_OF_BOOSTER, MANY = 200_003, 131_077  # rows; no number of threads divides them
+MANY_OF_BOOSTER, MANY = 200_003, 131_077  # numbers of rows that no number of threads divides
 _EXACT: Final = RARE["no noise, the likeliest"]
 _CLASSES: Final = ((0, 1), (10, 50, 100), (-3, 7), tuple(range(50)), (-100, 0, 27))
-_STRANGE: Final = (-100, 101, 200, 3)  # labels that are a class of some domains or of none
+_STRANGE: Final = (-100, 101, 200, 3)  # some domains have some of these labels as classes
 _TYPES: Final = (np.int8, np.int16, np.int32, np.float32, np.float64, object, str)
 
 Seen = tuple[list[bytes], str]
 
 
 def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[int] = range(SAMPLE)) -> Iterator[str]:
-    """Yield a message for each fit that depends on more than the rows.
+    """Yield a message for each fit that depends on anything other than the rows.
 
     Parameters
     ----------
     estimators : collection of str, optional
         Names of classes; by default all forests.
     seeds : iterable of int
-        One small table for each seed and forest; each forest also fits one large table.
+        Seeds. Each forest fits a small table for each seed, and one large table.
     """
     kinds = [kind for kind in FORESTS if estimators is None or kind.__name__ in estimators]
     for kind in kinds:
@@ -98,7 +99,7 @@ def _others(
 
 
 def _large(kind: type[ForestClassifier]) -> Iterator[str]:
-    """Fit large tables with several threads. Equal rows are frequent, also at the cuts between threads."""
+    """Fit large tables with several threads. Many rows are equal, also on two sides of a border between threads."""
     n = MANY_OF_BOOSTER if kind is RandomTreeBoosterClassifier else MANY
     rng = np.random.default_rng(0)
     domain = random_domain(rng, 2, 1, classes=(0, 1))
@@ -126,7 +127,7 @@ def _compared(
 
 
 def _seen(model: Any, input_format: InputFormat, table: Table, jobs: int | None = None) -> Seen:
-    """Return the inputs of all questions, sorted because trees may grow in any order, and the released file."""
+    """Return the inputs of all questions and the released file. Inputs are sorted, as trees may grow in any order."""
 
     def fit(table: Table) -> Any:
         return input_format(clone(model).set_params(n_jobs=jobs), *table)

@@ -50,11 +50,11 @@ CHOICES: Final[dict[type[ForestClassifier], dict[str, tuple[Any, ...]]]] = {
 }  # fmt: skip
 FORESTS: Final = tuple(CHOICES)
 _THREADED: Final = (MajorityLabelForestClassifier, RandomTreeBoosterClassifier)
-_CHEAP: Final = 3_000  # above this number of rows a fit grows few trees
+_CHEAP: Final = 3_000  # a fit with more rows than this grows few trees
 
 
 def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, n_classes: int) -> dict[str, Any]:
-    """Draw parameters for a table of n rows. The estimator may lack some of them. A bound on the rows is correct."""
+    """Draw parameters for a table of n rows. The estimator may lack some of them. A bound on the rows holds for n."""
     settings: dict[str, Any] = {name: _one(rng, options) for name, options in CHOICES[kind].items()}
     settings["n_estimators"] = _one(rng, (1, 2, 3, 7) if n <= _CHEAP else (1, 2))
     if n <= 100 and n_classes <= 5 and rng.random() < 0.2:
@@ -64,7 +64,7 @@ def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, 
     settings["size"] = _one(rng, (None, 1, 40, n, 100 * n)) if rng.random() < 0.5 else None
     if settings["size"] is not None:
         settings["size"] = min(settings["size"], 1_000_000)
-    # With several threads, greedy trees ask their questions in any order, which is not a mistake.
+    # With several threads, greedy trees ask their questions in any order, so only few cases have several threads.
     settings["n_jobs"] = 2 if kind in _THREADED and rng.random() < 0.05 else None
     if kind is BoostedForestClassifier:
         settings |= _one(rng, _BOOSTED_LEAVES)

@@ -1,8 +1,8 @@
-"""The complete state of an object: everything that somebody who has the object can read from it.
+"""The complete state of an object: everything that can be read from the object.
 
-This is more than the file of a release: every attribute of the estimator, its forest, trees, domain, certificate and
-ledger, attributes of their classes, the base arrays of views, the closures of functions, and the contents of a pickle.
-Two fits with the same draws must leave the same state behind.
+The state holds more than the file of a release: every attribute of the estimator, its forest, trees, domain,
+certificate and ledger, the attributes of all these classes, the base arrays of views, the closures of functions, and
+the contents of a pickle. Two fits with the same draws must have the same state.
 """
 
 import array
@@ -24,7 +24,7 @@ State = dict[str, Any]
 
 
 def state_of(thing: Any) -> State:
-    """Return every part of an object by its path, as a comparable value, and the bytes of its pickle.
+    """Return a dictionary from the path of each part of an object to a comparable value, with the pickle's bytes.
 
     The state is a copy: later changes of the object do not change it.
     """
@@ -35,7 +35,7 @@ def state_of(thing: Any) -> State:
 
 
 def difference(a: State, b: State) -> str:
-    """Return the path of the first part that differs or is in one state only; empty if there is none."""
+    """Return the path of the first difference, which may be a part of one state only; empty if the states are equal."""
     for path in [*a, *[path for path in b if path not in a]]:
         if path not in a or path not in b or a[path] != b[path]:
             return path
@@ -57,7 +57,7 @@ def _walk(thing: Any, path: str, state: State, seen: dict[int, tuple[str, Any]])
 
 
 def _value(thing: Any) -> Any:
-    """Return the value of an object without its parts; numbers and arrays as their bits."""
+    """Return the value of an object without its parts; the value of a number or an array is its bits."""
     if isinstance(thing, float | complex):
         return struct.pack("dd", thing.real, thing.imag)
     if isinstance(thing, bytearray | memoryview | array.array):
@@ -75,7 +75,7 @@ def _value(thing: Any) -> Any:
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of an object with the last step of their paths."""
+    """Yield (last step of the path, part) for each part of an object."""
     if isinstance(thing, type | types.ModuleType):
         return
     if isinstance(thing, Mapping):

@@ -1,11 +1,13 @@
-"""Themes of random cases, each for one kind of mistake.
+"""Themes of random cases. Each theme targets one kind of mistake.
 
 The themes are: a number of rows on a threshold, a `size` far from the number of rows, many classes, many rounds,
-unreadable cells, borders of cells, and rows in parts. The row that differs is one that is likely to show a mistake.
+unreadable cells, values on borders of histogram cells, rows in parts, and persons with several rows. Each theme chooses
+the row or person that differs so that it exposes a mistake.
 """
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,18 +16,23 @@ from dpforest.audit.replay.cases import Case, random_case
 from dpforest.audit.replay.input_formats import (
     InputFormat,
     as_array,
+    as_csv,
     as_fixed_csv,
     as_frame,
     as_list,
     counts_of_two_parts,
+    formats_of_persons,
     in_two_parts,
 )
-from dpforest.audit.replay.random_tables import random_domain
+from dpforest.audit.replay.random_tables import random_domain, random_table
+from dpforest.audit.replay.rare import RARE
+from dpforest.audit.replay.settings import settings_of
 from dpforest.models.base import ForestClassifier
-from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS
 
 BOOSTER: Final = "RandomTreeBoosterClassifier"
-_ROUND: Final = (1, 2, 3, 5, 6, 10)  # factors of a power of ten, a power of two, or a block: typical thresholds
+# Typical thresholds are these multiples of a power of ten, of a power of two, or of a block.
+_ROUND: Final = (1, 2, 3, 5, 6, 10)
 _FAR_DOWN: Final = "far down, the least likely"
 _FAR_UP: Final = "far up, the least likely"
 _WHOLE_TABLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_fixed_csv)
@@ -34,16 +41,16 @@ Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 
 
 def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with a round number of rows, which exposes code that uses the true number.
+    """Return a case with a round number of rows, which exposes code that uses the true number of rows.
 
-    The cases alternate: a multiple of 1,000 with noise far down, a full block of rows in one leaf, and any round number
-    with noise far up or far down.
+    Seeds alternate between three kinds: a multiple of 1,000 with very negative noise, a full block of rows in one leaf,
+    and any round number with very negative or very positive noise.
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
-    depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster queries the number of rows
+    depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster spends budget on the number of rows
     asked: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
     if seed % 4 == 0:
-        n = 1_000 * int(rng.integers(51, 101))  # n/1,000 is above the least number of rows that is released
+        n = 1_000 * int(rng.integers(51, 101))  # n/1,000 exceeds the least released number of rows
         return random_case(rng, kind, n, domain, rare=_FAR_DOWN, epsilon=0.1, listed=True, **asked)
     if seed % 4 == 1:
         n = 65_536 * int(rng.choice([1, 1, 2]))
@@ -55,7 +62,7 @@ def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
 
 
 def wrong_sizes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with a `size` far below or far above the number of rows, which is a round number."""
+    """Return a case with a round number of rows and a `size` far below or far above it."""
     domain = random_domain(rng, 2, 2)
     n = _on_a_threshold(rng, 100_000)
     size = max(1, int(rng.choice([1, 2, n // 1_000, n // 10, 10 * n, 2_000_000])))
@@ -73,7 +80,7 @@ def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: i
 
 
 def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with hundreds of trees and few rows: most leaves are empty on one table or on both."""
+    """Return a case with hundreds of trees and few rows, so that most leaves are empty."""
     domain = random_domain(rng, _classes(rng) if kind.__name__ == BOOSTER else 2, 3)
     trees = int(rng.choice([401, 450, 513, 601, 1_000], p=[0.3, 0.3, 0.2, 0.1, 0.1]))
     if kind.__name__ in ("BoostedForestClassifier", "MultinomialForestClassifier"):
@@ -83,7 +90,7 @@ def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: in
 
 
 def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with 0, 1, 2, 3, ... cells that are not numbers, and one more in the row that differs."""
+    """Return a case with 0, 1, 2, ... unreadable cells; the row that differs has one more unreadable cell."""
     domain = random_domain(rng, _classes(rng), 4)
     n_bad = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 9, 10, 15, 19, 20, 31, 49, 99]))
     n = 3 + n_bad + int(rng.integers(1, 25))
@@ -91,7 +98,7 @@ def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], 
 
 
 def cell_borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case whose fit queries the scale; the row that differs lies on the borders of its cells."""
+    """Return a case whose fit queries the scale. The values of the row that differs lie on histogram cell borders."""
     domain = random_domain(rng, _classes(rng), 8)
     share = float(rng.choice([0.05, 0.3, 0.9]))
     n = _log_uniform(rng, 300)
@@ -116,6 +123,29 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
     )
 
 
+def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
+    """Return a case whose tables differ in a person with up to 600 rows. Half of the tables have persons of one row."""
+    neighbors, n_others = str(rng.choice(NEIGHBORS)), 1 + _log_uniform(rng, 60)
+    domain = replace(random_domain(rng, _classes(rng), 6), unit="person")
+    sizes = np.ones(n_others + 2, int) if rng.random() < 0.5 else rng.choice([1, 1, 2, 3, 9], n_others + 2)
+    sizes[-2:] = [_log_uniform(rng, 600), _log_uniform(rng, 600)]
+    person = rng.permutation(np.repeat(np.arange(n_others + 2), sizes))
+    X, y = random_table(rng, domain, len(person), rng.permutation(domain.n_classes)[: 1 + int(rng.integers(3))])
+    if rng.random() < 0.3:  # all rows are the same
+        X, y = X.iloc[np.zeros(len(X), int)].reset_index(drop=True), np.repeat(y[:1], len(y))
+    X["person"] = person if rng.random() < 0.5 else np.array([f"{i:03}" for i in person])
+    others = person < n_others
+    one, other = others | (person == n_others), others | ((person == n_others + 1) & (neighbors != ADD_REMOVE))
+    pair = [(X[rows].reset_index(drop=True), y[rows]) for rows in (one, other)]
+    settings = {"epsilon": 1.0, **settings_of(rng, kind, n_others + 1, domain.n_classes)}
+    before, after = pair if rng.random() < 0.5 else pair[::-1]
+    settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
+    formats = [read for read in formats_of_persons(kind) if read is not as_csv]  # which refuses a file of one row
+    rare = "" if rng.random() < 0.5 else str(rng.choice(list(RARE)))
+    model = kind(domain=domain, neighbors=neighbors, **settings)
+    return Case(model, before, after, formats[rng.integers(len(formats))], rare)
+
+
 def any_settings(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case with all settings random. Few tables have more than 3,000 rows."""
     n = _log_uniform(rng, 1_000_000 if rng.random() < 0.05 else 3_000)
@@ -125,7 +155,7 @@ def any_settings(rng: np.random.Generator, kind: type[ForestClassifier], seed: i
 
 
 def _classes(rng: np.random.Generator) -> int:
-    """Draw a number of classes from 2 to 50; 2, 3 and 50 are more frequent than the others."""
+    """Draw a number of classes from 2 to 50; 2, 3 and 50 are more frequent than other numbers."""
     return int(rng.choice([2, 3, 50, int(rng.integers(2, 51))], p=[0.3, 0.1, 0.2, 0.4]))
 
 
@@ -135,7 +165,7 @@ def _log_uniform(rng: np.random.Generator, most: int) -> int:
 
 
 def _on_a_threshold(rng: np.random.Generator, most: int) -> int:
-    """Draw a round number n of rows: for some divisor d, ⌊n/d⌋ differs from ⌊(n - 1)/d⌋."""
+    """Draw a number n of rows that is a multiple of some likely divisor d, so that ⌊n/d⌋ differs from ⌊(n - 1)/d⌋."""
     steps = (10 ** int(rng.integers(1, 7)), 10 ** int(rng.integers(2, 5)), 2 ** int(rng.integers(4, 20)), 65_536)
     n = int(rng.choice(steps)) * int(rng.choice(_ROUND))
     return min(n, most)
@@ -152,7 +182,8 @@ THEMES: Final[dict[str, Theme]] = {
         cell_borders,
         rows_in_parts,
         any_settings,
+        persons,
     )
 }
-# The part of a case's random seed that depends on its theme.
-KEYS: Final = dict(zip(THEMES, (1_088, 1_007, 1_219, 1_136, 1_963, 753, 554, 866), strict=True))
+# Each theme's contribution to the random seed of a case.
+KEYS: Final = dict(zip(THEMES, (1_088, 1_007, 1_219, 1_136, 1_963, 753, 554, 866, 1_311), strict=True))

@@ -1,4 +1,4 @@
-"""Trace a fit from line to line, in the engine and in the file of the fit."""
+"""Trace the executed lines of a fit in `dpforest/models`, `dpforest/trees` and the file of the fit."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ _UNNAMED: Final = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcom
 
 
 def caller() -> str:
-    """Return the running line outside of `dpforest/privacy` and `dpforest/audit`, and the line that called it."""
+    """Return the innermost running line outside of `dpforest/privacy` and `dpforest/audit`, and its caller's line."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_NOT_CALLERS):
         frame = frame.f_back
@@ -37,11 +37,12 @@ def place_of(file: str, line: int) -> str:
 
 @contextmanager
 def traced(tape: Tape, fit: Callable) -> Iterator[None]:
-    """Record every step from one line to another, in the engine and in the file of `fit`.
+    """Record steps from one line to the next, in `dpforest/models`, `dpforest/trees` and the file of `fit`.
 
-    Each step is listed once per call, because a loop over rows has one round more or less on the other table. The trace
-    omits lambdas, comprehensions, `dpforest/privacy`, whose samplers take a random number of steps, and routing, which
-    reads rows in blocks and each row by itself.
+    For each function call, a step is recorded only once, at its first occurrence, because a loop over rows has one more
+    or one fewer round on the other table. The trace also records which line returned each object. It omits all other
+    folders, because samplers in `dpforest/privacy` take a random number of steps. It also omits lambdas,
+    comprehensions, compiled kernels, and `trees/routing.py`, which reads blocks of rows and treats each row separately.
     """
     watched = (os.path.join(_HOME, "models", ""), os.path.join(_HOME, "trees", ""), fit.__code__.co_filename)
 
@@ -62,7 +63,7 @@ def traced(tape: Tape, fit: Callable) -> Iterator[None]:
 
     def tracer(frame: FrameType, event: str, argument: object) -> Callable | None:
         file = frame.f_code.co_filename
-        compiled = frame.f_code.co_firstlineno <= 1  # code that numba runs under a kernel's name while it compiles
+        compiled = frame.f_code.co_firstlineno <= 1  # code of numba, under the name of a kernel that it compiles
         if not file.startswith(watched) or file == _ROUTING or compiled or frame.f_code.co_name in _UNNAMED:
             return None
         return local(frame, set(), [frame.f_lineno])

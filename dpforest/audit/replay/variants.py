@@ -1,4 +1,4 @@
-"""Replays of every certified forest, with all settings that change its questions, on tables of all sizes and kinds."""
+"""Replay every certified forest, with all settings that change its questions, on tables of many sizes and kinds."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -28,7 +28,7 @@ from dpforest.privacy.loss import mu_for
 from dpforest.tables.domain import Domain, Feature
 
 EPSILON: Final = 0.8
-SIZES: Final = (12, 3, 40, 1, 5, 2)  # numbers of rows, those most likely to show a mistake first
+SIZES: Final = (12, 3, 40, 1, 5, 2)  # numbers of rows; the most likely to expose a mistake comes first
 _SMALL: Final[dict[str, Any]] = {"max_depth": 2, "n_bins": 4, "scale_share": "public"}
 _BOOST: Final = {"n_estimators": 3, "n_bound": 41, **_SMALL}
 _ENTROPY: Final = {"criterion": "entropy", "n_bound": 41, **_SMALL}
@@ -111,7 +111,7 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
 
 
 def domain_of(n_classes: int) -> Domain:
-    """Return a domain with attributes of every kind and every rule for missing cells that accepts them."""
+    """Return a domain with attributes of every kind and every rule that accepts missing cells."""
     note = {"source": "documented", "source_note": "variants.py"}
     features = (
         Feature("a", "numeric", 0.0, 1.0, missing="category", **note),  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def domain_of(n_classes: int) -> Domain:
 
 
 def random_rows(n: int, n_classes: int, seed: int) -> Table:
-    """Draw rows with missing cells and few values, so that rows share leaves. Every third seed has one class only."""
+    """Draw rows with missing cells and few values, so that rows share leaves. One seed in three yields one class."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -137,7 +137,7 @@ def random_rows(n: int, n_classes: int, seed: int) -> Table:
 
 
 def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[Table, Table]:
-    """Return a table and its neighbor: without a row, or with a row of `other` in its place, which gets a new id."""
+    """Return a table and its neighbor. The neighbor lacks a row, or has a row of `other` with a new id in its place."""
     X, y = table
     if rows_changed(neighbors) == 1:
         return table, (X.drop(index=row), np.delete(y, row))
@@ -147,7 +147,7 @@ def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[
 
 
 def shares_out(model: ForestClassifier) -> bool:
-    """Return whether each row is in one tree only."""
+    """Return whether the forest assigns each row to only one tree."""
     return getattr(model, "partition", "shared") in (None, "independent")
 
 

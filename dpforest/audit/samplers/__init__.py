@@ -1,1 +1,1 @@
-"""Attacks on the samplers: exact identities, every lane, forced tails, frequencies."""
+"""Checks of the samplers: exact identities, every value of a lane, forced rare draws, and frequencies."""

@@ -1,10 +1,11 @@
-"""Enumeration of all paths of a random function, each with its exact probability.
+"""Enumerate all paths of a random function, each with its exact probability.
 
-The function runs once for each sequence of possible answers to its draws. The code that runs is the unchanged source of
-the function; only names of functions that it calls are bound to stand-ins (`rebound`).
+The function runs once for each sequence of possible answers to its draws. The code of the function is unchanged; only
+the names of the functions that it calls are bound to stand-ins (`rebound`).
 
-Probabilities are sums of c exp(-x) with rational c and x (`Sum`). Such powers of e are linearly independent over the
-rationals (Lindemann and Weierstrass), so two sums are the same number only if they are the same term by term.
+A probability is a sum of terms c exp(-x) with rational c and x (`Sum`). The powers exp(-x) with different x are
+linearly independent over the rationals (Lindemann and Weierstrass). So two sums are the same number only if they are
+equal term by term.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,12 +14,12 @@ from types import FunctionType
 from typing import Any, Final
 
 Rational = int | Fraction
-_MOST: Final = 2_000_000  # answers of all paths together
+_MOST: Final = 2_000_000  # largest number of answers on all paths together
 OPEN: Final = "open"  # the result of a path that was not followed to its end
 
 
 class Sum:
-    """A sum of c exp(-x): `terms` maps each x to its c, none of them 0.
+    """A sum of c exp(-x): `terms` maps each x to its coefficient c, which is not 0.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class Unfinished(Exception):
 
 
 class Draws:
-    """Source of answers that takes one path after another; see `ways`."""
+    """Source of answers to draws. It follows one path after another; see `ways`."""
 
     def __init__(self, rounds: int, most: int) -> None:
         self._rounds, self._most = rounds, most
@@ -97,7 +98,7 @@ class Draws:
         self._round = 1
 
     def pick(self, question: object, options: Callable[[], Iterable[tuple[Any, Sum]]]) -> Any:
-        """Return one answer of the (answer, probability) pairs. Repeating the first question begins a new round."""
+        """Return the answer on this path, one of (answer, probability) pairs. The first question begins each round."""
         place = self._place
         self._given += 1
         if self._given > _MOST:
@@ -143,16 +144,17 @@ def ways(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> It
     Parameters
     ----------
     run : function
-        Takes a `Draws` and asks it for all draws. Its result depends on nothing else.
+        Function of a `Draws`, which answers all draws. The result depends on the answers alone.
     rounds : int
-        Largest number of rounds of a loop; a round begins with the first question. A longer path is `OPEN`.
+        Largest number of rounds of a loop; each repetition of the first question begins a round. The result of a longer
+        path is `OPEN`.
     most : int
-        Largest number of questions. A longer path is `OPEN`.
+        Largest number of questions on a path. The result of a longer path is `OPEN`.
 
     Raises
     ------
     ValueError
-        If there are too many paths, or the path depends on more than the answers.
+        If there are too many paths, or a path depends on something other than the answers.
     """
     draws = Draws(rounds, most)
     while True:

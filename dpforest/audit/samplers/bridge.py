@@ -1,8 +1,8 @@
-"""Check that compiled samplers equal their Python source, and that a cut tape gives the results of an endless one.
+"""Check that compiled samplers equal their Python source, and that a cut tape yields the results of an endless tape.
 
-`identities` checks the source, run as Python. This module runs the compiled kernels and the source on the same random
-tapes, some of them short: both must stop at the same row and place with the same results. A tape that is cut anywhere
-must give the results of an endless one, so that no long draw is replaced by a fresh one.
+`identities` checks the Python source. This module runs the compiled kernels and the source on the same random tapes,
+some of which are short: both must stop at the same row and tape position with the same results. A tape may end within a
+draw. The results must be those of an endless tape, which shows that no fresh draw replaces an unfinished one.
 """
 
 import functools
@@ -29,7 +29,7 @@ def check_bridge(*, n_tapes: int = 2_000, cuts: int = 64) -> Iterator[str]:
     n_tapes : int
         Number of random tapes for each kernel.
     cuts : int
-        Largest place at which an endless tape is cut, in lanes; all smaller places are cut too.
+        Largest length of a cut tape, in lanes; an endless tape is cut at each length up to this one.
     """
     rng = np.random.default_rng(20_004)
     for number in range(n_tapes):
@@ -49,7 +49,7 @@ def check_bridge(*, n_tapes: int = 2_000, cuts: int = 64) -> Iterator[str]:
 
 
 def random_tape(rng: np.random.Generator) -> np.ndarray:
-    """Draw up to 300 lanes, some of them as low or as high as possible, so that rare paths run."""
+    """Draw up to 300 lanes. Some lanes are as low or as high as possible, so that rare paths run."""
     tape = rng.integers(0, 2**16, rng.integers(0, 300))
     extreme = rng.choice([0, 1, 2**15, 2**16 - 2, 2**16 - 1], tape.size)
     return np.where(rng.random(tape.size) < rng.choice([0.0, 0.3, 0.9]), extreme, tape).astype(np.uint16)
@@ -60,7 +60,7 @@ def _cases(rng: np.random.Generator) -> Iterator[Case]:
     k = int(rng.integers(1, 6))
     counts = rng.integers(0, rng.choice([2, 30, 2**31]), (_ROWS, k))
     num, den = _RATIOS[rng.integers(len(_RATIOS))]
-    few, scale = np.minimum(counts, 40), max(num, 1)  # small gaps, because splits refuse products that overflow
+    few, scale = np.minimum(counts, 40), max(num, 1)  # gaps are small, because splits refuse products that overflow
     allowed = rng.random(counts.shape) < 0.6
     allowed[:, 0] |= ~allowed.any(axis=1)
     yield samplers._assign_kernel, _ROWS, (int(rng.choice([1, 2, 3, 77, 65_535])),)
@@ -76,7 +76,7 @@ def _name(case: Case) -> str:
 
 
 def _walked(kernel: Callable, case: Case, tape: np.ndarray) -> tuple[int, int, list[int]]:
-    """Return the row and place where the kernel stops, and the results of the finished rows."""
+    """Return the row and the tape position at which the kernel stops, and the results of the finished rows."""
     out = np.full(case[1], -1, np.int64)
     row, at = kernel(tape, 0, *case[2], out)
     return int(row), int(at), out[:row].tolist()
@@ -105,7 +105,7 @@ def _python(kernel: Dispatcher) -> Callable:
 
 
 class _OneStream(SecretSource):
-    """Source of the same words, whatever the sizes of the requests."""
+    """Source that yields the same sequence of words for requests of any size."""
 
     __slots__ = ("_place", "_words")
 
@@ -118,7 +118,7 @@ class _OneStream(SecretSource):
 
 
 def _feeding(rng: np.random.Generator, cuts: int) -> Iterator[str]:
-    """Check that `run_tape` gives the results of one call on an endless tape, for any number of lanes at a time."""
+    """Check that `run_tape` yields the results of one call on an endless tape, for any number of lanes per call."""
     words = rng.integers(0, 2**64, 8_192, np.uint64)
     for case in _cases(rng):
         endless = _walked(case[0], case, words.view(np.uint16))[2]

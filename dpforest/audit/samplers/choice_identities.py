@@ -1,4 +1,4 @@
-"""Identities between the source of the samplers for labels and splits and their laws; see `identities`."""
+"""Identities that compare the samplers of labels and splits with their laws; see `identities`."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from dpforest.audit.samplers.branches import Sum, power
 from dpforest.audit.samplers.oracles import Case, Law, after_rounds, law_of_rows
 from dpforest.privacy import samplers, selection
 
-ROUNDS: Final = 3  # rounds of a loop to follow; all later rounds have the same law
+ROUNDS: Final = 3  # number of rounds of a loop to follow; later rounds have the same law
 _RATES: Final = ((1, 1), (3, 7), (2**32 - 5, 2**32 - 17), (1, 2**32 - 1), (2**32 - 1, 1))
 _FAR: Final = ((40, 0), (0, 1_000, 1_000), (65_535, 65_536), (2**31 - 1, 0, 2**31 - 2), (70_000, 70_000, 69_999))
 
@@ -29,14 +29,14 @@ def labels(whole: bool) -> Iterator[Case]:
 def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Iterator[Case]:
     """Yield identities for the labels of these leaves. Labels of several leaves are independent."""
     table, so_many = np.array(leaves, np.int64), len(leaves[0])
-    order = np.full(so_many, -9, np.int64)  # scratch array, whose old contents must have no effect
+    order = np.full(so_many, -9, np.int64)  # scratch array; its old contents must have no effect
     where = f"{' and '.join(map(str, leaves))} at rate {num}/{den}"
     laws = [permute_and_flip_law(leaf, num, den) for leaf in leaves]
     kernel, arguments = samplers._permute_and_flip_kernel, (table, num, den, order)
     computed_law = partial(law_of_rows, kernel, arguments, len(leaves))
     yield f"labels by permute-and-flip of {where}", computed_law, _joint(laws)
     if len(leaves) > 1:
-        return  # the other mechanism has a separate loop in every row
+        return  # the exponential mechanism runs a separate loop for each row
     for cap in (2**31, 1):
         once: Law = {(c,): w for c, w in _accepted(leaves[0], range(so_many), num, den, cap).items()}
         computed_law = partial(law_of_rows, samplers._exponential_kernel, (table, num, den, cap), ROUNDS)
@@ -45,7 +45,7 @@ def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Itera
 
 
 def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
-    """Return q^gap ∫₀¹ Π (1 - q^gap t) dt for each class, the product over the other classes, with q = exp(-num/den).
+    """Return q^gap ∫₀¹ Π (1 - q^gap t) dt for each class, with q = exp(-num/den) and Π over the other classes.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
 
 
 def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int, cap: int = 2**62) -> dict[int, Sum]:
-    """Return the probability that a round accepts each candidate: it is drawn uniformly, and kept with q^gap."""
+    """Return for each candidate the probability that a round draws it (uniformly) and keeps it (q^gap)."""
     best = max(scores[c] for c in allowed)
     return {c: power(min(best - scores[c], cap) * num, den) * Fraction(1, len(allowed)) for c in allowed}
 

@@ -16,7 +16,7 @@ from dpforest.privacy.laws import log_pmf
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
 from dpforest.privacy.randomness import SecretSource
 
-FALSE_ALARM: Final = 1e-9  # probability for one test; there are about sixty tests, and those of the words
+FALSE_ALARM: Final = 1e-9  # probability for one test; there are about sixty tests besides those of random words
 DRAWS: Final = 100_000
 _LEAVES: Final = (
     ([5, 3], "1/2"),
@@ -27,7 +27,7 @@ _LEAVES: Final = (
     ([90_000, 0], "123457/10000000"),
     ([2_000_003, 2_000_000, 7], "999983/2000003"),
 )
-_LEADS: Final = (5, 10, 14)  # lead times rate, in a leaf of 50 classes; labels of weight exp(-14) still occur
+_LEADS: Final = (5, 10, 14)  # lead times rate in a leaf of 50 classes; an answer of probability exp(-14) still occurs
 _SCALES: Final = ("1/2", "4/3", "7", "60", "65537/65536", "51200", "204800/3")
 _LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)
 
@@ -39,7 +39,7 @@ def check_draws() -> Iterator[str]:
 
 
 def check_rare_draws() -> Iterator[str]:
-    """Do the same for labels far behind the top label, which takes longer."""
+    """Yield a message for each sampler that draws rare labels, far behind the top label, too often or too seldom."""
     yield from _unlike(_rare_labels)
 
 
@@ -50,7 +50,9 @@ def _unlike(*tests: Callable[[], Iterator[tuple[str, float]]]) -> Iterator[str]:
 
 
 def chi_square(observed: np.ndarray, expected: np.ndarray) -> float:
-    """Return the p-value of a chi-square test, with outcomes expected below 50 times pooled; exact for two outcomes.
+    """Return the p-value of a chi-square test; outcomes with an expected count below 50 are pooled.
+
+    The test is exact for two outcomes.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def chi_square(observed: np.ndarray, expected: np.ndarray) -> float:
     """
     if observed[expected == 0].any():
         return 0.0
-    rare = expected < 50  # with smaller counts, chi-square rejects too often at such small p-values
+    rare = expected < 50  # with smaller expected counts, the test rejects too often at p-values near `FALSE_ALARM`
     observed = np.append(observed[~rare], observed[rare].sum())
     expected = np.append(expected[~rare], expected[rare].sum())
     used = expected > 0
@@ -139,7 +141,7 @@ def _assignments() -> Iterator[tuple[str, float]]:
 
 
 def _neighboring_cells() -> Iterator[tuple[str, float]]:
-    """Test that draws of one release are independent at several distances."""
+    """Test that draws of one release are independent of each other, for cells at several distances."""
     zeros = np.zeros((DRAWS, 2), int)
     labels = samplers.draw_permute_and_flip(zeros, Fraction(1), SecretSource())
     noise = np.sign(samplers.draw_noisy_counts(zeros, Fraction(2), SecretSource())[:, 0]) + 1

@@ -1,10 +1,14 @@
-"""Exact checks of the sampler of round(sigma Z), of its parts and as a whole, without random draws.
+"""Exact checks of the sampler of round(sigma Z), for its functions and as a whole, without random draws.
 
-The checks run the sampler's source as Python, and the functions that a part calls return every possible answer
-(`branches`). They show: a comparison of two uniform numbers reads their digits in turn and stops when it is certain;
-the series has probability exp(-x p) for a fixed x; a pair (k, x) is proposed and kept with the density
-exp(-(k+x)**2/2), as an identity in powers of 1/e; a pair is rounded like the exact fraction, from the fewest digits;
-and the whole sampler is correct (`gaussian_bits`).
+The checks run the sampler's source as Python, with stand-ins that return every possible answer (`branches`). They show
+five facts:
+
+- To compare two uniform numbers, the sampler reads their digits in turn, and stops when the result is certain.
+- For a fixed x, the series returns True with probability exp(-x p), where p = (2k + x)/(2k + 2).
+- The sampler proposes and keeps a pair (k, x) with a density proportional to exp(-(k+x)**2/2). This is checked as an
+  identity in powers of 1/e.
+- The sampler rounds a pair exactly, from as few digits as possible.
+- The whole sampler is correct (`gaussian_bits`).
 """
 
 import itertools
@@ -42,7 +46,10 @@ def check_gaussian(*, whole: bool = True) -> Iterator[str]:
 
 
 def _comparisons(whole: bool) -> Iterator[Case]:
-    """Yield comparisons on all short tapes of high, low and equal digits, for each number of known digits."""
+    """Yield checks of the comparison of two uniform numbers: a new number, and a number with 0 to 3 known digits.
+
+    Known digits and tapes are all short sequences of the digits 0, 1 and 65,535.
+    """
     digits, most = (0, 1, _BASE - 1), 6 if whole else 5
     for n in range(4):
         for known in itertools.product(digits, repeat=n):
@@ -86,7 +93,7 @@ def _series(whole: bool) -> Iterator[Case]:
 
 
 def _by_runs(k: int, x: Fraction, steps: int) -> Law:
-    """Raise ValueError unless the bounds on the probability after this many steps are narrow and enclose its value."""
+    """Raise ValueError unless the bounds on the series after `steps` steps are narrow and enclose its probability."""
     pmf = law_of(partial(_run, k, x, steps), most=10_000)
     sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
     low, high = sure.get(True, Fraction(0)), 1 - sure.get(False, Fraction(0))
@@ -99,7 +106,7 @@ def _by_runs(k: int, x: Fraction, steps: int) -> Law:
 
 
 def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
-    place: dict[str, int | None] = {"x": 0}  # y1 > y2 > ... in the run; x stands before them
+    place: dict[str, int | None] = {"x": 0}  # places in the run x > y1 > y2 > ...
     length = {"x": 3}  # number of known digits
     turns = 0
 
@@ -107,11 +114,13 @@ def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
         j = place.get(known)
         if j is None or fresh in ("x", known) or n != length[known]:
             raise ValueError(f"a number is compared with {known}, of {n} digits, where that is not the last of the run")
-        chance = Sum({0: x / (j + 1)})  # probability that the last of j + 1 uniform numbers below x is the smallest
+        # The new number is below x with probability x. If so, then it is the smallest of j + 1 uniform numbers below x,
+        # which has probability 1/(j + 1).
+        chance = Sum({0: x / (j + 1)})
         hit = draws.pick(("below", known, len(place)), lambda: [(True, chance), (False, 1 - chance)])
         length[fresh], length[known] = 1 + turns % 2, n + 1
         if known != "x":
-            place[known] = None  # its value is no longer uniform given its place
+            place[known] = None  # it is no longer the last of the run, so it must not be compared again
         place[fresh] = j + 1 if hit else None
         return hit, length[fresh], length[known], at + 1
 
@@ -123,7 +132,7 @@ def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
         faces = [(face, Sum({0: Fraction(1, n)})) for face in range(min(2, n))]
         if n == 4:
             faces += [(face, Sum({0: Fraction(1, n)})) for face in (2, 3)]
-        elif n > 4:  # one face, which varies, stands for all others
+        elif n > 4:  # one face represents all remaining faces; it changes from turn to turn
             faces += [(2 + 7 * turns % (n - 2), Sum({0: Fraction(n - 2, n)}))]
         if turns >= steps:
             return draws.pick("too long", lambda: [(0, Sum({0: 1}))]), Unread.size
@@ -142,7 +151,7 @@ def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
 
 
 def _proposals(whole: bool) -> Iterator[Case]:
-    """Yield identities: for a fixed x, (k, sign) has the weight exp(-(k+x)**2/2) in the first and the second round."""
+    """Yield identities: for a fixed x, a round keeps (k, sign) with the weight exp(-(k+x)**2/2)."""
     for x in [Fraction(x) for x in (_XS if whole else _XS[:3])]:
         for most, rounds in ((7, 1), (2, 2)):
             start = 1 - power(1, 2)
@@ -197,7 +206,7 @@ def _law_of_pairs(x: Fraction, most: int, rounds: int) -> Law:
 
 
 def _roundings(whole: bool) -> Iterator[Case]:
-    """Yield checks of the rounding of random x and of x at and next to borders, for any number of known digits."""
+    """Yield checks of the rounding of random x, and of x at or next to a rounding border, for any number of digits."""
     for num, den in _SIGMAS:
         yield f"rounding at sigma = {num}/{den}", partial(_rounded_rightly, num, den, 60 if whole else 12), {}
 
@@ -219,7 +228,7 @@ def _rounded_rightly(num: int, den: int, so_many: int) -> Law:
 
 
 def _one_rounding(source: Callable, k: int, num: int, den: int, digits: list[int], n: int) -> None:
-    """Check the rounding from n known digits, and more as needed, against both ends of the interval left open."""
+    """Compare the rounding with the exact one: from n known digits on, it reads digits until one integer is left."""
     sigma, half = Fraction(num, den), Fraction(1, 2)
     for used in range(n, 6):
         low = Fraction(sum(d * _BASE ** (used - 1 - i) for i, d in enumerate(digits[:used])), _BASE**used)

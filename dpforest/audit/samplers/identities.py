@@ -1,13 +1,14 @@
 """Identities between the samplers' source and their laws, without random draws and without tolerance.
 
-The functions that a sampler calls return every possible answer with its intended probability. From these follows the
-probability of every result of the sampler, as a sum of powers of 1/e (`branches`), which must equal that of the law.
-The same method shows that the called functions have the intended probabilities, down to the two functions that read
-the tape, which `lanes` checks lane by lane. `bridge` ties the compiled kernels to this source.
+Stand-ins replace the functions that a sampler calls. They return every possible answer with its intended probability,
+which determines the probability of every result of the sampler, as a sum of powers of 1/e (`branches`). This
+probability must equal the probability under the law. The same method shows that the called functions have the intended
+probabilities, down to the two functions that read the tape, which `lanes` checks. `bridge` checks that the compiled
+kernels equal this source.
 
-The inputs are small tables, and some with large counts or large gaps. The source does not depend on their size, so the
-identities hold for all inputs that `samplers` admits. If a branch depends on the size, the check detects it only if one
-of these inputs reaches it.
+The inputs are small tables, some of which have large counts or large gaps. The source has no branch that depends on the
+size of an input, so the identities hold for all inputs that `samplers` admits. The check would detect a mistake in such
+a branch only if one of these inputs reached it.
 """
 
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ def check_identities(*, whole: bool = True) -> Iterator[str]:
 
 
 def _series(whole: bool) -> Iterator[Case]:
-    """Yield checks of exp(-a/b) for a <= b by a series of 40 trials, which bound it to at least 38 digits."""
+    """Yield checks of exp(-a/b) for a <= b. The first 40 trials of the series bound it to at least 38 digits."""
     for a, b in ((0, 1), (1, 1), (1, 2), (2, 3), (999, 1_000), (12_345, 65_536), (2**32 - 18, 2**32 - 17), (1, 2**31)):
         yield f"a coin of exp(-{a}/{b})", partial(_by_series, a, b), {}
 
@@ -67,7 +68,7 @@ def _by_series(a: int, b: int) -> Law:
 
 
 def _coins(whole: bool) -> Iterator[Case]:
-    """Yield identities of exp(-a/b) by the whole part and the fraction of a/b."""
+    """Yield identities of coins of exp(-a/b), composed of coins for the whole part and for the fraction of a/b."""
     some = ((0, 7), (3, 7), (7, 7), (8, 7), (13, 1), (90, 7), (300, 1), (2**32 - 17, 2**32 - 5), (2**38 + 1, 2**31))
     for a, b in some:
         yield f"a coin of exp(-{a}/{b})", partial(_coin_by_parts, a, b), {True: power(a, b), False: 1 - power(a, b)}
@@ -85,7 +86,7 @@ def _coin_by_parts(a: int, b: int) -> Law:
 
 
 def _noise(whole: bool) -> Iterator[Case]:
-    """Yield identities of noise: up to 50 scales in the first round of the loop, and near 0 in two rounds."""
+    """Yield identities of noise: up to 50 scales in the first round of the loop, and values near 0 in two rounds."""
     for num, den in (*_SCALES, (12, 1), (19, 13)) if whole else _SCALES[:4]:
         for most, rounds in ((50, 1), (3, 2)) if whole else ((20, 1), (2, 2)):
             what = f"noise of scale {num}/{den}, {rounds} rounds"
@@ -115,7 +116,7 @@ def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
 
 
 def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
-    """Return the law of noise: a round ends with z with probability (1 - 1/e)/(2 num) Σ exp(-n/num), of den terms."""
+    """Return the law of noise: a round yields z with probability (1 - 1/e)/(2 num) Σ exp(-n/num), over den terms."""
     one = (1 - power(1, 1)) * Fraction(1, 2 * num)
 
     def of_round(z: int) -> Sum:
@@ -131,7 +132,7 @@ def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
 
 
 def _cells(whole: bool) -> Iterator[Case]:
-    """Yield identities: every count gets noise of the same law, and every tree gets a row with the same probability."""
+    """Yield identities: noise has the same law for every count, and every tree gets a row with the same probability."""
     some, chance = np.array(_COUNTS), Sum({0: Fraction(1, len(_NOISE))})
     for count in _COUNTS:
         cells = np.array([count], np.int64)

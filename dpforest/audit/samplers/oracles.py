@@ -1,4 +1,4 @@
-"""Stand-ins for the functions that a sampler calls, which return every answer with its probability; see `branches`."""
+"""Stand-ins for the functions that a sampler calls. They return each answer with its probability; see `branches`."""
 
 import itertools
 import sys
@@ -11,11 +11,11 @@ import numpy as np
 from dpforest.audit.samplers.branches import OPEN, Draws, Sum, law_of, power, rebound
 
 Law = dict[Any, Sum]
-Case = tuple[str, Callable[[], Law], Law]  # name, function that computes the law, law that it must equal
+Case = tuple[str, Callable[[], Law], Law]  # name, function that computes a law, and the law that it must equal
 
 
 class Unread:
-    """Endless tape that a sampler must not read, because stand-ins give all draws."""
+    """Endless tape that a sampler must not read, because stand-ins make all draws."""
 
     size = 2**62
 
@@ -24,7 +24,7 @@ class Unread:
 
 
 class Oracles:
-    """Stand-ins for the functions that a sampler calls; each takes one lane."""
+    """Stand-ins for the functions that a sampler calls. Each call uses one lane."""
 
     def __init__(self, draws: Draws) -> None:
         self._draws = draws
@@ -53,7 +53,7 @@ class Oracles:
         return self._pick(arguments, lambda: [(True, chance()), (False, 1 - chance())], up=3)
 
     def _pick(self, arguments: object, options: Callable[[], Iterable[tuple[Any, Sum]]], up: int = 2) -> Any:
-        """Pick an answer. Calls from the same place with the same arguments are the same question."""
+        """Pick an answer. Calls from the same line of code with the same arguments are the same question."""
         return self._draws.pick((sys._getframe(up).f_lasti, arguments), options)
 
 
@@ -87,7 +87,7 @@ def law_of_rows(kernel: Any, arguments: tuple, rounds: int) -> Law:
 
 
 def after_rounds(once: Law, rounds: int) -> Law:
-    """Return the law after several rounds with the same probabilities, including that of `OPEN` after the last one."""
+    """Return the law after several rounds with equal probabilities, including `OPEN` after the last round."""
     again, times, so_often = 1 - sum(once.values(), Sum()), Sum(), Sum({0: 1})
     for _ in range(rounds):
         times, so_often = times + so_often, so_often * again

@@ -1,8 +1,9 @@
-"""Extremely rare draws, forced from the compiled samplers by prepared tapes.
+"""Force extremely rare draws from the compiled samplers with prepared tapes.
 
-If the lanes determine an answer, it must be released even if its probability is e^-1000. The checks run the whole path,
-not only the kernels: release and selection, the wrappers of the samplers, and tables of more than 65,536 rows. Each
-tape forces a known answer, so a check detects an answer that is drawn again, omitted, clipped or exchanged.
+A release must contain the answer that the lanes of the tape determine, even if its probability is e^-1000. The checks
+run the whole path, not only the kernels: release and selection, the wrappers of the samplers, and tables of more than
+65,536 rows. Each tape forces a known answer, so a check detects an answer that is drawn again, omitted, clipped or
+exchanged.
 
 The lanes follow the definitions in `samplers`: a number below n is the high half of lane·n, a coin of exp(-1) is
 "1/2 yes, 1/3 no", and a coin of exp(-a/b) succeeds if its first trial fails.
@@ -21,7 +22,7 @@ from dpforest.privacy.randomness import SecretSource
 
 Lanes = list[int]
 HIGH: Final = 65_535
-_MANY: Final = 65_600  # rows; more than one block of the encoder
+_MANY: Final = 65_600  # number of rows; more than one block of the encoder
 _FAR: Final = (0, 1, -1, 2, 12, 13, -13, 50, -50, 1_000, -1_000)  # noise, in scales
 _COUNTS: Final = (0, 1, 5, 70_000)
 
@@ -37,7 +38,7 @@ class Scripted(SecretSource):
         self._place = 0
 
     def words(self, n: int) -> np.ndarray:
-        """Return the next n words. The random words repeat."""
+        """Return the next n words. After the prepared lanes, the words are random, and repeat."""
         first, self._place = self._place, self._place + n
         places = np.arange(first, self._place)
         over = places >= self._tape.size
@@ -49,7 +50,7 @@ class Scripted(SecretSource):
 
 
 def number(i: int, n: int) -> Lanes:
-    """Return lanes that force the number i among the numbers below n."""
+    """Return lanes that force a uniform draw below n to be i."""
     if n > 65_536:
         return [i >> 16, i & HIGH]
     return [-(-(i * 65_536 + 65_536 % n) // n)]
@@ -61,7 +62,7 @@ def hit(a: int, b: int) -> Lanes:
         return []
     whole, rest = divmod(a, b)
     lanes = [0, HIGH] * whole + [HIGH]
-    while rest * 65_536 // b == HIGH:  # while the digit equals the highest lane
+    while rest * 65_536 // b == HIGH:  # while the digit of the fraction equals the highest lane
         lanes, rest = [*lanes, HIGH], rest * 65_536 % b
     return lanes
 
@@ -96,7 +97,7 @@ def check_tails() -> Iterator[str]:
 
 
 def _unlike(what: str, released: np.ndarray, wanted: np.ndarray) -> Iterator[str]:
-    """Yield a message on the first place where a released table differs from the forced one."""
+    """Yield a message about the first cell in which a released table differs from the forced table."""
     wrong = np.argwhere(released != wanted) if np.shape(released) == wanted.shape else np.zeros((1, wanted.ndim), int)
     if len(wrong):
         place = tuple(wrong[0].tolist())
@@ -110,13 +111,13 @@ def _counts() -> Iterator[str]:
         pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR]
         pairs += [(n, shown - n) for n in (0, 1, 5, 6) for shown in (0, 1, 7)]
         if epsilon == 1:
-            pairs += [(3, 70_000), (70_000, -70_000)]  # for one scale only, because the tape is long
+            pairs += [(3, 70_000), (70_000, -70_000)]  # only for one scale, because the tape is long
         for shown in (None, 0, 7):
             for low in {0, scale.denominator - 1}:
                 noisy_counts = pairs if shown is None else [(n, shown - n) for n in (0, 1, 5, 3, 700, 7)]
                 table = np.array([n for n, _ in noisy_counts]).reshape(-1, 2)
                 wanted = table + np.array([z for _, z in noisy_counts]).reshape(-1, 2)
-                again = noise(0, scale, low=low)[:-1] + number(1, 2)  # a negative zero, which does not count
+                again = noise(0, scale, low=low)[:-1] + number(1, 2)  # a negative zero, which the sampler draws again
                 tape = [lane for _, z in noisy_counts for lane in [*again * (abs(z) < 3), *noise(z, scale, low=low)]]
                 released = release.release_counts(table, **_paid(epsilon), source=Scripted(tape))
                 yield from _unlike(f"counts with noise of scale {scale}", released, wanted)
@@ -133,7 +134,7 @@ def _tables() -> Iterator[str]:
 
 
 def _labels() -> Iterator[str]:
-    """Check every label of a leaf, even far behind the others, as the first proposal and after rejected ones."""
+    """Check every label of a leaf, even one far behind, as the first proposal and after rejected proposals."""
     leaves = [(0, 0), (3, 1), (40, 0), (0, 1_000), (70_000, 0), (2, 0, 1), (900, 0, 899), (0, 0, 0, 50)]
     for epsilon, leaf in itertools.product((Fraction(1), Fraction(3, 7)), leaves):
         gaps = [max(leaf) - n for n in leaf]
@@ -153,7 +154,7 @@ def _labels() -> Iterator[str]:
 
 
 def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool) -> Lanes:
-    """Return lanes that force a label of permute-and-flip; `late`: after all labels that can be rejected."""
+    """Return lanes that force a label of permute-and-flip; with `late`, it rejects all possible other labels first."""
     left, tape = list(range(len(gaps))), Lanes()
     for other in [c for c in left if late and c != label and gaps[c]]:
         place = left.index(other)
@@ -164,7 +165,7 @@ def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool)
 
 
 def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, late: bool) -> Lanes:
-    """Return lanes that force a label of the exponential mechanism; `late`: after three hundred rejected proposals."""
+    """Return lanes that force a label of the exponential mechanism; with `late`, after three hundred rejections."""
     losers = [c for c, gap in enumerate(gaps) if gap]
     tape = Lanes()
     for other in (losers * 300)[:300] if late else []:
@@ -173,7 +174,7 @@ def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, 
 
 
 def _splits() -> Iterator[str]:
-    """Check every allowed candidate of every node, even far behind the best one."""
+    """Check every allowed candidate of every node, even one far behind the best."""
     scores = np.array([[0, -1, -30, -900, -9_000], [5, 5, 5, 5, 5], [-80_000, 0, 800, 0, -1], [10**6, 0, 10**6, 7, 9]])
     allowed = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 0, 1], [1, 1, 1, 1, 1]], bool)
     for width, epsilon in ((1, Fraction(1, 8)), (1_000, Fraction(9)), (2**20 + 1, Fraction(2))):
@@ -204,7 +205,7 @@ def _trees() -> Iterator[str]:
 
 
 def _large() -> Iterator[str]:
-    """Check that every row of a large table gets the forced answer if all rows have the same lanes."""
+    """Check that every row of a large table gets the forced answer. All rows have the same lanes."""
     ones = np.ones((_MANY, 1), np.int64)
     for z in (-1, 2, 13):
         source = Scripted(np.tile(np.array(noise(z, Fraction(1)), np.uint16), _MANY))

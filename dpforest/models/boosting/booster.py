@@ -1,4 +1,4 @@
-"""Gradient boosting of totally random trees: one noisy vector of clipped leaf gradients a round, one public rule."""
+"""Gradient boosting of totally random trees: each round releases noisy sums of clipped gradients, leaf by leaf."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from dpforest.checks import count, is_number, threads
 from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
-from dpforest.models.boosting.clip_bound import UNIT, ClipBound
+from dpforest.models.boosting.clip_bound import UNIT, UNIT_GRID, ClipBound
 from dpforest.models.boosting.gradient_rounds import boost
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
 from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
@@ -33,31 +33,34 @@ from dpforest.trees.released_scale import LEVELS
 class RandomTreeBoosterClassifier(DataDependentClassifier):
     """Gradient boosting of totally random trees.
 
-    With δ above 0 the most accurate forest here from ε = 0.1 on; with δ = 0 one greedy tree or noisy counts are better
-    at small ε (docs/ACCURACY.md).
+    With δ above 0, this is the most accurate forest of the library for ε of at least 0.1. With δ = 0 and a small ε, one
+    greedy tree or a forest with noisy counts is better (docs/ACCURACY.md).
 
-    Trees are drawn from a seed and the public schema, with thresholds where a noisy histogram says that rows lie. Each
-    round asks one question: the sums of the rows' gradients in the leaves of the next tree, with noise. A gradient is
-    clipped at the length that it has at score 0, so one row moves all sums of a round together by a half (two classes),
-    however many leaves there are. Scores follow from what was released, so everybody can recompute them.
+    Trees are drawn from a seed and the public schema; their thresholds lie where a noisy histogram shows rows. Each
+    round asks one question: in each leaf of the next tree, what is the sum of the rows' gradients? Noise is added to
+    the sums. The norm of a gradient is clipped to the norm that it has at score 0. So with two classes, one row changes
+    all sums of a round together by at most one half, however many leaves there are. Scores are computed from released
+    values alone, so everybody can compute them.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest. None gives the non-private model.
+        Privacy budget of the whole forest. None fits without privacy.
     n_estimators, max_depth : int or "auto", default="auto"
-        Rounds, a tree each, and depth of the trees. "auto": by a public rule (`models.boosting.round_rule`).
+        Number of rounds, with one tree each, and depth of the trees. "auto": by a public rule
+        (`models.boosting.round_rule`).
     neighbors, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads; -1 takes all processors. The forest does not depend on it.
     delta : float, default=1e-6
-        0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ), by rounded Gaussian
-        noise and exact accounting in μ, which needs about a third of the ε for the same accuracy.
+        0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ)-differential privacy, by
+        rounded Gaussian noise and exact accounting in μ. For the same accuracy, Gaussian noise needs about a third of
+        the ε.
     total_step : float or "auto", default="auto"
-        Learning rate times number of rounds.
+        Learning rate times number of rounds. "auto": by the same rule.
     structure_seed : int, default=0
-        Public. Draws the trees.
+        Public seed of the trees.
 
     Attributes
     ----------
@@ -66,10 +69,10 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
 
     Notes
     -----
-    `predict_proba` is the link of the clipped loss for two classes and softmax for more. Scores are shrunk toward 0
-    where there is little signal, so probabilities are too near to each other then; their order is what is learned.
+    `predict_proba` applies the link of the clipped loss for two classes, and softmax for more. With few rows or a small
+    budget, scores are shrunk toward 0. Then probabilities are too close to each other, but their order is informative.
 
-    There is no `fit_chunks`: every round reads all rows anew.
+    There is no `fit_chunks`, because every round reads all rows again.
 
     Examples
     --------
@@ -80,12 +83,12 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     True
     """
 
-    mode: ClassVar[str] = "certified"  # type: ignore[misc]  # there is no paper that it could be as published as
+    mode: ClassVar[str] = "certified"  # type: ignore[misc]  # no paper publishes this forest
     delta: float = 1e-6
     total_step: float | str = AUTO
     structure_seed: int = 0
 
-    scale_rule = GREEDY  # how simulations without noise mix the scale; `_preparation` says when a release asks for it
+    scale_rule = GREEDY  # for simulations without noise; a release follows `_preparation` and `_scale_part`
     constraints = {
         **ForestClassifier.constraints,
         "max_depth": count(1, MAX_DEPTH, or_rule=AUTO),
@@ -115,14 +118,16 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         return replace(super()._preparation(domain, n_rows), public_weight=Fraction(0))
 
-    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int) -> Fraction:
+    def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int, domain: Domain) -> Fraction:
         assert self._loss is not None
         share = SCALE_SHARE if self.scale_share == AUTO else as_typed(self.scale_share)
         n_histograms, each = LEVELS * n_numeric, self._loss.part(share, rows_changed(self.neighbors)).amount
         variance = n_histograms / each if self._kind == GAUSSIAN else 2 * n_histograms**2 / each**2
+        most = 2**60 if domain.unit is None else 2**43
         if self.scale_share == AUTO:
-            return share if n_rows**2 >= LEAST_ROWS**2 * variance else Fraction(0)
-        if variance > 2**60:
+            wanted = n_rows**2 >= LEAST_ROWS**2 * variance and (domain.unit is None or variance <= most)
+            return share if wanted else Fraction(0)
+        if variance > most:
             raise ValueError(
                 f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for the numeric "
                 "attributes; use a larger share, 'auto' or 'public'"
@@ -131,11 +136,12 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoosterSpec:
         n_rows = max(preparation.n_rows or n_rows, 1)
-        clip, loss = ClipBound(domain.n_classes, self._kind), self._loss
+        clip = ClipBound(domain.n_classes, self._kind, 1 if domain.unit is None else UNIT_GRID)
+        loss = self._loss
         left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbors))
         rule = rounds_by_rule(clip, n_rows, np.inf if left is None else float(left.amount))
         n_trees = rule.n_trees
-        if left is not None:  # no noise is larger than its sampler knows
+        if left is not None:  # keep the noise within the range of its sampler
             n_trees = min(n_trees, clip.most_rounds(left))
         n_trees = n_trees if self.n_estimators == AUTO else int(self.n_estimators)
         depth = rule.depth if self.max_depth == AUTO else int(self.max_depth)
@@ -143,21 +149,21 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         return BoosterSpec(n_trees, depth, total_step, n_rows, clip, preparation)
 
     def _charge(self, spec: BoosterSpec, ledger: Ledger, n_leaves: int = 0) -> QueryBudget | None:
-        """For all rounds, before the first of them."""
+        """Charge all rounds, before the first round."""
         if self._loss is None:
             ledger.charge("exact leaf gradient sums", "none", 1, None, 1, "sequential")
             return None
         each = self._loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
-        sensitivity = spec.clip.sensitivity / UNIT
+        sensitivity = spec.clip.sensitivity / (UNIT * spec.clip.grid)
         return ledger.charge(GRADIENT_SUMS, spec.clip.noise, sensitivity, each, spec.n_trees, "sequential")
 
     # ------------------------------------------------------------ a fit
 
     def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
-        source, ledger = source_for(self.random_state), self._ledger()
+        source, ledger = source_for(self.random_state), self._ledger(domain)
         spec, rows = self._prepared(domain, rows, ledger, source)
-        if rows.n_table:  # sums are divided by the number of those rows that are in them
-            spec = replace(spec, n_rows=max(round(spec.n_rows * len(rows.y) / rows.n_table), 1))
+        if rows.n_table:  # a simulation on part of a table: divide sums by the number of rows in the part
+            spec = replace(spec, n_rows=max(round(spec.n_rows * rows.n_counted / rows.n_table), 1))
         trees = grow_random_trees(
             domain,
             n_trees=spec.n_trees,
@@ -174,7 +180,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     # ------------------------------------------------------------ after a fit
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Predicted label of each row after each round.
+        """Yield the predicted label of each row after each round.
 
         Parameters
         ----------
@@ -196,7 +202,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     # ------------------------------------------------------------ what is known before a fit
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Under add-remove the plans with the scale and without it, whichever the rule will choose."""
+        """Raise the ValueErrors of a fit before its first question. Check plans with and without a released scale."""
         self._check_file(domain)
         loss = self._loss
         if loss is None or self._budget is None:
@@ -217,12 +223,12 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Deepest tree that a fit may grow."""
+        """Largest depth of a tree that a fit may grow."""
         return MOST_DEPTH if self.max_depth == AUTO else int(self.max_depth)
 
     @property
     def most_trees(self) -> int:
-        """Most rounds of a fit."""
+        """Largest number of rounds of a fit."""
         return MOST_ROUNDS if self.n_estimators == AUTO else int(self.n_estimators)
 
     def _certificate(
@@ -231,9 +237,9 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         delta = float(self.delta) if self.epsilon is not None and self.delta else 0
         return super()._certificate(spec, domain, ledger, source, delta=delta)
 
-    def _cautions(self, spec: BoosterSpec) -> list[str]:
+    def _cautions(self, spec: BoosterSpec, domain: Domain) -> list[str]:
         delta = float(self.delta) if self.epsilon is not None and self.delta else 0
-        caution = large_delta_caution(delta, spec.preparation.n_rows)
+        caution = large_delta_caution(delta, spec.preparation.n_rows, domain.unit)
         return [caution] if caution else []
 
     def _mechanism_words(self, spec: BoosterSpec) -> str:

@@ -1,4 +1,4 @@
-"""Every choice of a fit of the random-tree booster, and what one row may change in a round."""
+"""Spec of the random-tree booster: every choice of a fit."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +11,8 @@ from dpforest.privacy.loss import GAUSSIAN, PURE
 
 SIZE_SHARE: Final = {GAUSSIAN: Fraction(1, 100), PURE: Fraction(1, 20)}
 SCALE_SHARE: Final = Fraction(1, 20)
-LEAST_ROWS: Final = 4  # for each standard deviation of noise on a cell of the scale; with fewer it is not asked for
+# Rows per standard deviation of noise on a cell; a fit with fewer rows does not ask for the scale.
+LEAST_ROWS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,10 @@ class BoosterSpec:
     ----------
     n_trees, depth : int
     total_step : float
-        Of all rounds together, in scores for a leaf whose rows all have gradient 1.
+        Sum of the steps of all rounds. The step of a round is the score that a leaf would get if it had 1/2**depth of
+        the rows, all with gradient 1.
     n_rows : int
-        By which sums are divided.
+        Number of rows (with a unit: of persons) by which gradient sums are divided.
     clip : ClipBound
         Bound on the gradient of a row.
     preparation : Preparation
@@ -39,5 +41,5 @@ class BoosterSpec:
 
     @property
     def step(self) -> float:
-        """Move of a score, in 1/2**20, for a sum of one 1/1024 in a leaf."""
-        return self.total_step / self.n_trees * 2**self.depth / self.n_rows / UNIT * 2**POINT
+        """Change of a score, in 1/2**20, for each grid step of a gradient sum (`ClipBound.grid`)."""
+        return self.total_step / self.n_trees * 2**self.depth / self.n_rows / (UNIT * self.clip.grid) * 2**POINT

@@ -1,4 +1,4 @@
-"""The bound to which gradients are clipped: one object for the ledger entry, the rule of rounds and the kernel."""
+"""The bound to which gradients are clipped, for the ledger entry, the rule for the number of rounds, and the kernel."""
 
 import math
 from dataclasses import dataclass
@@ -8,23 +8,28 @@ from typing import Final
 from dpforest.privacy.loss import GAUSSIAN, NOISE, PrivacyLoss
 from dpforest.privacy.rationals import LIMIT, sqrt_up
 
-UNIT: Final = 1_024  # of a gradient
+UNIT: Final = 1_024  # integer that stands for a gradient of 1
+UNIT_GRID: Final = 16  # if rows have weights, sums have finer steps, so that small gradients are not rounded to 0
 
 
 @dataclass(frozen=True)
 class ClipBound:
-    """Largest gradient of one row: as large as a gradient is at score 0.
+    """Bound on the norm of one row's gradient: the norm that the gradient has at score 0.
 
-    At score 0 every class has the share 1/k, so the gradient is 1 - 1/k at the class of the row and -1/k at the others.
-    Gaussian noise covers the L2 norm of a gradient, Laplace noise the L1 norm. Of two classes only the second has a
-    score, so the gradient is one number of at most 1/2 in both norms.
+    At score 0, every class has the share 1/k, so the gradient is 1 - 1/k for the class of the row and -1/k for every
+    other class. Gaussian noise requires a bound on the L2 norm, Laplace noise a bound on the L1 norm. If there are two
+    classes, only the second class has a score. Then the gradient is one number, and both its norms are at most 1/2.
 
     Parameters
     ----------
     n_classes : int
         k, at least 2.
     kind : {"pure", "gaussian"}
-        Kind of loss that the sums of gradients are paid in; it decides the norm and the noise.
+        Kind of privacy loss that is charged for the sums of gradients. The kind decides the norm and the noise.
+    grid : {1, 16}
+        Number of steps of a sum in 1/1024. It is 16 if the unit of privacy is a person, because rows then have weights.
+        A row's gradient times its weight is rounded toward 0. So by the triangle inequality, the norm of the sum over
+        all rows of a person is at most the bound.
 
     Examples
     --------
@@ -34,52 +39,61 @@ class ClipBound:
 
     n_classes: int
     kind: str
+    grid: int = 1
 
     @property
     def is_l2(self) -> bool:
-        """Whether the L2 norm of a gradient is clipped, else the L1 norm."""
+        """Whether the L2 norm of a gradient is clipped; otherwise it is the L1 norm."""
         return self.kind == GAUSSIAN
 
     @property
     def noise(self) -> str:
-        """Mechanism that covers this norm, as the ledger names it."""
+        """Name, as in the ledger, of the mechanism that adds noise for this norm."""
         return NOISE[self.kind]
 
     @property
     def n_scores(self) -> int:
-        """Numbers in a gradient: 1 for two classes, else one for each class."""
+        """Length of a gradient: 1 for two classes, otherwise the number of classes."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
     def norm(self) -> float:
-        """The bound in floats, as the rule of rounds computes with it: the rule of older files used these very bits."""
+        """The bound as a float, for the rule that chooses the number of rounds.
+
+        The bits of this float must never change, because the rule used them for older files.
+        """
         if self.n_classes == 2:
             return 0.5
         return math.sqrt(1 - 1 / self.n_classes) if self.is_l2 else 2 * (1 - 1 / self.n_classes)
 
     @property
     def times_classes(self) -> int:
-        """k times the bound, which is a whole number: of the squared norm in 1/1024² (L2), or of the norm in 1/1024."""
+        """k times the bound on the squared L2 norm, in 1/1024², or on the L1 norm, in 1/1024: a whole number."""
         of_all_classes = (UNIT**2 if self.is_l2 else 2 * UNIT) * (self.n_classes - 1)
-        return of_all_classes // 2 if self.n_classes == 2 else of_all_classes  # of two equal numbers one is kept
+        return of_all_classes // 2 if self.n_classes == 2 else of_all_classes  # two classes have one score
 
     @property
     def sensitivity(self) -> Fraction:
-        """Most that one row, added or removed, changes the sums of a round, in 1/1024: L2 norm rounded up, or L1 norm.
+        """Largest change, in L2 or L1 norm, of a round's sums if one row or person is added or removed, in steps.
 
-        Replacing a row is one removal and one addition; the ledger counts each.
+        A step is 1/1024, divided by `grid`. The L2 norm is rounded up. A replacement is one removal and one addition,
+        and the ledger counts both.
         """
         bound = Fraction(self.times_classes, self.n_classes)
-        return sqrt_up(bound) if self.is_l2 else Fraction(math.floor(bound))
+        return self.grid * (sqrt_up(bound) if self.is_l2 else Fraction(math.floor(bound)))
 
     def noise_scale(self, each: PrivacyLoss) -> float:
-        """Standard deviation (Gaussian) or scale (Laplace) of the noise on a sum, in 1/1024, at the cost of a round."""
+        """Return the standard deviation (Gaussian) or scale (Laplace) of the noise on a sum, in steps.
+
+        `each` is the loss of one round.
+        """
         if self.is_l2:
             return float(self.sensitivity) / float(each.mu_squared) ** 0.5
         return float(self.sensitivity / each.pure_epsilon)
 
     def most_rounds(self, loss: PrivacyLoss) -> int:
-        """Most rounds that can share a loss, at least 1: with more, noise would be larger than samplers can draw."""
+        """Return how many rounds, at least 1, can share a loss without more noise than the samplers can draw."""
         if self.is_l2:
-            return max(1, int((LIMIT - 1) ** 2 * loss.amount * self.n_classes / self.times_classes))
+            most = (LIMIT - 1) ** 2 * loss.amount * self.n_classes / self.times_classes
+            return max(1, int(most / self.grid**2))
         return max(1, int((LIMIT - 1) * loss.amount / self.sensitivity))

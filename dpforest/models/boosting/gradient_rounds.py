@@ -1,4 +1,4 @@
-"""The rounds: gradients of all rows, their sums in the leaves of the next tree, noise, and scores that move."""
+"""The rounds of boosting: sum the rows' gradients in the leaves of the next tree, add noise, and change the scores."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +18,10 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_of_rows
 
-_ROUND_KEY: Final = 16  # of the first round's draws in a demonstration; before it are the queries before trees grow
-_ROUTED: Final = 2**23  # leaves that are kept at a time
-_ROWS_OF_A_THREAD: Final = 100_000  # with fewer, waking it a thousand times takes longer than what it does
+_ROUND_KEY: Final = 16  # key of the first round's draws in a demonstration; earlier questions have smaller keys
+_ROUTED: Final = 2**23  # largest number of leaf numbers, one for each row and tree, in memory at a time
+# With fewer rows for each thread, waking a thread in each round takes longer than the thread saves.
+_ROWS_OF_A_THREAD: Final = 100_000
 
 
 def boost(
@@ -34,32 +35,32 @@ def boost(
     n_jobs: int = 1,
     trace: Trace | None = None,
 ) -> np.ndarray:
-    """What every leaf adds to scores.
+    """Run all rounds and return the value that each leaf adds to the scores.
 
     Parameters
     ----------
     spec : BoosterSpec
     domain : Domain
     trees : Trees
-        Of any rows or none: they are public.
+        Public trees, drawn without looking at the rows.
     rows : EncodedRows
     paid : QueryBudget or None
-        One use a round; None without privacy.
+        Budget of which each round takes one use; None without privacy.
     source : SecretSource or DemoSource
     n_jobs : int
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     trace : Trace, optional
-        Filled for the curator's drawings.
+        Record that `boost` fills in, for the curator's drawings.
 
     Returns
     -------
     float64 array of shape (n_leaves, n_scores)
-        Multiples of 1/2**20, so that sums of them are exact.
+        Multiples of 1/2**20, so that their sums are exact.
     """
     n, n_leaves, clip = len(rows.y), 2**spec.depth, spec.clip
     scores = np.zeros((n, clip.n_scores), np.int64)
     moves = np.empty((spec.n_trees, n_leaves, clip.n_scores), np.int64)
-    seen = None if trace is None else (np.empty_like(moves), np.empty((*moves.shape[:2], domain.n_classes), np.int64))
+    seen = None if trace is None else (np.empty_like(moves), list[np.ndarray]())
     n_parts = max(1, min(n_jobs, n // _ROWS_OF_A_THREAD))
     parts = [slice(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
     before, last = np.zeros(n, np.int32), np.zeros_like(moves[0])
@@ -68,7 +69,8 @@ def boost(
         for t, leaf in enumerate(_leaf_of_rows(trees, domain, rows, n_jobs)):
 
             def sums_of(part: slice) -> np.ndarray:
-                return next_sums(scores[part], before[part], last, leaf[part], rows.y[part], clip)  # noqa: B023
+                weights = None if rows.weight is None else rows.weight[part]
+                return next_sums(scores[part], before[part], last, leaf[part], rows.y[part], clip, weights)  # noqa: B023
 
             sums = noisy = np.sum(list(run(sums_of, parts)), axis=0)
             if paid is not None:
@@ -76,15 +78,19 @@ def boost(
             moves[t] = moves_of(noisy, spec.step)
             before, last = leaf, moves[t]
             if seen is not None:
-                seen[0][t], seen[1][t] = sums, _rows_in(leaf, rows.y, n_leaves, domain.n_classes)
+                seen[0][t] = sums
+                seen[1].append(rows.counted(leaf, n_leaves, domain.n_classes))
     moves = moves.reshape(-1, clip.n_scores)
     if trace is not None and seen is not None:
-        _fill(trace, spec, seen[0].reshape(moves.shape), seen[1].reshape(len(moves), -1), moves, paid)
+        _fill(trace, spec, seen[0].reshape(moves.shape), np.concatenate(seen[1]), moves, paid)
     return moves / 2.0**POINT
 
 
 def _leaf_of_rows(trees: Trees, domain: Domain, rows: EncodedRows, n_jobs: int) -> Iterator[np.ndarray]:
-    """Leaf of each row in each tree, counted from the tree's first one; trees are public, so rows are routed ahead."""
+    """Yield for each tree the leaf of each row, counted from the tree's first leaf.
+
+    Trees do not depend on earlier rounds, so rows are routed through many trees at once.
+    """
     at_once = max(1, _ROUTED // max(len(rows.y), 1))
     for first in range(0, trees.n_trees, at_once):
         ahead = trees.between(first, min(first + at_once, trees.n_trees))
@@ -93,15 +99,10 @@ def _leaf_of_rows(trees: Trees, domain: Domain, rows: EncodedRows, n_jobs: int) 
         yield from leaves
 
 
-def _rows_in(leaf: np.ndarray, y: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:
-    """Rows of each class in each leaf of a tree."""
-    return np.bincount(leaf * np.int64(n_classes) + y, minlength=n_leaves * n_classes).reshape(n_leaves, n_classes)
-
-
 def _fill(
     trace: Trace, spec: BoosterSpec, sums: np.ndarray, counts: np.ndarray, moves: np.ndarray, paid: QueryBudget | None
 ) -> None:
-    """What the drawings show: the class that a leaf pulls to, and how noise may turn it."""
+    """Fill the trace: rows in leaves, the class that each leaf favors, and the noise on its sums."""
     trace.counts = counts
     trace.labels = _of_classes(moves).argmax(axis=1).astype(np.uint8)
     if paid is not None:
@@ -109,5 +110,5 @@ def _fill(
 
 
 def _of_classes(values: np.ndarray) -> np.ndarray:
-    """A column for each class; of two, the first has the negative of the second."""
+    """Return a column for each class. With two classes, `values` has only the second column; the first is minus it."""
     return values if values.shape[1] > 1 else np.concatenate([-values, values], axis=1)

@@ -1,12 +1,13 @@
-"""Gradients of the clipped logistic loss as whole numbers, summed in leaves, and scores that move: integers throughout.
+"""Gradients of the clipped logistic loss, their sums in leaves, and the scores that follow, all as integers.
 
-A row's gradient is the class it has less the share of each class that its score says, clipped at the size that it has
-at score 0 (`ClipBound`). So it is at most a half for two classes, and a misclassified row pulls no harder than a row at
-score 0. Gradients are in 1/1024, scores in 1/2**20: sums are exact in any order, so that what a fit computes is the
-same on one thread and on many, and the same that anybody computes from the released forest.
+The gradient of a row has a number for each class: 1 if the row has this class and 0 otherwise, minus the share of the
+class at the row's score. The gradient's norm is clipped to the norm at score 0 (`ClipBound`). So for two classes the
+norm is at most one half, and a misclassified row has no larger gradient than a row at score 0. Gradients are in units
+of 1/1024, scores in units of 1/2**20. Sums of integers are exact in any order. So scores do not depend on the number of
+threads, and everybody who computes scores from the released forest gets the same scores.
 
-Of a score only 1/256 matter for a gradient, so exponentials come from a table. Additions of floats there are none;
-divisions and roots are rounded as IEEE 754 says, which is the same everywhere.
+A gradient uses the row's score rounded to 1/256, so exponentials come from a table. No sum over rows is in floats.
+Float operations within a row run in a fixed order, and IEEE 754 defines their rounding, so all machines agree.
 """
 
 from typing import Final
@@ -16,64 +17,75 @@ from numba import njit
 
 from dpforest.models.boosting.clip_bound import UNIT, ClipBound
 
-POINT: Final = 20  # binary digits of a score behind the point
-_GRID: Final = 8  # of these, those that a gradient looks at
+POINT: Final = 20  # binary digits of a score after the point
+_GRID: Final = 8  # number of these digits that a gradient uses
 _SHIFT: Final = POINT - _GRID
 _HALF: Final = 1 << (_SHIFT - 1)
-_REACH: Final = 40 << _GRID  # beyond that a share is 0
+_REACH: Final = 40 << _GRID  # length of the tables: if scores differ by 40 or more, a share is 0
 _SHARE: Final = 1 << 30
-LARGEST: Final = 2**39  # of a score's move, in 1/2**20: half a million
+LARGEST: Final = 2**39  # largest move of a score, in 1/2**20: about half a million
 
-# Gradient of a row whose score is k/256 on the right side, two classes; and exp(-k/256).
-_OF_TWO: Final = np.rint(UNIT / (1 + np.exp(np.arange(_REACH) / 2**_GRID))).astype(np.int64)  # ends in 0
+# Tables over k: the size of a gradient with two classes if the score favors the row's class by k/256; and exp(-k/256).
+_OF_TWO: Final = np.rint(UNIT / (1 + np.exp(np.arange(_REACH) / 2**_GRID))).astype(np.int64)  # the last entry is 0
 _EXP: Final = np.rint(_SHARE * np.exp(-np.arange(_REACH) / 2**_GRID)).astype(np.int64)
 
 
 def next_sums(
-    scores: np.ndarray, before: np.ndarray, moves: np.ndarray, leaf: np.ndarray, y: np.ndarray, clip: ClipBound
+    scores: np.ndarray,
+    before: np.ndarray,
+    moves: np.ndarray,
+    leaf: np.ndarray,
+    y: np.ndarray,
+    clip: ClipBound,
+    weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Move the rows' scores by the last round, then sum their gradients in the leaves of the next. Curator only.
+    """Add the moves of the last round to the rows' scores, then sum the gradients in the next leaves. Curator only.
 
-    Both in one walk over the rows, which is what a round costs.
+    One pass over the rows does both. This pass takes most of the time of a round.
 
     Parameters
     ----------
     scores : int64 array of shape (n, 1) or (n, n_classes)
-        In 1/2**20; written to.
+        Score of each row, in 1/2**20. The scores are changed in place.
     before, leaf : integer array of shape (n,)
-        Leaf of each row in the last tree, and in the next.
+        Leaf of each row in the last tree, and in the next tree.
     moves : int64 array of shape (n_leaves, 1) or (n_leaves, n_classes)
-        What the leaves of the last round add, in 1/2**20.
+        Values that the leaves of the last tree add to scores, in 1/2**20.
     y : int32 array of shape (n,)
+        Class indices.
     clip : ClipBound
         Bound on the gradient of each row.
+    weight : int64 array of shape (n,), optional
+        Weight of each row in 1/1024, if the unit of privacy is a person (``clip.grid`` is 16).
 
     Returns
     -------
     int64 array of the shape of `moves`
-        In 1/1024.
+        Gradient sums in the leaves of the next tree, in 1/1024 or, with weights, in 1/2**14.
     """
     sums = np.zeros_like(moves)
     if scores.shape[1] == 1:
-        _next_of_two(scores[:, 0], before, moves[:, 0], leaf, y, _OF_TWO, sums[:, 0])
+        _next_of_two(scores[:, 0], before, moves[:, 0], leaf, y, weight, _OF_TWO, sums[:, 0])
     else:
-        _next_of_many(scores, before, moves, leaf, y, _EXP, clip.is_l2, clip.times_classes, sums)
+        _next_of_many(scores, before, moves, leaf, y, weight, _EXP, clip.is_l2, clip.times_classes, sums)
     return sums
 
 
 def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
-    """What the leaves of a round add to scores, from noisy sums: public.
+    """Return the values that the leaves of a round add to scores. They are public, because only noisy sums are read.
 
     Parameters
     ----------
     sums : int64 array of shape (n_leaves, n_scores)
+        Noisy gradient sums, in the grid steps of `ClipBound`.
     step : float
-        Score, in 1/2**20, for a sum of one 1/1024.
+        Change of a score, in 1/2**20, for each grid step of a sum.
 
     Returns
     -------
     int64 array of the same shape
-        In 1/2**20. Of several classes their mean is taken away, as it changes no share.
+        Moves, in 1/2**20. With more than two classes, each leaf's mean over classes is subtracted. This changes no
+        class share.
     """
     n_scores = sums.shape[1]
     if n_scores > 1:
@@ -82,22 +94,25 @@ def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
 
 
 # Requires  |scores| < 2**49 after the move, y of 0 or 1, and a table that starts at UNIT/2, never rises, and ends in 0.
-# Ensures   each row adds a whole number between -UNIT/2 and UNIT/2 to one sum, by its label and score alone: the index
-#   is cut to 0..last, so the row adds plus or minus an entry of the table, and all entries are in 0..UNIT/2. A score
-#   on the wrong side gets entry 0: the gradient is clipped there to its value at score 0.
+# Ensures   each row adds a whole number between -UNIT/2 and UNIT/2 to one sum. The number depends only on the row's
+#   label and score. The index is cut to 0..last, so the row adds plus or minus an entry of the table, and all entries
+#   are in 0..UNIT/2. A score on the wrong side gets entry 0: its gradient is clipped to the value at score 0.
+# With weights, the row adds plus or minus floor(entry * weight / 64) <= 16 * entry * weight / 1024. The weights of a
+#   person's rows sum to at most 1024, so all rows of a person add at most 16 * UNIT/2 together.
 @njit(nogil=True, cache=True)
-def _next_of_two(scores, before, moves, leaf, y, of_two, sums):
+def _next_of_two(scores, before, moves, leaf, y, weight, of_two, sums):
     last = of_two.size - 1
     for i in range(leaf.size):
         score = scores[i] + moves[before[i]]
         scores[i] = score
         sign = 2 * y[i] - 1
         at = (sign * score + _HALF) >> _SHIFT
-        sums[leaf[i]] += sign * of_two[min(max(at, 0), last)]
+        size = of_two[min(max(at, 0), last)]
+        sums[leaf[i]] += sign * (size if weight is None else size * weight[i] >> 6)
 
 
 @njit(nogil=True, cache=True)
-def _next_of_many(scores, before, moves, leaf, y, exp, is_l2, bound, sums):
+def _next_of_many(scores, before, moves, leaf, y, weight, exp, is_l2, bound, sums):
     n, k = scores.shape
     gradient = np.empty(k, np.int64)
     raw = np.empty(k)
@@ -106,12 +121,15 @@ def _next_of_many(scores, before, moves, leaf, y, exp, is_l2, bound, sums):
             scores[i, c] += moves[before[i], c]
         gradient_of(y[i], scores[i], exp, is_l2, bound, raw, gradient)
         for c in range(k):
-            sums[leaf[i], c] += gradient[c]
+            q = gradient[c]
+            if weight is not None:  # rounded toward 0, so no component and no norm grows
+                q = q * weight[i] >> 6 if q >= 0 else -(-q * weight[i] >> 6)
+            sums[leaf[i], c] += q
 
 
-# Why no gradient of k classes exceeds its clip: proof for `gradient_of`. u = 2**-53 is the rounding error of a double.
+# Proof that no gradient of k classes exceeds its clip in `gradient_of`. u = 2**-53 is the rounding error of a double.
 #
-# Requires  2 <= k <= 50 (it serves k >= 3; two classes have one score and a table), 0 <= label < k,
+# Requires  2 <= k <= 50 (only k >= 3 uses this function; two classes have one score and a table), 0 <= label < k,
 #   |scores| < 2**49, as each of at most 1,000 rounds moves a score by LARGEST = 2**39 at most,
 #   exp[0] = 2**30 >= exp[j] >= 0, and
 #   bound = UNIT**2 * (k-1) if is_l2, else 2 * UNIT * (k-1): `ClipBound.times_classes` for k >= 3.
@@ -125,9 +143,9 @@ def _next_of_many(scores, before, moves, leaf, y, exp, is_l2, bound, sums):
 #    [-1, 0]. Where size > most > 0, most/size < 1, and neither rounding nor the root lifts it above 1. So
 #    0 < shrink <= 1 and |raw * shrink| <= 1. The product with UNIT, a power of 2, is exact. So `trunc` gives
 #    |out| <= UNIT with the sign of raw, or 0.
-# 2. The bound is exact. When it is compared, `whole` is sum(out**2), or sum(|out|), in whole numbers. If k * whole
-#    exceeds the bound, `out` becomes 0, which satisfies it. The bound needs this comparison only, and not step 3.
-# 3. That never happens. Let M = (k-1)/k, or 2(k-1)/k, and let S be the exact sum of raw**2, or of |raw|. `most` is M
+# 2. The bound holds exactly. At the comparison, `whole` is sum(out**2), or sum(|out|), in whole numbers. If k * whole
+#    exceeds the bound, `out` becomes 0, which satisfies the bound. So the bound does not depend on step 3.
+# 3. The bound is never exceeded. Let M = (k-1)/k, or 2(k-1)/k. Let S be the exact sum of raw**2, or |raw|. `most` is M
 #    rounded once: bound and its divisor are whole numbers below 2**53, and their quotient is M. Nothing underflows:
 #    where raw is not 0, |raw| >= 2**-36, as e and total - e are whole and total < 2**36. Each term of `size` is
 #    rounded k times at most. So S <= size / (1-u)**k and most <= M * (1+u).
@@ -142,10 +160,10 @@ def _next_of_many(scores, before, moves, leaf, y, exp, is_l2, bound, sums):
 #    clipped and truncated, unless that lies within 2**-36 of a whole number; then it may be off by 1.
 @njit(nogil=True, cache=True)
 def gradient_of(label, scores, exp, is_l2, bound, raw, out):
-    """Gradient of one row of several classes, in 1/1024, rounded toward 0. It never exceeds its clip.
+    """Write the gradient of one row to `out`, int64 (k,), for k > 2 classes: in 1/1024, rounded toward 0.
 
-    `bound` is k times the clip (`ClipBound.times_classes`). Writes to `out`, int64 (k,). `raw`, float64 (k,), is work
-    space. Proof above.
+    The gradient never exceeds its clip; the proof is above. `bound` is k times the clip (`ClipBound.times_classes`).
+    `raw`, float64 (k,), is scratch space.
     """
     k = scores.size
     top = scores.max()

@@ -1,8 +1,9 @@
-"""How many rounds, how deep their trees are, and how far they go: a public rule from rows, classes and budget.
+"""Public rule that chooses the number of rounds, the depth of trees and the total step from rows, classes and budget.
 
-The noise on a score F, after T rounds of trees with L leaves and a total step τ, has about the standard deviation
-k τ L / s with the signal s of the rule, whatever T is where noise is Gaussian, and grows with the root of T where it
-is Laplace. So the rule has τ L follow s; what it was fitted on is in docs/ACCURACY.md.
+Let each tree have L leaves, let τ be the total step, and let s be the signal of the rule. After all T rounds, the
+standard deviation of the noise on a score is about k τ L / s, where k is a constant. So the rule lets τ L grow as s
+does. For Gaussian noise, s does not depend on T; for Laplace noise, s falls as 1/√T. docs/ACCURACY.md names the tables
+on which the rule was fitted.
 """
 
 import math
@@ -14,11 +15,11 @@ MOST_ROUNDS: Final = 1_000
 MOST_DEPTH: Final = 8
 MOST_STEP: Final = 100.0
 _FEW_ROUNDS: Final = 300
-_ROW_ROUNDS: Final = 3e8  # rows times rounds, beyond which time decides
+_ROW_ROUNDS: Final = 3e8  # limit of rows times rounds, which limits the time of a fit with more than 300 rounds
 
 
 class Rounds(NamedTuple):
-    """Number of trees, depth of each, and what their steps sum to."""
+    """Number of trees, depth of each tree, and sum of the steps of all trees."""
 
     n_trees: int
     depth: int
@@ -26,16 +27,16 @@ class Rounds(NamedTuple):
 
 
 def rounds_by_rule(clip: ClipBound, n_rows: int, budget: float) -> Rounds:
-    """The rule.
+    """Return the number of trees, their depth and the total step.
 
     Parameters
     ----------
     clip : ClipBound
-        Bound on the gradient of a row; it knows the classes and the noise.
+        Bound on the gradient of a row. It also states the number of classes and the kind of noise.
     n_rows : int
-        As released, or as everybody knows it.
+        Released or public number of rows.
     budget : float
-        Left for gradients, for one row added or removed: μ² or ε; infinite without privacy.
+        Budget that remains for gradients, as μ² or ε for one row added or removed; infinite without privacy.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Boosting, tree after tree: weights, splits, leaves, coefficient. A `BoostMechanism` chooses splits and leaves."""
+"""Boosting: weight the rows for each tree. A `BoostMechanism` chooses the tree's splits, leaves and coefficient."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ UNIT = split_scores.UNIT
 
 
 class BoostMechanism(Protocol):
-    """The part of a booster that chooses splits and leaves: certified, as published, or exact (no privacy)."""
+    """The part of a booster that chooses splits and leaves: certified, as published, or exact (without privacy)."""
 
     def start_tree(self, number: int, weight_bound: int) -> None:
         """Start a new tree, in which no row weighs more than `weight_bound` / 1024."""
@@ -26,10 +26,10 @@ class BoostMechanism(Protocol):
     def split(
         self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
     ) -> np.ndarray:
-        """Return the candidate that splits each node of a level; -1 for a node without a split."""
+        """Return the candidate that splits each node of a level, or -1 if a node is not split."""
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the values that leaves add to the score, and the coefficient β of the tree, which they include.
+        """Return the values of the leaves, and the tree's coefficient β. A leaf adds β times its value to the score.
 
         `table` holds the true class weights of the leaves, in 1/1024.
         """
@@ -43,7 +43,7 @@ class BoostMechanism(Protocol):
 class Boosted:
     """Trees of one score: chosen candidates, values of leaves, β, bounds on weights, and the leaf of each row.
 
-    `tables` hold the true class weights of the leaves; `traces` is empty unless they are requested.
+    `tables` holds the true class weights of the leaves. `traces` is empty unless `boost` gets ``trace=True``.
     """
 
     chosen: list[list[np.ndarray]]
@@ -63,6 +63,7 @@ def boost(
     mechanism: BoostMechanism,
     *,
     trace: bool,
+    of_unit: np.ndarray | None = None,
 ) -> Boosted:
     """Run the algorithm "Mα-boost" (Nock and Henecka 2020), with margins stored instead of weights.
 
@@ -75,15 +76,19 @@ def boost(
     mechanism : BoostMechanism
     trace : bool
         Whether to record how every split is drawn.
+    of_unit : int64 array of shape (n,), optional
+        Weight of each row in 1/1024, if the unit of privacy is a person.
     """
     link = m_alpha(spec.alpha_link)
     sign = np.where(positive == 1, 1.0, -1.0)
     score, reach = np.zeros(len(bins)), 0.0
     grown = Boosted([], [], [], [], [], [], [])
     for number in range(spec.n_trees):
-        # The trees released so far bound every weight. The bound is public, as they are.
+        # The trees released so far bound every weight. The bound is public, because these trees are public.
         bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
         weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
+        if of_unit is not None:  # rounded down, so the rows of a person weigh at most `bound` together
+            weight = weight * of_unit // UNIT
         tree_trace = TreeTrace() if trace else None
         mechanism.start_tree(number, bound)
         choose = partial(mechanism.split, candidates=candidates, trace=tree_trace)
@@ -107,16 +112,16 @@ def boost(
 
 
 def leaf_link(table: np.ndarray, alpha: float, *, shrink: float = 0.0) -> np.ndarray:
-    """Return the values of leaves: the link of the positive class's share of the weight, 0 for a leaf without weight.
+    """Return each leaf's value: the link of the positive class's share of the weight, or 0 if the leaf has no weight.
 
     Parameters
     ----------
     table : array of shape (n_leaves, 2)
-        Weights of the negative and the positive class; negative weights (after noise) count as 0.
+        Weights of the negative and the positive class. If noise made a weight negative, it counts as 0.
     alpha : float
         α of the loss that the link belongs to.
     shrink : float
-        Weight that is added to each leaf, half of it to either class.
+        Weight that is added to each leaf, half of it to each class.
     """
     table = np.maximum(table, 0)
     total = table.sum(axis=1) + shrink

@@ -1,4 +1,4 @@
-"""Choice of a booster's splits and leaves: certified (also in a demo), as published, or exact (non-private model)."""
+"""Choose the splits and leaves of a booster: certified (also in a demo), as published, or exact (without privacy)."""
 
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import noisy_table
 from dpforest.trees.candidates import Candidates
-from dpforest.trees.split_scores import node_potentials, node_tables, score_splits, sensitivity
+from dpforest.trees.split_scores import node_potentials, node_tables, nodes_of_unit, score_splits
 
 
 class _BoostMechanism:
@@ -27,20 +27,21 @@ class _BoostMechanism:
         self.key = (self._first_key + number) * 64  # in a demonstration, each tree has 64 keys for its draws
 
     def beta_of(self, values: np.ndarray, table: np.ndarray) -> float:
-        """Return β = (a/n) Σ w y h(x), summed over leaves."""
+        """Return β = (a/n) Σ w y h(x). The sum over rows is computed leaf by leaf."""
         total = float(values @ (table[:, 1] - table[:, 0])) / UNIT
         return self.spec.step / self.spec.n_bound * total
 
 
 class CertifiedBoostMechanism(_BoostMechanism):
-    """Nock and Henecka's algorithm, repaired (docs/PAPERS.md): every answer is noisy and paid for from the budget."""
+    """Nock and Henecka's algorithm, repaired (docs/PAPERS.md): every answer is noisy and charged to the budget."""
 
     def __init__(
         self, spec: BoostSpec, query_budgets: dict[str, QueryBudget], source: SecretSource | DemoSource, first_key: int
     ) -> None:
         super().__init__(spec, first_key)
         self._paid, self._source = query_budgets, source
-        self._errors: list[float] = []  # noisy error by level, of this tree ("noisy") or of the last one ("carried")
+        # Noisy error at each level: of this tree for "noisy", of the previous tree for "carried".
+        self._errors: list[float] = []
 
     def start_tree(self, number: int, weight_bound: int) -> None:
         """See `BoostMechanism`."""
@@ -55,18 +56,20 @@ class CertifiedBoostMechanism(_BoostMechanism):
         alpha = round(UNIT * self._alpha(level, histogram, candidates))
         self.alphas.append(alpha / UNIT)
         scores = score_splits(histogram, candidates, "m-alpha", alpha)
-        width = sensitivity("m-alpha", self.spec.n_bound, alpha=alpha, weight=self.bound)
+        width = self.spec.width_of(level, alpha, self.bound)
+        nodes = nodes_of_unit(level) if self.spec.has_unit else 1
         paid = self._paid["splits"]
-        chosen = selection.choose(scores, allowed, width, paid, self._source, key=self.key + level)
+        chosen = selection.choose(scores, allowed, width, paid, self._source, key=self.key + level, nodes=nodes)
         if trace is not None:
-            probability = selection.chosen_probability(scores, allowed, width, paid.epsilon_each, chosen)
+            each = paid.epsilon_each
+            probability = selection.chosen_probability(scores, allowed, width, each, chosen, nodes=nodes)
             potential = node_potentials(node_tables(histogram, candidates), "m-alpha", alpha)
             taken = scores[np.arange(len(chosen)), chosen]
             trace.note_level(probability, 1 / allowed.sum(axis=1), taken, potential)
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
-        """Return α of a level: public (`BoostSpec.scheduled`), or the tree's noisy error divided by its root's."""
+        """Return α of a level: public (`BoostSpec.scheduled`), or the noisy error of the tree over that of its root."""
         if self.spec.queries_calibration:
             error = tree_error(node_tables(histogram, candidates))
             table = np.array([[error]], np.int64)
@@ -99,14 +102,14 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return values * beta, beta
 
     def _folded(self, values: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """Return β h(λ) with noise in every leaf. The leaves divide the budget, because β depends on all of them."""
+        """Return β h(λ) of each leaf λ, with noise. The leaves divide the budget, because β depends on all leaves."""
         limit = self.spec.step * self.spec.max_leaf**2 * self.bound / UNIT  # |β h| <= α W
         scaled = np.clip(values * self.beta_of(values, table) / limit, -1, 1)
         parts = [self._noisy_values(scaled[i : i + 1], 2 * VALUE_STEPS, i) for i in range(len(scaled))]
         return np.concatenate(parts) * limit
 
     def _noisy_values(self, shares: np.ndarray, width: int, place: int) -> np.ndarray:
-        """Round numbers from -1 to 1 to a grid, add noise for a change of any one by `width` steps, and clamp them."""
+        """Round numbers from -1 to 1 to a grid, add noise that hides a change of one by `width` steps, and clamp."""
         steps = np.rint(shares * VALUE_STEPS).astype(np.int64) + VALUE_STEPS
         noisy = noisy_table(
             steps[:, None], width, self._paid["leaves"], self._source, key=(self.key + 31) + (place << 20)
@@ -114,7 +117,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.clip((noisy[:, 0] - VALUE_STEPS) / VALUE_STEPS, -1, 1)
 
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
-        """Return β with separate noise. Leaf values are already released; one row changes the sum by at most W M."""
+        """Return β with separate noise. Leaf values are already released, so one row changes the sum by at most W M."""
         most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
         shift = n * UNIT // GRAIN  # noisy tables start from 0
@@ -128,7 +131,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
 
 
 class ExactBoostMechanism(_BoostMechanism):
-    """Mechanism without privacy: the best candidates, true leaves, true β, and α calibrated anew for every split."""
+    """Mechanism without privacy: best candidates, true leaves, true β, and an α that is calibrated for every split."""
 
     def split(
         self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
@@ -164,11 +167,11 @@ class ExactBoostMechanism(_BoostMechanism):
         return self.spec.scheduled(level)
 
     def stops(self, table: np.ndarray) -> bool:
-        """Return whether a node stays without a split, which it does if it is pure."""
+        """Return whether a node has no split, because it is pure."""
         return bool(table.min() == 0)
 
     def pmf(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
-        """Return the probability of each candidate, shared equally by the best ones."""
+        """Return the probability of each candidate: equal for all best candidates, and 0 for the others."""
         return selection.choice_pmf(scores, allowed, np.inf)
 
     def pick(self, pmf: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
@@ -187,7 +190,7 @@ class ExactBoostMechanism(_BoostMechanism):
 
 
 class PublishedBoostMechanism(ExactBoostMechanism):
-    """The paper's mechanism to the letter, in floating point. Its β and α are exact, so it is not private."""
+    """The paper's mechanism exactly as printed, in floating point. Its β and α have no noise, so it is not private."""
 
     def __init__(self, spec: BoostSpec, epsilon: Fraction, seed: int, first_key: int) -> None:
         super().__init__(spec, first_key)
@@ -199,9 +202,9 @@ class PublishedBoostMechanism(ExactBoostMechanism):
         return False
 
     def pmf(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
-        """Return probabilities proportional to exp(-ε_ν f/(2 Δ)); scores are -f/2 in units of 2^-20.
+        """Return the paper's probabilities, proportional to exp(-ε_ν f/(2 Δ)).
 
-        ε_ν = β_tree ε/(T d 2^level) and Δ = 3 + 2 α (√m - 1).
+        Here ε_ν = β_tree ε/(T d 2^level) and Δ = 3 + 2 α (√m - 1). The scores are -f/2, in units of 2^-20.
         """
         spec = self.spec
         budget = float(spec.tree_share) * self._epsilon / (spec.n_trees * spec.depth * 2**level)
@@ -214,7 +217,7 @@ class PublishedBoostMechanism(ExactBoostMechanism):
         return int(generator.choice(pmf.shape[1], p=pmf[0]))
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Apply the link, Laplace noise of scale 2 M T 2^d / (β_pred ε), and only then clamp to [-M, M] (gap G4)."""
+        """Apply the link, add Laplace noise of scale 2 M T 2^d / (β_pred ε), and then clamp to [-M, M] (gap G4)."""
         spec, most = self.spec, self.spec.max_leaf
         generator = np.random.default_rng((self._seed, self.key + 31))
         values = leaf_link(table, spec.alpha_link)
@@ -232,7 +235,7 @@ class PublishedBoostMechanism(ExactBoostMechanism):
 
 
 def published_leaf_scale(spec: BoostSpec, epsilon: float) -> float:
-    """Return the scale of the paper's noise on a leaf value; leaves divide the budget evenly."""
+    """Return the scale of the paper's noise on a leaf value, if leaves divide the budget evenly."""
     share = (1 - spec.tree_share) * (1 - QUERY_SHARE if spec.beta == "laplace" else 1)
     return 2 * spec.max_leaf * spec.n_trees * 2**spec.depth / (float(share) * epsilon)
 
@@ -249,5 +252,5 @@ def children_tables(histogram: np.ndarray, table: np.ndarray, candidates: Candid
 
 
 def _sum_to(table: np.ndarray, level: int) -> np.ndarray:
-    """Return the class weights of the nodes of a level, as sums over the leaves below."""
+    """Return the class weights of the nodes of a level, as sums over the leaves below each node."""
     return table.reshape(2**level, -1, table.shape[1]).sum(axis=1)

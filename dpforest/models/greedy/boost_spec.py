@@ -1,4 +1,4 @@
-"""The plan of a boosted forest before it reads a row: every choice, and the charges to the ledger."""
+"""The plan of a boosted forest, made before the fit reads a row: every choice, and the charges to the ledger."""
 
 import math
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ LEAVES = ("counts", "range", "published")
 BETAS = ("post", "one", "laplace", "folded", "published")
 DECAY = 0.7  # factor of α from one level to the next in the public schedule
 QUERY_SHARE = Fraction(1, 10)  # share of a tree's leaf budget that beta="laplace" takes
-VALUE_STEPS = 1024  # steps from 0 to M, for leaf values that get noise themselves
+VALUE_STEPS = 1024  # steps from 0 to M, for leaf values with noise (leaf="range" and beta="folded")
 LEAST_SHARE = 1e-4  # the paper's ζ: smallest distance of a posterior from 0 and 1
-GRAIN = 16  # grid step, in 1/1024 of weight, for coefficients that get noise themselves
-# Values of `beta` for each `leaf`: "post" needs noisy tables, "folded" adds noise to β h(λ) leaf by leaf.
+GRAIN = 16  # grid step, in 1/1024 of weight, for coefficients with noise (beta="laplace")
+# Allowed values of `beta` for each `leaf`: "post" needs noisy tables, "folded" adds noise to β h(λ) in each leaf.
 FITTING = {
     "counts": ("post", "one", "laplace"),
     "range": ("one", "laplace", "folded"),
@@ -35,18 +35,21 @@ FITTING = {
 
 @dataclass(frozen=True)
 class BoostSpec:
-    """Every choice of a boosted forest except its budget. Parameters as in `BoostedForestClassifier`, resolved.
+    """Every choice of a boosted forest except its budget. Parameters are those of `BoostedForestClassifier`, resolved.
 
     Parameters
     ----------
     alpha : float, str or tuple of float
-        One number, the name of a calibration, or a number for each level.
+        A number, the name of a calibration, or a number for each level.
     n_bound : int
-        Public: the number of rows (replace-one, as published) or a bound on it (add-remove).
+        Public number of rows, or with a unit of persons (replace-one, as published), or public bound on this number
+        (add-remove).
     n_scores : int
-        Number of boosters that divide the budget: 1 for two classes, otherwise one for each class.
+        Number of boosters that divide the budget: 1 for two classes, otherwise the number of classes.
     step_factor : float
-        Factor from 1 - π to 1 + π. The paper allows any choice that is made in advance.
+        Factor of the step, from 1 - π to 1 + π. The paper allows any choice that is made in advance.
+    has_unit : bool
+        Whether the unit of privacy is a person, who may have rows in many nodes.
     """
 
     n_trees: int
@@ -66,6 +69,7 @@ class BoostSpec:
     as_published: bool = False
     step_factor: float = 1.0
     preparation: Preparation = Preparation()
+    has_unit: bool = False
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.depth, 1, MAX_DEPTH)
@@ -84,7 +88,7 @@ class BoostSpec:
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
             raise ValueError(f"beta={self.beta!r} does not go with leaf={self.leaf!r}; choose one of {choices}")
-        if self.as_published:  # the certificate names the gaps of the paper's choices only
+        if self.as_published:  # the certificate names the gaps of the paper's choices, and of no others
             if self.leaf != "published":
                 raise ValueError(f"leaf={self.leaf!r} is not the paper's; use it with mode='certified' only")
         else:
@@ -93,6 +97,11 @@ class BoostSpec:
                     raise ValueError(
                         f"{name}='published' does not keep its privacy promise; use it with mode='as_published' only"
                     )
+        if self.has_unit and self.leaf == "range" and self.beta != "folded":
+            raise ValueError(
+                "leaf='range' has no bound for a unit of privacy: a person may have rows in many leaves, and changes "
+                "the value of each; use leaf='counts'"
+            )
         if isinstance(self.alpha, tuple) and len(self.alpha) != self.depth:
             raise ValueError(
                 f"alpha is a list of {len(self.alpha)} numbers for {self.depth} levels; give one for each level"
@@ -118,21 +127,31 @@ class BoostSpec:
 
     @property
     def split_sensitivity(self) -> Fraction:
-        """Sensitivity in the ledger: the most that a row of weight 1 changes the score of a split, in rows."""
+        """Sensitivity in the ledger: the largest change, in rows, of a split's score by a row of weight 1.
+
+        With a unit, it is the largest sum of changes over all nodes of the last level by a person of weight 1.
+        """
         alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # calibrated: any α
-        most = max(split_scores.sensitivity("m-alpha", self.n_bound, alpha=round(UNIT * alpha)) for alpha in alphas)
+        most = max(self.width_of(self.depth - 1, round(UNIT * alpha)) for alpha in alphas)
         return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))  # scores are half of the paper's, in units of 2^-20
 
+    def width_of(self, level: int, alpha: int, weight: int = UNIT) -> int:
+        """Return the sensitivity of the scores of a level, in the grid steps of `split_scores`."""
+        if self.has_unit:
+            return split_scores.unit_sensitivity("m-alpha", self.n_bound, level, alpha=alpha, weight=weight)
+        return split_scores.sensitivity("m-alpha", self.n_bound, alpha=alpha, weight=weight)
+
     def scheduled(self, level: int) -> float:
-        """Return the public α of a level; for "schedule" and the first tree of "carried" it is 0.7 ** level."""
+        """Return the public α of a level. For "schedule", and for the first tree of "carried", it is 0.7 ** level."""
         if isinstance(self.alpha, tuple):
             return self.alpha[level]
         return DECAY**level if isinstance(self.alpha, str) else float(self.alpha)
 
     def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, QueryBudget]:
-        """Charge all queries of the trees in advance (docs/PRIVACY.md); with the preparation, they sum to epsilon.
+        """Charge all queries of the trees in advance (docs/PRIVACY.md).
 
-        Levels and trees read the same rows one after another; nodes of a level read disjoint rows.
+        These costs and the cost of the preparation sum to epsilon. Levels and trees read the same rows one after
+        another. Nodes of a level read disjoint rows.
         """
         epsilon *= self.preparation.left
         each, n_levels = epsilon / ledger.rows / self.n_scores / self.n_trees, self.n_trees * self.n_scores * self.depth
@@ -161,7 +180,7 @@ class BoostSpec:
         return {name: query_budget for name, query_budget in paid.items() if query_budget is not None}
 
     def check_drawable(self, epsilon: Fraction) -> None:
-        """Raise BudgetError if the noise of this budget is larger than the exact samplers can draw."""
+        """Raise BudgetError if this budget needs more noise than the exact samplers can draw."""
         widths = {
             "calibration": UNIT,
             "beta": UNIT // GRAIN + 2,

@@ -31,20 +31,20 @@ from dpforest.trees.leaves import ScoreLeaves
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoostedForestClassifier(GreedyClassifier):
-    """Boosted trees: each tree weights the rows by how badly the trees before it classify them.
+    """Boosted trees: if the earlier trees classify a row badly, the row has more weight in the next tree.
 
-    The exponential mechanism draws splits by the Mα-loss, and leaves get noise on their class weights. With more than
-    two classes, there is one booster for each class against the rest, and the boosters divide epsilon.
+    The exponential mechanism draws splits by the Mα-loss, and leaves have noise on their class weights. With more than
+    two classes, there is one booster for each class against the others, and the boosters divide epsilon.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest. None gives the non-private model.
     n_estimators : int or "auto", default="auto"
-        Number of trees; with more than two classes, for each class. "auto": by a public rule (`models.shape_rules`),
-        as published 5.
+        Number of trees. With more than two classes, each class has this number of trees. "auto": by a public rule
+        (`models.shape_rules`); as published, 5.
     max_depth : int or "auto", default="auto"
-        Depth of all leaves. "auto": the length of `alpha` if it is a list, otherwise by the rule; as published 4.
+        Depth of all leaves. "auto": the length of `alpha` if it is a list, otherwise by the same rule; as published, 4.
     neighbors, mode, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
@@ -52,35 +52,38 @@ class BoostedForestClassifier(GreedyClassifier):
     n_bins : int, default=10
         Number of bins that divide the public range of a numeric attribute.
     alpha : float, str, list of float or None, default=None
-        α of the loss that splits reduce: low values need less noise, high values boost faster. A number from 0 to 1; a
-        list of numbers, one for each level; "schedule" (0.7 to the power of the level); or objective calibration,
-        α = error of the tree so far / error of its root: "noisy" (queried and charged at each level), "carried"
-        (from the noisy leaves of the previous tree), "published" (exact; with mode="as_published" only). None: 0, the
-        most accurate value at every epsilon that we measured (WHAT-WE-LEARNED.md); as published "published".
+        α of the loss that splits reduce: a low value needs less noise, a high value boosts faster. Give a number from 0
+        to 1, a list with a number for each level, or "schedule", 0.7 to the power of the level. The other names are
+        objective calibrations, where α is the error of the tree so far over the error of its root. "noisy": the error
+        is queried and charged at each level. "carried": the errors come from the noisy leaves of the previous tree.
+        "published": the error is exact; only with mode="as_published". None: 0, the most accurate value at every
+        epsilon that we measured (WHAT-WE-LEARNED.md); as published, "published".
     alpha_link : float or None, default=None
         α of leaf values and row weights, above 0. None: `alpha` if it is a number above 0, otherwise 1.
     max_leaf : float or None, default=None
-        Public bound M on the absolute value of a leaf, before β. None: 2, as published 10.
+        Public bound M on the absolute value of a leaf, before β. None: 2; as published, 10.
     step_factor : float, default=1.0
         Public factor of the paper's step α/M², between 0 and 2; β is proportional to the step. The paper allows any
-        factor from 1 - π to 1 + π, and does not recommend one. It has no effect if `beta` is "one".
+        factor from 1 - π to 1 + π, and recommends none of them. The factor has no effect if `beta` is "one".
     leaf : {"counts", "range", "published"} or None, default=None
-        What gets noise: "counts" the two class weights of a leaf (None, certified), "range" its value, which `max_leaf`
-        bounds. "published" (None, as published) divides the budget among the leaves, although their rows are disjoint.
+        Where noise is added. "counts" (default in certified mode): to the two class weights of a leaf. "range": to the
+        value of a leaf, which `max_leaf` bounds. "published" (default as published): to the value of a leaf, and the
+        leaves divide the budget, although their rows are disjoint.
     beta : {"post", "one", "laplace", "folded", "published"} or None, default=None
-        Coefficient β of a tree: "post" is computed from the noisy leaves, "one" is 1 (None if `leaf` is "counts"),
-        "laplace" has separate noise (None if `leaf` is "range"), "folded" is a factor of the leaves before their noise.
-        "published" (None, as published) is exact, which gives the data away.
+        Coefficient β of a tree. "post": computed from the noisy leaves. "one" (default if `leaf` is "counts"): β is 1.
+        "laplace" (default if `leaf` is "range"): with separate noise. "folded": leaf values are multiplied by β before
+        they get noise. "published" (default as published): exact, which is not private.
     shrink : bool or None, default=None
-        Whether to shrink the noisy leaves of leaf="counts" toward 0, as if each held a further weight of two noise
-        scales. None: True if certified, otherwise False.
+        Whether to shrink the noisy leaves of leaf="counts" toward 0, as if each leaf contained a further weight of two
+        noise scales. None: True in certified mode, otherwise False.
     tree_share : float, default=0.5
         Share of epsilon for splits (the paper's β_tree); the rest is for leaves.
     calibration_share : float, default=0.05
         Share of the budget for splits that alpha="noisy" takes for its queries.
     n_bound : int or None, default=None
-        Public bound on the number of rows, on which the noise under add-remove depends. None: 2,000,000, the largest
-        number that a fit accepts. Under replace-one the number of rows itself is public.
+        Public bound on the number of rows (of persons, if the domain declares a unit). Under add-remove, noise depends
+        on this bound. None: 2,000,000, the largest number that a fit accepts. Under replace-one, the number itself is
+        public.
 
     Attributes
     ----------
@@ -126,7 +129,7 @@ class BoostedForestClassifier(GreedyClassifier):
 
     @property
     def _levels_by_hand(self) -> int | None:
-        """Length of `alpha` if it is a list and sets the depth (certified, `max_depth` is "auto"), otherwise None."""
+        """Length of `alpha` if it is a list that sets the depth (certified, `max_depth` is "auto"), otherwise None."""
         if not isinstance(self.alpha, Sequence) or isinstance(self.alpha, str):
             return None
         return len(self.alpha) if self.max_depth == AUTO and self.mode == "certified" else None
@@ -167,6 +170,7 @@ class BoostedForestClassifier(GreedyClassifier):
             as_published=published,
             step_factor=self.step_factor,
             preparation=preparation,
+            has_unit=domain.unit is not None,
         )
 
     def scores_of(self, domain: Domain) -> int:
@@ -174,7 +178,7 @@ class BoostedForestClassifier(GreedyClassifier):
         return 1 if domain.n_classes == 2 else domain.n_classes
 
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
-        source, ledger = source_for(self.random_state), self._ledger()
+        source, ledger = source_for(self.random_state), self._ledger(domain)
         spec, rows = self._prepared(domain, rows, ledger, source)
         if isinstance(source, SecretSource) and self._budget is not None and not spec.as_published:
             spec.check_drawable(self._budget)
@@ -185,7 +189,7 @@ class BoostedForestClassifier(GreedyClassifier):
             mechanism = self._mechanism(spec, paid, source, seed, score * spec.n_trees)
             wanted = 1 if spec.n_scores == 1 else score
             positive = (rows.y == wanted).astype(np.int32)
-            grown.append(boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=draws))
+            grown.append(boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=draws, of_unit=rows.weight))
         if self.epsilon is None:
             ledger.charge("exact splits, leaves and coefficients", "none", 1, None, 1, "sequential")
         elif spec.as_published:
@@ -235,14 +239,10 @@ class BoostedForestClassifier(GreedyClassifier):
         n_classes: int,
         paid: dict[str, QueryBudget],
     ) -> None:
-        """Fill the trace for the drawings: rows in leaves, the class weights behind leaf values, and their noise."""
+        """Fill the trace for drawings: rows in leaves, class weights from which leaf values follow, and the noise."""
         trace.trees = [tree for booster in grown for tree in booster.traces]
         n_places = 2**spec.depth
-        counts = [
-            np.bincount(node * n_classes + rows.y, minlength=n_places * n_classes).reshape(-1, n_classes)
-            for booster in grown
-            for node in booster.nodes
-        ]
+        counts = [rows.counted(node, n_places, n_classes) for booster in grown for node in booster.nodes]
         trace.counts = np.concatenate(counts)[place]
         tables = np.concatenate([table for booster in grown for table in booster.tables])[place] / UNIT
         bounds = np.array([bound for booster in grown for bound in booster.bounds])[place // n_places]
@@ -259,7 +259,7 @@ class BoostedForestClassifier(GreedyClassifier):
         if not spec.as_published:  # as published, the clamp follows the noise
             clean = np.clip(clean, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
-        if spec.beta == "folded":  # noise is on β h, with a bound of a M² W instead of M
+        if spec.beta == "folded":  # β h has the noise, and its bound is a M² W instead of M
             beta = np.bincount(tree, clean * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
             clean = clean * beta / (spec.max_leaf * bounds)
         trace.noise = ValueNoise(tables, clean, np.full(len(clean), scale))

@@ -1,4 +1,4 @@
-"""Greedy trees on class counts: the draw of their splits, and the rows that each tree reads."""
+"""Greedy trees from class counts: how their splits are drawn, and which rows each tree reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +13,20 @@ from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import as_typed
 from dpforest.privacy.release import assign_rows
+from dpforest.tables.units import Units
 from dpforest.trees.candidates import Candidates
-from dpforest.trees.split_scores import node_potentials, node_tables, score_splits, sensitivity
+from dpforest.trees.split_scores import (
+    UNIT,
+    node_potentials,
+    node_tables,
+    nodes_of_unit,
+    score_splits,
+    sensitivity,
+    unit_sensitivity,
+)
 
 NORMAL = 65_536  # grid steps from the worst normalized score to the best
-MOST_PARTS = 64  # largest ratio of structure to estimation rows, and of estimation to structure rows
+MOST_PARTS = 64  # largest ratio of structure rows to estimation rows, and of estimation rows to structure rows
 
 
 @dataclass
@@ -29,15 +38,19 @@ class SplitSelector:
     criterion : str
         Score of a split (`split_scores`).
     n_bound : int
-        Public bound on the number of rows, for `split_scores.sensitivity`.
+        Public bound on the number of rows or persons, for `split_scores.sensitivity` or `unit_sensitivity`.
     stages : sequence of QueryBudget
-        One budget: a draw among all candidates. Two budgets: a draw among features, each with the score of its best
-        candidate, then a draw among its candidates (the multinomial forest). Empty: the best candidate, no privacy.
+        One budget: the split is drawn among all candidates. Two budgets (the multinomial forest): first a feature is
+        drawn, by the score of its best candidate, and then one of the candidates of this feature. No budget: the best
+        candidate is taken, without privacy.
     key : int
         First key of the draws in a demonstration.
     normalized : bool
-        Whether to stretch the scores of each node to the range from 0 to 1, as the multinomial forest's paper does. One
-        row can then move any score from one end to the other, so more rows do not make the draw more accurate.
+        Whether to stretch the scores of each node to the range from 0 to 1, as the paper of the multinomial forest
+        does. One row can then change any score from 0 to 1, so more rows do not make the draw more accurate.
+    count_unit : {1, 1024}
+        Largest amount that a row, or a person if there is a unit of privacy, adds to a histogram.
+    n_classes : int
     """
 
     candidates: Candidates
@@ -48,9 +61,15 @@ class SplitSelector:
     key: int = 0
     normalized: bool = False
     trace: TreeTrace | None = None
+    count_unit: int = 1
+    n_classes: int = 2
+
+    @property
+    def _grid(self) -> int:
+        return UNIT // self.count_unit
 
     def __call__(self, level: int, histogram: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-        scores = score_splits(histogram, self.candidates, self.criterion)
+        scores = score_splits(histogram, self.candidates, self.criterion, grid=self._grid)
         if not self.stages:
             best = np.where(allowed, scores, np.iinfo(np.int64).min).argmax(axis=1)
             pure = (node_tables(histogram, self.candidates) > 0).sum(axis=1) <= 1
@@ -69,27 +88,31 @@ class SplitSelector:
                 probability * last,
                 chance / narrowed.sum(axis=1),
                 scores[np.arange(len(chosen)), chosen],
-                node_potentials(tables, self.criterion),
+                node_potentials(tables, self.criterion, grid=self._grid),
             )
         return chosen
 
     def _draw(self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a choice for each node. Return the choices and their probabilities (1 without a trace)."""
-        query_budget = self.stages[stage]
-        if self.normalized:  # one row may move any score up or down by NORMAL
+        """Draw a choice for each node. Return the choices and their probabilities, which are 1 if there is no trace."""
+        query_budget, nodes, key = self.stages[stage], 1, self.key + 2 * level + stage
+        if self.normalized:  # one row may change any score by NORMAL, up or down
             scores, width = stretched(scores, allowed), 2 * NORMAL
-        else:
+        elif self.count_unit == 1:
             width = sensitivity(self.criterion, self.n_bound)
-        chosen = selection.choose(scores, allowed, width, query_budget, self.source, key=self.key + 2 * level + stage)
+        else:
+            n_classes = self.n_classes
+            width, nodes = unit_sensitivity(self.criterion, self.n_bound, level, n_classes), nodes_of_unit(level)
+        chosen = selection.choose(scores, allowed, width, query_budget, self.source, key=key, nodes=nodes)
         if self.trace is None:
             return chosen, np.ones(len(chosen))
-        return chosen, selection.chosen_probability(scores, allowed, width, query_budget.epsilon_each, chosen)
+        each = query_budget.epsilon_each
+        return chosen, selection.chosen_probability(scores, allowed, width, each, chosen, nodes=nodes)
 
 
 def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candidates) -> tuple[np.ndarray, np.ndarray]:
     """Return each feature's best allowed score, and whether it has an allowed candidate, both (n_nodes, n_features).
 
-    If one row moves all scores within an interval, it moves their maxima within the same interval.
+    If one row changes every score by an amount in an interval, it changes the maxima by amounts in the same interval.
     """
     first = candidates.first
     some = np.flatnonzero(np.diff(first))
@@ -101,7 +124,7 @@ def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candida
 
 
 def stretched(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return scores from 0 (worst allowed one of a node) to `NORMAL` (best), rounded down; 0 if all are the same."""
+    """Return scores, rounded down, from 0 (a node's worst allowed score) to `NORMAL` (the best); 0 if all are equal."""
     low = np.where(allowed, scores, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
     high = np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True)
     return np.where(allowed, (scores - low) * NORMAL // np.maximum(high - low, 1), 0)
@@ -109,14 +132,14 @@ def stretched(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Indices of the rows that grow each tree (`structure`) and of those that decide its leaves (`estimation`)."""
+    """Indices of the rows that grow each tree (`structure`) and of the rows that decide its leaves (`estimation`)."""
 
     structure: list[np.ndarray]
     estimation: list[np.ndarray]
 
 
 def structure_share(partition_rate: float) -> Fraction:
-    """Return the probability r/(1+r) that a row grows the tree and does not decide its leaves, as a small fraction.
+    """Return r/(1+r), the probability that a row grows the tree and does not decide its leaves, as a small fraction.
 
     Raises
     ------
@@ -130,12 +153,20 @@ def structure_share(partition_rate: float) -> Fraction:
 
 
 def share_out(
-    row_ids: np.ndarray, n_trees: int, share: Fraction, partition: str, source: SecretSource | DemoSource
+    row_ids: np.ndarray,
+    n_trees: int,
+    share: Fraction,
+    partition: str,
+    source: SecretSource | DemoSource,
+    units: Units | None = None,
 ) -> Shares:
-    """Draw for each row, independently, its tree (or take all trees), and whether it grows it or decides its leaves."""
+    """Draw for each row whether it grows a tree or decides leaves. Unless all trees share the rows, also draw the tree.
+
+    With `units`, all rows of a person have the same draw.
+    """
     out = Shares([], [])
     if partition == "independent":
-        drawn = assign_rows(row_ids, n_trees * share.denominator, source)
+        drawn = assign_rows(row_ids, n_trees * share.denominator, source, units=units)
         tree_of_row, part = drawn // share.denominator, drawn % share.denominator
         order = np.argsort(tree_of_row, kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(tree_of_row, minlength=n_trees))[:-1]):
@@ -144,7 +175,7 @@ def share_out(
             out.estimation.append(rows[~grows])
         return out
     for tree in range(n_trees):
-        grows = assign_rows(row_ids, share.denominator, source, key=1 + tree) < share.numerator
+        grows = assign_rows(row_ids, share.denominator, source, key=1 + tree, units=units) < share.numerator
         out.structure.append(np.flatnonzero(grows))
         out.estimation.append(np.flatnonzero(~grows))
     return out

@@ -1,7 +1,7 @@
 """One private greedy tree (Friedman and Schuster), the baseline of forests that choose splits from the data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -21,20 +21,21 @@ from dpforest.privacy import published, simulators
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
 from dpforest.privacy.randomness import DemoSource, source_for
 from dpforest.privacy.rationals import as_typed
-from dpforest.privacy.release import noisy_table
+from dpforest.privacy.release import noise_scale, noisy_table
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_histogram
 from dpforest.trees.leaves import CountLeaves
-from dpforest.trees.split_scores import UNIT, depends_on_rows, sensitivity
+from dpforest.trees.split_scores import UNIT, depends_on_rows, sensitivity, unit_sensitivity
 from dpforest.voting import leaf_shares, leaf_votes
 
 
 @dataclass(frozen=True)
 class TreeSpec:
-    """The plan of a single tree before it reads a row. `n_bound` is public: a bound on the rows, or their number.
+    """The plan of a single tree, made before the fit reads a row.
 
-    Parameters as in `FriedmanSchusterClassifier`, resolved; `epsilon` is the budget, None without privacy.
+    Parameters are those of `FriedmanSchusterClassifier`, resolved. `epsilon` is the budget, or None without privacy.
+    `n_bound` is the public number of rows (with a unit: of persons), or a public bound on it.
     """
 
     epsilon: Fraction | None
@@ -44,14 +45,23 @@ class TreeSpec:
     n_bound: int
     neighbors: str
     preparation: Preparation = Preparation()
+    count_unit: int = 1
+    n_classes: int = 2
 
     @property
     def split_sensitivity(self) -> Fraction:
-        """Sensitivity in the ledger: the most that one row changes the score of a split, in rows."""
-        return Fraction(round(10 * sensitivity(self.criterion, self.n_bound) / UNIT), 10)
+        """Sensitivity in the ledger: the largest change, in rows, of a split's score by one row.
+
+        With a unit, it is the largest sum of changes, in persons, over all nodes of the last level by one person.
+        """
+        if self.count_unit == 1:
+            most = sensitivity(self.criterion, self.n_bound)
+        else:
+            most = unit_sensitivity(self.criterion, self.n_bound, self.depth - 1, self.n_classes)
+        return Fraction(round(10 * most / UNIT), 10)
 
     def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:
-        """Charge the ledger for splits and leaves. Return both budgets, None without privacy."""
+        """Charge the ledger for splits and leaves. Return one budget for each, or None without privacy."""
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
             return None
@@ -73,21 +83,21 @@ class TreeSpec:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FriedmanSchusterClassifier(GreedyClassifier):
-    """A single tree whose splits are drawn by the exponential mechanism and whose leaves have noisy counts.
+    """A single tree. The exponential mechanism draws its splits, and its leaves have noisy counts.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
         Privacy budget. None gives the non-private model: the best splits and true counts.
     max_depth : int or "auto", default="auto"
-        Depth of all leaves; as published, their largest depth. "auto": by a public rule (`models.shape_rules`), as
-        published 5.
+        Depth of all leaves; as published, the largest depth of a leaf. "auto": by a public rule (`models.shape_rules`);
+        as published, 5.
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
         "as_published" grows the paper's tree: noisy counts decide where branches end, the exponential mechanism draws
-        cuts of numeric attributes, a split on a categorical attribute has a child for each category, and all answers
-        have an equal share of epsilon.
+        the cuts of numeric attributes, a split on a categorical attribute has a child for each category, and each
+        answer costs an equal share of epsilon.
     scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
@@ -95,12 +105,14 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     n_bins : int, default=10
         Number of bins that divide the public range of a numeric attribute (certified).
     criterion : {"max", "gini", "entropy", "gain_ratio"}, default="max"
-        Rows that the children's majority votes classify correctly, Gini impurity, information gain, or the paper's gain
-        ratio, which is for mode="as_published" only: it has no bound on what one row changes.
+        Score of a split: the number of rows that the children's majority votes classify correctly, Gini impurity,
+        information gain, or the paper's gain ratio. The gain ratio is only for mode="as_published", because there is no
+        bound on its change by one row.
     tree_share : float, default=0.5
         Share of epsilon for splits, divided evenly among levels; the rest is for the counts of leaves (certified).
     n_bound : int or None, default=None
-        Public bound on the number of rows, for criterion="entropy" or "gain_ratio" under add-remove. None: 2,000,000.
+        Public bound on the number of rows (of persons, if the domain declares a unit), for criterion="entropy" or
+        "gain_ratio" under add-remove. None: 2,000,000.
 
     Attributes
     ----------
@@ -109,8 +121,9 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     References
     ----------
-    A. Friedman, A. Schuster, "Data mining with differential privacy" (2010), section 4. Two parts are ours
-    (docs/PAPERS.md): half the cost of a split if a further row can only lower scores, and the division of the budget.
+    A. Friedman, A. Schuster, "Data mining with differential privacy" (2010), section 4. Two parts are not from the
+    paper (docs/PAPERS.md): the division of the budget, and the halved cost of a split whose scores a further row can
+    only lower.
 
     Examples
     --------
@@ -139,36 +152,49 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         if self.mode == "as_published":
             return self._fit_published(domain, rows, trace)
-        source, ledger = source_for(self.random_state), self._ledger()
+        source, ledger = source_for(self.random_state), self._ledger(domain)
         spec, rows = self._prepared(domain, rows, ledger, source)
         tree_trace = TreeTrace() if trace is not None and trace.draws else None
         paid = spec.charge(ledger)
         stages = [paid[0]] if paid is not None else []
-        selector = SplitSelector(rows.candidates, spec.criterion, spec.n_bound, stages, source, trace=tree_trace)
-        candidates, bins, y, ones = rows.candidates, rows.bins, rows.y, np.ones(len(rows.y), np.int64)
-        root = None  # a release computes it from its rows
-        if isinstance(source, DemoSource):
-            root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, ones, domain.n_classes))
-        chosen, node = grow_tree(
-            candidates, bins, y, ones, n_classes=domain.n_classes, depth=spec.depth, choose=selector, root=root
+        count_unit, n_classes = domain.count_unit, domain.n_classes
+        selector = SplitSelector(
+            rows.candidates,
+            spec.criterion,
+            spec.n_bound,
+            stages,
+            source,
+            trace=tree_trace,
+            count_unit=count_unit,
+            n_classes=n_classes,
         )
-        table = np.zeros((2**spec.depth, domain.n_classes), np.int64)
-        leaf_table(node, y, ones, table)
+        candidates, bins, y, weights = rows.candidates, rows.bins, rows.y, rows.weights
+        root = None  # a release computes the root from its rows
+        if isinstance(source, DemoSource):
+            root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, weights, n_classes))
+        chosen, node = grow_tree(
+            candidates, bins, y, weights, n_classes=n_classes, depth=spec.depth, choose=selector, root=root
+        )
+        table = np.zeros((2**spec.depth, n_classes), np.int64)
+        leaf_table(node, y, weights, table)
         trees, place = as_trees(candidates, [chosen], spec.depth)
         counts = table[place]
         values = counts
         if paid is not None:
-            values = noisy_table(counts, 1, paid[1], source)
+            values = noisy_table(counts, count_unit, paid[1], source)
         if trace is not None:
             trace.trees, trace.counts = [tree_trace] if tree_trace else [], counts
             trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
             if paid is not None:
-                trace.noise = CountNoise(counts, "discrete-laplace", float(paid[1].epsilon_each))
+                trace.noise = CountNoise(counts, "discrete-laplace", float(paid[1].epsilon_each) / count_unit)
+            if count_unit > 1:
+                trace.counts = counts / count_unit
         about = {"criterion": self.criterion, "n_bins": self.n_bins}
-        return self._assembled(spec, domain, trees, CountLeaves(values), ledger, source, about, rows.scale)
+        leaves = CountLeaves(values, count_unit=count_unit)
+        return self._assembled(spec, domain, trees, leaves, ledger, source, about, rows.scale)
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, trace: Trace | None) -> Forest:
-        source, ledger = source_for(self.random_state), self._ledger()
+        source, ledger = source_for(self.random_state), self._ledger(domain)
         spec = self._plan(domain, rows.n_given)
         seed = demo_seed(source) if self.epsilon is not None else 0
         spec.charge(ledger)
@@ -186,7 +212,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Largest depth of the complete trees that a fit grows; 1 as published, as those trees are not complete."""
+        """Largest depth of the complete trees that a fit grows. As published, trees are not complete, and it is 1."""
         return 1 if self.mode == "as_published" else super().most_depth
 
     @property
@@ -210,7 +236,14 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 f"criterion={GAIN_RATIO!r} has no bound on what one row changes; use it with mode='as_published' only"
             )
         share = as_typed(self.tree_share)
-        return TreeSpec(self._budget, depth, self.criterion, share, bound, self.neighbors, preparation)
+        spec = TreeSpec(self._budget, depth, self.criterion, share, bound, self.neighbors, preparation)
+        if domain.unit is None:
+            return spec
+        spec = replace(spec, count_unit=domain.count_unit, n_classes=domain.n_classes)
+        if self._budget is not None:
+            each = self._budget * preparation.left / rows_changed(self.neighbors) * (1 - share)
+            noise_scale(each, domain.count_unit)  # raises an error if the samplers cannot draw so much noise
+        return spec
 
     def _mechanism_words(self, spec: TreeSpec | PublishedTreeSpec) -> str:
         if isinstance(spec, TreeSpec):

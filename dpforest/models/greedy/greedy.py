@@ -1,4 +1,4 @@
-"""The base class of the forests that choose splits from the data, and their rows in the bins of public candidates."""
+"""The base class of the forests that choose splits from the data, and their binned rows."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -7,12 +7,13 @@ import numpy as np
 
 from dpforest.checks import count
 from dpforest.models.base import AUTO, ForestClassifier
-from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
+from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows, row_facts
 from dpforest.models.preparation import GREEDY
 from dpforest.models.shape_rules import MOST_AUTO_DEPTH, MOST_AUTO_TREES
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.tables.domain import Domain
+from dpforest.tables.units import Units
 from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.released_scale import ReleasedScale
 from dpforest.trees.routing import encoded
@@ -46,15 +47,20 @@ class BinnedRows(EncodedRows):
 
 
 def bin_rows(
-    domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, n_bins: int, *, n_given: int | None = None
+    domain: Domain,
+    X: Any,
+    y: np.ndarray,
+    row_ids: np.ndarray,
+    n_bins: int,
+    *,
+    n_given: int | None = None,
+    units: Units | None = None,
 ) -> BinnedRows:
-    """Encode and bin a table. `X` may hold codes; `n_given` is the number of rows before any was left out."""
+    """Encode and bin a table. `DataDependentClassifier.encode` describes the parameters except `n_bins`."""
     codes = encoded(domain, X)
     return BinnedRows(
         codes=codes,
-        y=y,
-        row_ids=row_ids,
-        n_given=len(y) if n_given is None else n_given,
+        **row_facts(domain, y, row_ids, n_given, units),
         candidates=public_candidates(domain, n_bins),
         bins=bin_codes(domain, codes, n_bins),
         n_bins=n_bins,
@@ -71,15 +77,22 @@ class GreedyClassifier(DataDependentClassifier):
     constraints = {**ForestClassifier.constraints, "n_bins": count(2, 1_000)}
 
     def encode(
-        self, domain: Domain, X: Any, y: np.ndarray, row_ids: np.ndarray, *, n_given: int | None = None
+        self,
+        domain: Domain,
+        X: Any,
+        y: np.ndarray,
+        row_ids: np.ndarray,
+        *,
+        n_given: int | None = None,
+        units: Units | None = None,
     ) -> BinnedRows:
         """Return the rows in the bins of this forest; parameters as in `DataDependentClassifier.encode`."""
-        return bin_rows(domain, X, y, row_ids, int(self.n_bins), n_given=n_given)
+        return bin_rows(domain, X, y, row_ids, int(self.n_bins), n_given=n_given, units=units)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
         """Raise the ValueErrors of the fit before its first query.
 
-        Under add-remove an error must not depend on the number of rows, so the check plans for 0 rows, or for `size`.
+        Under add-remove, an error must not depend on the number of rows, so the check plans for 0 rows or for `size`.
         """
         is_secret = self._prepares and self.neighbors == ADD_REMOVE
         self._preview(domain, 0 if is_secret else n_rows)
@@ -103,5 +116,8 @@ class GreedyClassifier(DataDependentClassifier):
 
 
 def demo_seed(source: SecretSource | DemoSource) -> int:
-    """Return the seed of a demonstration, otherwise a fresh seed that is not kept, for what is never a release."""
+    """Return the seed of a demonstration, or else a fresh seed that is not kept.
+
+    Use it only for draws that are never released.
+    """
     return source.seed if isinstance(source, DemoSource) else int(source.words(1)[0])

@@ -1,4 +1,4 @@
-"""The multinomial random forest (Bai et al.): splits and labels drawn with probabilities that favor the best ones."""
+"""The multinomial random forest (Bai et al.): splits and labels are drawn, and better choices are more probable."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +31,7 @@ from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ESTIMATION, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
-from dpforest.privacy.release import PARTITIONS, release_labels
+from dpforest.privacy.release import PARTITIONS, label_rate, release_labels
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, places_of_rows
@@ -41,22 +41,23 @@ from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultinomialForestClassifier(GreedyClassifier):
-    """Trees that draw the feature, the value to split at, and each leaf's label by the exponential mechanism.
+    """Trees whose split features, split values and leaf labels are drawn by the exponential mechanism.
 
     Each row either grows a tree (structure row) or decides its leaves (estimation row). The temperatures B1, B2 and B3
-    set how strongly the draws of features, values and labels favor the best choice, and are the costs of these draws.
+    set how strongly the draws of features, values and labels favor the best choice. They are also the costs of these
+    draws.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest. None gives the non-private model: best splits and true labels (certified),
-        or the paper's forest with its temperatures (as published).
+        Privacy budget of the whole forest. None gives the non-private model: best splits and true labels in certified
+        mode, or the paper's forest with its temperatures as published.
     n_estimators : int or "auto", default="auto"
-        Number of trees. "auto": 1, the most accurate number; 4 trees rank rows better. As published "auto" is 10; with
-        100 trees, as in the paper, each tree has few rows or little of epsilon.
+        Number of trees. "auto": 1, which is most accurate; 4 trees rank rows better. As published, "auto" is 10,
+        because each of the paper's 100 trees would have few rows or a small part of epsilon.
     max_depth : int, "auto" or None, default="auto"
-        Depth of all leaves; as published, their largest depth. "auto": by a public rule (`models.shape_rules`); None:
-        4. As published, "auto" and None mean the largest depth that is supported, 60.
+        Depth of all leaves; as published, the largest depth of a leaf. "auto": by a public rule (`models.shape_rules`).
+        None: 4. As published, "auto" and None mean the largest depth that is supported, 60.
     neighbors, mode, scale_share, size, domain, random_state, n_jobs
         As in `MajorityLabelForestClassifier`.
     n_bins : int, default=16
@@ -65,24 +66,24 @@ class MultinomialForestClassifier(GreedyClassifier):
         "counts" multiplies the impurity decrease by the number of rows, so that more rows make better splits.
         "normalized" stretches the decreases of each node to the range from 0 to 1, as the paper does.
     feature_temperature, value_temperature, label_temperature : float or None, default=None
-        Temperatures B1, B2 and B3. In certified mode, their cost must fit into epsilon. None derives a temperature from
-        epsilon (see Notes); as published with epsilon=None, the values are 10, 10 and infinity.
+        Temperatures B1, B2 and B3. In certified mode, their cost must be at most epsilon. If None, the temperature is
+        derived from epsilon (see Notes). As published with epsilon=None, None means 10, 10 and infinity.
     partition : {"independent", "shared"}, default="independent"
         "independent": each row is in one tree, by an independent draw. "shared": every row is in every tree, and each
         tree has epsilon / n_estimators.
     partition_rate : float, default=1.0
-        Ratio of structure rows to estimation rows, from 1/64 to 64: each row is drawn for the structure with
-        probability r/(1+r).
+        Ratio r of structure rows to estimation rows, from 1/64 to 64. Each row is a structure row with probability
+        r/(1+r).
     min_leaf : int, default=5
         Number k of estimation rows that a leaf needs (as published).
     stopping : {"code", "min_leaf", "reject"}, default="code"
-        How `min_leaf` is applied (as published): "code" as in the authors' code, "min_leaf" before the draw of a split,
-        "reject" after it.
+        When `min_leaf` is applied (as published): as in the authors' code ("code"), before a split is drawn
+        ("min_leaf"), or after it is drawn ("reject").
     impurity : {"gini", "entropy"}, default="gini"
-        Impurity that splits reduce (as published). In certified mode it is Gini impurity, whose sensitivity needs no
-        bound on the rows.
+        Impurity that splits reduce (as published). In certified mode, splits reduce Gini impurity, whose sensitivity
+        needs no bound on the number of rows.
     purity_stop : bool, default=True
-        Whether a branch ends if all its structure rows have one class (as published). The paper's theorem on
+        Whether a branch ends if all its structure rows have the same class (as published). The paper's theorem on
         consistency has no such rule.
     structure_seed : int, default=0
         Seed of the non-private model.
@@ -94,9 +95,10 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     Notes
     -----
-    A tree of depth d costs max(d (B1 + B2), B3), because a row either grows it or decides its leaves. In certified
-    mode, None derives B1 = B2 = ε_tree / (2 d) and B3 = ε_tree. Here ε_tree is epsilon, less what the
-    fit spends before trees grow, divided by `n_estimators` if rows are shared, and halved under replace-one.
+    A tree of depth d costs max(d (B1 + B2), B3), because a row either grows the tree or decides its leaves. Let ε_tree
+    be the budget of a tree: epsilon minus the amount that the fit spends before trees grow, divided by `n_estimators`
+    if trees share rows, and halved under replace-one. In certified mode, None means B1 = B2 = ε_tree / (2 d) and
+    B3 = ε_tree.
 
     References
     ----------
@@ -140,15 +142,15 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Largest depth of the complete trees that a fit grows; 1 as published, as those trees are not complete."""
+        """Largest depth of the complete trees that a fit grows. As published, trees are not complete, and it is 1."""
         if self.mode == "as_published":
             return 1
         return DEFAULT_DEPTH if self.max_depth is None else super().most_depth
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        """Return the preparation. If temperatures are set by hand, the rule asks for no scale.
+        """Return the preparation. If the user sets temperatures, the fit does not ask for the scale.
 
-        Whether the temperatures fit into ε must not depend on the rows.
+        The reason is that the check that these temperatures cost at most ε must not depend on the rows.
         """
         preparation = super()._preparation(domain, n_rows)
         by_rule = self.scale_share == AUTO and any(value is not None for value in self._by_hand)
@@ -175,15 +177,23 @@ class MultinomialForestClassifier(GreedyClassifier):
                 purity_stop=self.purity_stop,
                 nominal=n_trees * max(levels * (feature + value), label),
             )
+        if domain.unit is not None and self.split_score == "normalized":
+            raise ValueError(
+                "split_score='normalized' has no bound for a unit of privacy: a person with a small weight in a node "
+                "can move its best score to its worst; use split_score='counts'"
+            )
         depth = DEFAULT_DEPTH if depth is None else depth
         check_count("max_depth", depth, 1, MAX_DEPTH)
         tree = (self._budget or Fraction(1)) * preparation.left / rows_changed(self.neighbors)
         tree /= n_trees if self.partition == "shared" else 1
         feature, value, label = certified_temperatures(tree, self._by_hand, depth)
         share = structure_share(self.partition_rate)
-        return MultinomialSpec(
+        spec = MultinomialSpec(
             n_trees, depth, feature, value, label, self.partition, share, self.neighbors, preparation
         )
+        if domain.unit is not None and self._budget is not None:
+            label_rate(label, domain.count_unit)  # raises an error if samplers cannot draw labels for so small an ε
+        return spec
 
     @property
     def _by_hand(self) -> tuple:
@@ -192,7 +202,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
-        source, ledger = source_for(self.random_state), self._ledger()
+        source, ledger = source_for(self.random_state), self._ledger(domain)
         spec, rows = self._prepared(domain, rows, ledger, source)
         stages: list[QueryBudget] = []
         if not ledger.has_budget:
@@ -205,6 +215,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         n_places, n_classes = 2**spec.depth, domain.n_classes
         tables = np.zeros((spec.n_trees, n_places, n_classes), np.int64)
         traces = [TreeTrace() if trace is not None and trace.draws else None for _ in range(spec.n_trees)]
+        weights, count_unit = rows.weights, domain.count_unit
 
         def grow(tree: int) -> list[np.ndarray]:
             selector = SplitSelector(
@@ -216,21 +227,22 @@ class MultinomialForestClassifier(GreedyClassifier):
                 key=64 * tree,
                 normalized=self.split_score == "normalized",
                 trace=traces[tree],
+                count_unit=count_unit,
+                n_classes=n_classes,
             )
-            growing, ones = shares.structure[tree], np.ones(len(rows.y), np.int64)
+            growing = shares.structure[tree]
             chosen, _ = grow_tree(
                 rows.candidates,
                 rows.bins[growing],
                 rows.y[growing],
-                ones[: len(growing)],
+                weights[growing],
                 n_classes=n_classes,
                 depth=spec.depth,
                 choose=selector,
             )
             deciding = shares.estimation[tree]
-            leaf_table(
-                places_of_rows(rows.candidates, rows.bins[deciding], chosen), rows.y[deciding], ones, tables[tree]
-            )
+            places = places_of_rows(rows.candidates, rows.bins[deciding], chosen)
+            leaf_table(places, rows.y[deciding], weights[deciding], tables[tree])
             return chosen
 
         if n_jobs == 1:
@@ -240,15 +252,21 @@ class MultinomialForestClassifier(GreedyClassifier):
                 grown = list(pool.map(grow, range(spec.n_trees)))
         trees, place = as_trees(rows.candidates, grown, spec.depth)
         counts = tables.reshape(-1, n_classes)[place]
-        labels = self._labels(spec, counts, ledger, source)
+        labels = self._labels(spec, counts, ledger, source, count_unit)
         if trace is not None:
-            trace.trees, trace.counts, trace.labels = [one for one in traces if one is not None], counts, labels
-            trace.noise = CountNoise(counts, "exponential", float(spec.label))
+            trace.trees, trace.labels = [one for one in traces if one is not None], labels
+            trace.counts = counts if count_unit == 1 else counts / count_unit
+            trace.noise = CountNoise(counts, "exponential", float(spec.label) / count_unit)
         about = {"split_score": self.split_score, "n_bins": self.n_bins}
         return self._assembled(spec, domain, trees, LabelLeaves(labels), ledger, source, about, rows.scale)
 
     def _labels(
-        self, spec: MultinomialSpec, counts: np.ndarray, ledger: Ledger, source: SecretSource | DemoSource
+        self,
+        spec: MultinomialSpec,
+        counts: np.ndarray,
+        ledger: Ledger,
+        source: SecretSource | DemoSource,
+        count_unit: int,
     ) -> np.ndarray:
         if not ledger.has_budget:
             return true_labels(counts, self.structure_seed)
@@ -262,10 +280,11 @@ class MultinomialForestClassifier(GreedyClassifier):
             ledger=ledger,
             source=source,
             part=ESTIMATION,
+            count_unit=count_unit,
         )
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None) -> Forest:
-        spec, source, ledger = self._plan(domain, rows.n_given), source_for(self.random_state), self._ledger()
+        spec, source, ledger = self._plan(domain, rows.n_given), source_for(self.random_state), self._ledger(domain)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
         words = rows.once(("words",), lambda: sorted_words(rows.codes, rows.y))
@@ -308,12 +327,12 @@ class MultinomialForestClassifier(GreedyClassifier):
 
 
 def _shares(rows: BinnedRows, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:
-    """Return the rows that each tree reads; they are the same for every ε and depth of a sweep."""
+    """Return the rows that each tree reads. In a sweep, these rows are the same for every ε and depth."""
 
     def draw() -> Shares:
-        return share_out(rows.row_ids, spec.n_trees, spec.share, partition, source)
+        return share_out(rows.row_ids, spec.n_trees, spec.share, partition, source, rows.units)
 
-    # Draws without a seed are for this release alone, and shared rows would take too much memory to keep.
+    # Draws without a seed belong to this release alone, and shared rows would take too much memory in the memo.
     if isinstance(source, SecretSource) or partition == "shared":
         return draw()
     return rows.once(("shares", source.seed, spec.n_trees, spec.share), draw)

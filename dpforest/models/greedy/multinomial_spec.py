@@ -1,4 +1,4 @@
-"""The plan of a multinomial forest before it reads a row: temperatures, shape, and charges to the ledger."""
+"""The plan of a multinomial forest, made before the fit reads a row: temperatures, shape, and charges to the ledger."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import grow_midpoint_forest
 
 DEFAULT_DEPTH = 4
-ASSUMED_DEPTH = 10  # depth in the paper's accounting; nothing enforces it
+ASSUMED_DEPTH = 10  # depth in the paper's accounting; the paper's trees may be deeper
 MOST_DEPTH = 60  # largest depth of the paper's trees
 NAMES = ("feature_temperature", "value_temperature", "label_temperature")
 
@@ -28,7 +28,8 @@ class MultinomialSpec:
 
     n_trees: int
     depth: int
-    feature: Fraction  # B1, then B2 and B3: cost of one draw for one row added or removed
+    # B1, B2 and B3: each temperature is the cost of one draw for one row added or removed.
+    feature: Fraction
     value: Fraction
     label: Fraction
     partition: str
@@ -51,7 +52,7 @@ class MultinomialSpec:
     def charge(self, ledger: Ledger) -> list[QueryBudget]:
         """Charge the ledger for the draws of splits, on the rows that grow the trees."""
         turns, branches = (self.n_trees, 1) if self.partition == "shared" else (1, self.n_trees)
-        of = "tree by tree" if self.partition == "shared" else "rows shared out among the trees"
+        of = "tree by tree" if self.partition == "shared" else f"{ledger.units} shared out among the trees"
         paid = [
             ledger.charge(
                 f"{what} of each level, {of}",
@@ -77,7 +78,7 @@ class MultinomialSpec:
 class PublishedSpec:
     """The plan of the paper's forest: candidates lie between values of the data, and exact counts end branches.
 
-    `nominal` is the ε that the paper's sum claims for its temperatures; it may be infinite.
+    `nominal` is the ε that the paper's sum gives for the temperatures. It may be infinite.
     """
 
     n_trees: int
@@ -99,7 +100,7 @@ class PublishedSpec:
     def grow(
         self, domain: Domain, codes: np.ndarray, y: np.ndarray, words: np.ndarray, *, seed: int, n_jobs: int
     ) -> tuple[Trees, np.ndarray]:
-        """Return trees, and the estimation rows of each class in their leaves; `words` are the rows' `sorted_words`."""
+        """Return trees and the estimation rows of each class in the leaves. `words` is `sorted_words` of the rows."""
         return grow_midpoint_forest(
             codes,
             y,
@@ -121,7 +122,7 @@ class PublishedSpec:
 
 
 def certified_temperatures(tree: Fraction, by_hand: tuple, depth: int) -> tuple[Any, Any, Any]:
-    """Return B1 = B2 = ε_tree / (2 d) and B3 = ε_tree, except for temperatures set by hand."""
+    """Return B1 = B2 = ε_tree / (2 d) and B3 = ε_tree, except for temperatures that the user sets."""
     return _temperatures(by_hand, (tree / (2 * depth), tree / (2 * depth), tree))
 
 
@@ -130,7 +131,7 @@ def published_temperatures(
 ) -> tuple[Any, Any, Any]:
     """Return B1 = B2 = ε/(2 d t) and B3 = ε/t (the paper's theorem 2), or 10, 10, ∞ if there is no ε.
 
-    Temperatures set by hand replace these.
+    A temperature that the user sets replaces the derived temperature.
     """
     if budget is None:
         return _temperatures(by_hand, (10, 10, math.inf))
@@ -138,7 +139,7 @@ def published_temperatures(
 
 
 def _temperatures(by_hand: tuple, derived: tuple) -> tuple[Any, Any, Any]:
-    """Return each temperature as set by hand, otherwise as derived."""
+    """Return each temperature as the user sets it, or the derived temperature if the user does not set it."""
     out = []
     for name, value, default in zip(NAMES, by_hand, derived, strict=True):
         if value is not None and not is_number(value, low=0):

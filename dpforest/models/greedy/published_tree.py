@@ -1,7 +1,8 @@
 """Friedman and Schuster's tree as published: noisy counts end branches, and attributes and cuts are drawn.
 
-A. Friedman, A. Schuster, *Data mining with differential privacy* (KDD 2010): private ID3 by the exponential mechanism,
-and its cuts of numeric attributes. Draws are in floating point, so the tree is never a release: for the curator only.
+The tree is private ID3 by the exponential mechanism, with cuts of numeric attributes (A. Friedman, A. Schuster, *Data
+mining with differential privacy*, KDD 2010). Draws are in floating point, so the tree is for the curator only, and is
+never released.
 """
 
 from collections.abc import Sequence
@@ -26,13 +27,16 @@ CRITERIA: Final = (*COUNTED, GAIN_RATIO)
 
 @dataclass(frozen=True)
 class PublishedTreeSpec:
-    """The plan of the paper's tree before it reads a row. `n_bound` is public: a bound on the rows, or their number.
+    """The plan of the paper's tree, made before the fit reads a row.
 
-    A path asks for a noisy count at every node, for an attribute and a cut of each numeric attribute at every level,
-    and for the class counts of its leaf: with n numeric attributes, (2 + n) d + 2 answers, each with an equal share of
-    epsilon. A node is a leaf if its noisy count, divided by the number of classes and by t, is less than √2 / share,
-    where t is the largest number of children of a split. Parameters as in `FriedmanSchusterClassifier`, resolved.
-    Without privacy `epsilon` is None, and the best splits grow the tree until a node is empty or has one class.
+    Parameters are those of `FriedmanSchusterClassifier`, resolved. `n_bound` is the public number of rows, or a public
+    bound on it. Without privacy, `epsilon` is None, and the best splits grow the tree until a node is empty or has only
+    one class.
+
+    A path asks for a noisy count at every node, for an attribute and for a cut of each numeric attribute at every
+    level, and for the class counts of its leaf. With n numeric attributes, these are (2 + n) d + 2 answers, and each
+    answer has an equal share of epsilon. Let t be the largest number of children of a split. A node is a leaf if its
+    noisy count, divided by the number of classes and by t, is less than √2 / share.
     """
 
     epsilon: Fraction | None
@@ -53,13 +57,14 @@ class PublishedTreeSpec:
             ledger.charge("counts, cuts and splits, as published", "exponential, Laplace", 1, None, 1, "sequential")
 
     def share(self, domain: Domain) -> Fraction | None:
-        """Return ε of each answer; None without privacy."""
+        """Return the ε of each answer; None without privacy."""
         return None if self.epsilon is None else self.epsilon / ((2 + len(_numeric(domain))) * self.depth + 2)
 
     def ideal_loss(self, domain: Domain) -> Fraction | None:
-        """Return the loss of all answers if arithmetic were exact; None if scores have no bound, or without privacy.
+        """Return the loss that all answers would have in exact arithmetic; None without privacy or a bound on scores.
 
-        A count costs its share. A draw costs half of it, because one row moves all scores of a node the same way.
+        A count costs its share. A draw costs half of its share, because one row changes all scores of a node in one
+        direction.
         """
         share = self.share(domain)
         if share is None or self.criterion == GAIN_RATIO:
@@ -85,7 +90,10 @@ class PublishedTreeSpec:
 
 
 def sensitivity(criterion: str, n_bound: int) -> float:
-    """Return the paper's bound on how much one row changes a score; for the gain ratio, which has none, the gain's."""
+    """Return the paper's bound on the change of a score by one row.
+
+    The gain ratio has no bound; for this criterion, return the bound on the change of the gain.
+    """
     gain = float(np.log2(n_bound + 1) + 1 / np.log(2))
     return {"max": 1.0, "gini": 2.0}.get(criterion, gain)
 
@@ -93,8 +101,9 @@ def sensitivity(criterion: str, n_bound: int) -> float:
 def score(tables: np.ndarray, criterion: str) -> np.ndarray:
     """Return the score of each split, from the class counts of its children (n_splits, n_children, n_classes).
 
-    "max": rows that majority votes classify correctly. "gini", "entropy": minus the children's rows times their
-    impurity or entropy in bits. "gain_ratio": rows times the gain ratio, which is 0 if all rows are in one child.
+    "max": number of rows that the children's majority votes classify correctly. "gini" and "entropy": minus the sum,
+    over children, of a child's number of rows times its impurity, or its entropy in bits. "gain_ratio": number of rows
+    times the gain ratio, which is 0 if all rows are in one child.
 
     >>> split = np.array([[[4, 0], [1, 3]]])
     >>> [round(float(score(split, criterion)[0]), 4) for criterion in CRITERIA]
@@ -115,7 +124,10 @@ def score(tables: np.ndarray, criterion: str) -> np.ndarray:
 
 
 def choice_law(scores: np.ndarray, weights: np.ndarray | float, share: float, spread: float) -> np.ndarray:
-    """Return the probability of each choice, proportional to its weight times exp(ε' q / (2 Δ))."""
+    """Return the probability of each choice of score q, proportional to its weight times exp(ε' q / (2 Δ)).
+
+    Here ε' is `share` and Δ is `spread`.
+    """
     logits = share * scores / (2 * spread) + np.log(weights)
     shares = np.exp(logits - logits.max())
     return shares / shares.sum()
@@ -131,9 +143,10 @@ def _numeric(domain: Domain) -> list[int]:
 
 @dataclass
 class _Node:
-    """A node: its rows, the number of tests above it, and what its path leaves open.
+    """A node: its rows, the number of tests above it, and the tests that are still possible below it.
 
-    `categories` are the categorical attributes without a test above, `ranges` the possible codes of each numeric one.
+    `categories` are the categorical attributes that no node above tests. `ranges` holds, for each numeric attribute,
+    the codes that can reach this node.
     """
 
     rows: np.ndarray
@@ -183,7 +196,7 @@ class _Growth:
 
     def _split(self, node: _Node) -> _Split | None:
         """Return the split of a node; None for a leaf."""
-        enough = self._is_worth(node)  # a query at every node, also at the last level
+        enough = self._is_worth(node)  # this query is asked at every node, also on the last level
         open_ranges = [j for j, (low, high) in node.ranges.items() if low < high]
         features = sorted([*node.categories, *open_ranges])
         if not enough or node.level == self.spec.depth or not features:
@@ -241,7 +254,7 @@ class _Growth:
         return np.bincount(place * n_classes + self.y[rows], minlength=cells).reshape(-1, n_classes)
 
     def _choose(self, scores: np.ndarray, weights: np.ndarray | float = 1.0) -> int:
-        """Draw a weighted choice by the exponential mechanism; without privacy, return the first of the best."""
+        """Draw a weighted choice by the exponential mechanism. Without privacy, return the first best choice."""
         if self.share is None:
             return int(scores.argmax())
         return int(self.draw.choice(len(scores), p=choice_law(scores, weights, self.share, self.spread)))

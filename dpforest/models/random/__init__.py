@@ -1,1 +1,1 @@
-"""Forests whose structure comes from a public seed: only their leaves are paid for."""
+"""Forests whose structure comes from a public seed, so their trees cost no budget."""

@@ -1,4 +1,4 @@
-"""The random forests that the papers compare with, as thin configurations of the two engines."""
+"""Random forests that the papers compare with: settings of `RandomStructureClassifier`."""
 
 from dataclasses import dataclass
 
@@ -18,34 +18,35 @@ from dpforest.tables.domain import Domain
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class JagannathanForestClassifier(RandomStructureClassifier):
-    """JPW: ten random trees on all rows, Laplace noise on every leaf's counts, their evidence added up.
+    """JPW: ten random trees on all rows, with Laplace noise on the class counts of each leaf.
 
-    As published shares are averaged and tests on categories are multiway; certified log-odds are added, and categories
-    are asked about in their order.
+    As published, predictions average the shares of leaves, and tests on categories are multiway. In certified mode,
+    predictions add the log-odds of leaves, and tests compare categories in their public order.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        As in `MajorityLabelForestClassifier`; each tree gets an equal part of it.
+        As in `MajorityLabelForestClassifier`; each tree spends an equal part of it.
     n_estimators : int or "auto", default="auto"
         "auto": 10.
     max_depth : int, "auto" or None, default="auto"
-        "auto": by a public rule (`models.shape_rules`), as published as None. None: the paper's rule, half the number
-        of features and at most log_b(n) - 1, with b the mean number of values of a feature and n the number of rows, or
-        what stands for it (`n_bound`).
+        "auto": by a public rule (`models.shape_rules`); as published, "auto" means None. None: by the paper's rule,
+        half the number of features, but at most log_b(n) - 1. Here b is the mean number of values of a feature, and n
+        is the number of rows or its bound (`n_bound`).
     neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
     n_bound : int or None, default=None
-        Public bound on the number of rows, for the depth rule. None: under add-remove, which does not let anybody know
-        their number, 2,000,000; under replace-one, where it is public, and as published the number itself.
+        Public bound on the number of rows (of persons, if the domain declares a unit), for the paper's depth rule.
+        None: 2,000,000 under add-remove, because the number is private. Under replace-one, where it is public, and as
+        published, None means the number itself.
     max_leaves
         As in `MajorityLabelForestClassifier`.
 
     References
     ----------
     G. Jagannathan, K. Pillaipakkamnatt, R. Wright, "A practical differentially private random decision tree
-    classifier" (2012), with the settings of Fletcher and Islam's comparison; how the budget is divided is our choice:
-    epsilon / n_estimators a tree.
+    classifier" (2012), with the settings of Fletcher and Islam's comparison. The division of the budget is our choice:
+    epsilon / n_estimators for each tree.
     """
 
     n_bound: int | None = None
@@ -81,11 +82,11 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             as_published=published,
             departures=departures,
             preparation=preparation,
+            count_unit=domain.count_unit,
         )
 
-    @property
-    def _row_sentences(self) -> tuple[str, ...]:
-        return () if self.n_bound is None else (bound_sentence(self.n_bound),)
+    def _row_sentences(self, domain: Domain) -> tuple[str, ...]:
+        return () if self.n_bound is None else (bound_sentence(self.n_bound, domain.unit),)
 
     def _check_size(self, n_rows: int) -> None:
         if self.n_bound is not None and n_rows > self.n_bound:
@@ -96,7 +97,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
 
     @property
     def needs_all_rows(self) -> bool:
-        """Whether the depth follows from the number of rows."""
+        """Whether the depth follows from the exact number of rows."""
         knows = self.mode == "as_published" or self.neighbors != ADD_REMOVE
         by_paper = self.max_depth is None or self.max_depth == AUTO and self.mode == "as_published"
         return by_paper and self.n_bound is None and knows
@@ -104,7 +105,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _EvenForest(RandomStructureClassifier):
-    """The two random forests of Nock and Henecka's comparison differ in the leaf only."""
+    """Base class of the two random forests of Nock and Henecka's comparison, which differ only in their leaves."""
 
     n_quantiles: int = 10
     budget: str | None = None
@@ -131,17 +132,18 @@ class _EvenForest(RandomStructureClassifier):
             n_quantiles=self.n_quantiles,
             leaf_shares=2**depth if budget == "paper" else 1,
             preparation=preparation,
+            count_unit=domain.count_unit,
             as_published=self.mode == "as_published",
         )
 
 
 class RandomForestLaplaceClassifier(_EvenForest):
-    """RF-L: random tests, Laplace noise on every leaf's counts, the larger count wins, majority of 21 trees.
+    """RF-L: majority vote of 21 random trees; each leaf votes for its largest class count with Laplace noise.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        As in `MajorityLabelForestClassifier`; each tree gets an equal part of it.
+        As in `MajorityLabelForestClassifier`; each tree spends an equal part of it.
     n_estimators : int or "auto", default="auto"
         "auto": 21.
     max_depth : int or "auto", default="auto"
@@ -149,10 +151,11 @@ class RandomForestLaplaceClassifier(_EvenForest):
     neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
     n_quantiles : int, default=10
-        Thresholds cut the public range into this many parts, equal on its scale (`Feature.scale`).
+        Number of parts into which thresholds divide the public range of a feature. The parts are equal on the feature's
+        scale (`Feature.scale`).
     budget : {"fair", "paper"} or None, default=None
-        "paper" divides a tree's budget evenly among its leaves although they are disjoint: a handicap of 2^depth.
-        None: "fair", as published "paper".
+        "fair": each leaf spends the whole budget of its tree, because leaves are disjoint. "paper": the leaves divide
+        the budget evenly, so each leaf spends 2^depth times less. None: "fair"; as published, "paper".
 
     References
     ----------
@@ -165,7 +168,7 @@ class RandomForestLaplaceClassifier(_EvenForest):
 
 
 class RandomForestExponentialClassifier(_EvenForest):
-    """RF-E: random tests, each leaf's label drawn by the exponential mechanism on its counts, majority of 21 trees.
+    """RF-E: majority vote of 21 random trees; the exponential mechanism draws the label of each leaf from its counts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a spec and a table to a forest: grow, share out, count, release."""
+"""Fit a forest from its spec and a table: grow trees, assign rows to trees, count rows in leaves, release leaves."""
 
 from fractions import Fraction
 from typing import Any
@@ -10,6 +10,7 @@ from dpforest.privacy import published, release, simulators
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.tables.domain import Domain
+from dpforest.tables.units import Units
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.leaves import CountLeaves, LabelLeaves
@@ -31,31 +32,35 @@ def fit_forest(
     n_jobs: int,
     scale: ReleasedScale | None = None,
     counted: np.ndarray | int = 0,
+    units: Units | None = None,
 ) -> tuple[Trees, LabelLeaves | CountLeaves]:
-    """Trees of one forest, and what its leaves release.
+    """Grow the trees of a forest and release the values of its leaves.
 
-    Counts and the rows' trees live in here only and are gone when it returns.
+    The exact counts and the tree of each row exist only inside this function.
 
     Parameters
     ----------
     y : int32 array of shape (n,)
         Class indices.
     epsilon : Fraction or None
+        Budget of the whole fit; None without privacy.
     ledger : Ledger
-        In which the preparation is paid for.
+        Ledger that already has the charges of the preparation. This function adds the charges of the leaves.
     source : SecretSource or DemoSource
     row_ids : int64 array of shape (n,)
-        What names a row in a demo, so that leaving one out moves no other.
+        Ids of the rows in a demonstration, so that removing one row changes no draw of another row.
     scale : ReleasedScale, optional
     counted : int64 array of shape (n_leaves, n_classes), or 0
-        Counts of further rows, which were counted before, in the same way.
+        Counts of further rows, from `PartCounter`. They are added to the counts of `X` before the release.
+    units : Units, optional
+        Persons and weights of the rows, if the domain declares a unit.
     """
     is_release = epsilon is not None and not spec.as_published
     if is_release:
         check_domain(domain)
     trees = spec.grow(domain, structure_seed, scale, to_file=is_release)
-    tree_of_row = rows_to_trees(spec, row_ids, source)
-    counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs)
+    tree_of_row = rows_to_trees(spec, row_ids, source, units)
+    counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs, units=units)
     if np.shape(counted) not in ((), counts.shape):
         raise ValueError("The counts are not those of the leaves of this forest; count the rows with it.")
     counts += counted
@@ -71,23 +76,36 @@ def fit_forest(
     return trees, spec.leaves(values, epsilon)
 
 
-def rows_to_trees(spec: ForestSpec, row_ids: np.ndarray, source: SecretSource | DemoSource) -> np.ndarray | None:
-    """The tree of each row, int32 (n,), -1 for a row left out; None where every row is in every tree."""
+def rows_to_trees(
+    spec: ForestSpec, row_ids: np.ndarray, source: SecretSource | DemoSource, units: Units | None = None
+) -> np.ndarray | None:
+    """Return the tree of each row, int32 (n,), or -1 for a dropped row. Return None if every row is in every tree."""
     if spec.partition == "shared":
         return None
     if spec.partition == "blocks":
         return published.deal_blocks(len(row_ids), spec.n_trees, _demo(source).seed)
-    return release.assign_rows(row_ids, spec.n_trees, source)
+    return release.assign_rows(row_ids, spec.n_trees, source, units=units)
 
 
 def count_kept_rows(
-    trees: Trees, domain: Domain, X: Any, y: np.ndarray, tree_of_row: np.ndarray | None, *, n_jobs: int
+    trees: Trees,
+    domain: Domain,
+    X: Any,
+    y: np.ndarray,
+    tree_of_row: np.ndarray | None,
+    *,
+    n_jobs: int,
+    units: Units | None = None,
 ) -> np.ndarray:
-    """`count_rows`, without the rows that a partition leaves out (tree -1). Curator only."""
+    """Return the counts of `count_rows`, without the rows that a partition drops (tree -1). Curator only."""
+    weight = None if units is None else units.weight
     if tree_of_row is not None and tree_of_row.min(initial=0) < 0:
         kept = np.flatnonzero(tree_of_row >= 0)
         X, y, tree_of_row = X.iloc[kept] if hasattr(X, "iloc") else X[kept], y[kept], tree_of_row[kept]
-    return count_rows(trees, domain, X, y, n_classes=domain.n_classes, tree_of_row=tree_of_row, n_jobs=n_jobs)
+        weight = None if weight is None else weight[kept]
+    return count_rows(
+        trees, domain, X, y, n_classes=domain.n_classes, tree_of_row=tree_of_row, weight=weight, n_jobs=n_jobs
+    )
 
 
 def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, source) -> np.ndarray:
@@ -98,6 +116,7 @@ def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Le
         "neighbors": spec.neighbors,
         "ledger": ledger,
         "source": source,
+        "count_unit": spec.count_unit,
     }
     if spec.releases_counts:
         values = release.release_counts(counts, **how)
@@ -109,19 +128,19 @@ def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Le
 def simulate_values(
     spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, seed: int, *, leaves: np.ndarray | None = None
 ) -> np.ndarray:
-    """What a release from these counts may look like: labels (n_leaves,) or counts (n_leaves, n_classes).
+    """Simulate a release from these counts: labels (n_leaves,) or counts (n_leaves, n_classes).
 
-    Drawn in floating point from a seed. For the published mechanisms this is all there is; for the certified ones it
-    is a picture of the release, whose own noise comes from exact samplers. Where `counts` are those of some leaves
-    only, `leaves` are their numbers.
+    The values are drawn in floating point from a seed. Published mechanisms have no other sampler, but a certified
+    release draws from exact samplers. If `counts` covers only some leaves, `leaves` holds the numbers of these leaves.
     """
+    rate = spec.leaf_rate(epsilon) / spec.count_unit
     if spec.mechanism == "discrete-laplace":
-        return simulators.simulate_noisy_counts(counts, 1 / spec.leaf_rate(epsilon), seed, leaves=leaves)
+        return simulators.simulate_noisy_counts(counts, 1 / rate, seed, leaves=leaves)
     if spec.mechanism == "continuous-laplace":
-        return simulators.simulate_laplace(counts, 1 / spec.leaf_rate(epsilon), seed, leaves=leaves)
-    return simulators.simulate_labels(counts, spec.mechanism, spec.leaf_rate(epsilon), seed, leaves=leaves)
+        return simulators.simulate_laplace(counts, 1 / rate, seed, leaves=leaves)
+    return simulators.simulate_labels(counts, spec.mechanism, rate, seed, leaves=leaves)
 
 
 def _demo(source: SecretSource | DemoSource) -> DemoSource:
-    """Published mechanisms are simulated; without a seed they get a fresh one that nobody keeps."""
+    """Return a source of demonstration draws. If no seed is given, the source has a fresh seed that is not kept."""
     return source if isinstance(source, DemoSource) else DemoSource(int(source.words(1)[0]))

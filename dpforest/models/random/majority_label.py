@@ -1,4 +1,4 @@
-"""Random forest whose leaves publish one label each (Fletcher and Islam)."""
+"""Random forest whose leaves release one label each (Fletcher and Islam)."""
 
 from dataclasses import dataclass
 
@@ -16,45 +16,50 @@ from dpforest.tables.domain import Domain
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MajorityLabelForestClassifier(RandomStructureClassifier):
-    """Random trees whose leaves publish nothing but a label, drawn so that the most frequent class is likely.
+    """Random trees whose leaves release only one label each, which is probably the leaf's most frequent class.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest. None gives the non-private model: true majority labels, all rows in all
-        trees.
+        Privacy budget of the whole forest. None fits without privacy: each leaf has its most frequent label, and every
+        row is in every tree.
     n_estimators : int or "auto", default="auto"
-        Trees, or "auto" for a public rule (`models.shape_rules`); to be chosen without looking at the table.
+        Number of trees. You must choose this number without looking at the table. "auto": by a public rule
+        (`models.shape_rules`).
     max_depth : int or {"auto", "published", "theorem", "half", "full"}, default="auto"
-        Tests on a path; "auto" for a public rule; or one of the rules that compute it from the public schema
-        (`models.depth_rules`).
+        Number of tests on a path. "auto": by a public rule (`models.shape_rules`); the other names are rules that use
+        only the public schema (`models.depth_rules`).
     neighbors : {"add-remove", "replace-one"}, default="add-remove"
     mode : {"certified", "as_published"}, default="certified"
     scale_share : float, "auto" or "public", default="auto"
-        Share of epsilon that tells where rows lie on the scale of each numeric attribute, so that tests are asked there
-        (three nested histograms of each). "auto": a public rule says how much, and nothing where there is too little
-        to see; "public": tests lie where the public bounds say. Certified only.
+        Share of epsilon that the fit spends on three nested histograms of each numeric attribute, so that thresholds
+        lie where rows are. "auto": a public rule chooses the share, which is 0 if there is too little signal.
+        "public": thresholds lie on the public scale. This parameter has an effect only in certified mode.
     size : int or None, default=None
-        How many rows there are, about, if everybody may know it: rules go by it instead of the number of rows with
-        noise, which costs 2 % of epsilon. Only under add-remove; it must not be read from the table.
+        Approximate number of rows (of persons, if the domain declares a unit), if it is public. Rules use this number
+        instead of the noisy number, which costs 2 % of epsilon. You must not read it from the table. It is allowed only
+        under add-remove.
     domain : Domain or None, default=None
-        Public schema. None reads it from the data, warns, and is not certified.
+        Public schema. If None, the fit reads the schema from the data, warns, and is not certified.
     random_state : int or None, default=None
-        None draws labels and each row's tree from the operating system's entropy. An integer makes a demo.
+        None draws labels and the tree of each row from the operating system's entropy. An integer makes the fit a
+        demonstration.
     n_jobs : int or None, default=None
-        Threads that read rows and route them; -1 takes all processors. The forest does not depend on it.
+        Number of threads that read and route rows; -1 takes all processors. The forest does not depend on it.
     structure_seed : int, default=0
-        Public seed of the trees' structure.
+        Public seed of the trees.
     leaf_mechanism : str or None, default=None
-        "permute-and-flip" (None, certified), "exponential", "global-01"; as published "smooth-sensitivity" (None) and
-        "smooth-sensitivity-clamped", which are not differentially private at the stated epsilon.
+        In certified mode: "permute-and-flip" (default), "exponential" or "global-01". As published also:
+        "smooth-sensitivity" (default) and "smooth-sensitivity-clamped", which are not differentially private at the
+        stated epsilon.
     partition : {"independent", "shared", "blocks"} or None, default=None
-        Each row in one tree by its own draw (None, certified), every row in every tree with epsilon / n_estimators
-        each, or equal blocks of a shuffle with the rest dropped (None as published; breaks add-remove privacy).
+        "independent": each row is in one tree, by an independent draw (default in certified mode). "shared": every row
+        is in every tree, and each tree spends epsilon / n_estimators. "blocks": the rows are shuffled and divided into
+        equal blocks, and the remaining rows are dropped (default as published; this breaks add-remove privacy).
     categorical : {"multiway", "one-vs-rest", "ordered"} or None, default=None
-        Test on a categorical feature. None: "ordered", as published "multiway".
+        Kind of test on a categorical feature. None: "ordered"; as published, "multiway".
     max_leaves : int or None, default=None
-        Public cap on the leaves of a tree with multiway tests. None: 4,096, as published 65,536 (100 such trees take
+        Public cap on the leaves of a tree with multiway tests. None: 4,096; as published, 65,536 (100 such trees take
         about a gigabyte).
 
     Attributes
@@ -122,5 +127,6 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
             max_leaves=max_leaves,
             as_published=published,
             preparation=preparation,
+            count_unit=domain.count_unit,
             departures=departures if published else (),
         )

@@ -1,8 +1,8 @@
-"""Counting a table part by part: what one part adds, and what must be alike for parts to be added up.
+"""Count a table part by part: the counts of one part, and the settings that must agree before parts are added.
 
-Where the structure does not look at data, a forest needs nothing of the rows but how many of each class are in each
-leaf. These counts add up, whatever the order and the borders of the parts, so a table may be larger than memory, or lie
-on many machines. They are exact, so they stay with the curator until a release has added its noise.
+If trees do not depend on data, a fit needs only the number of rows of each class in each leaf. These counts can be
+added over the parts of a table, in any order and wherever the table is cut. So a table may be larger than memory, or
+lie on many machines. The counts are exact, so they stay with the curator until a release adds noise to them.
 """
 
 import json
@@ -14,12 +14,13 @@ import numpy as np
 from dpforest.models.random.fit import count_kept_rows, rows_to_trees
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.randomness import source_for
+from dpforest.privacy.release import assign_rows
+from dpforest.privacy.samplers import MAX_COUNT, MAX_WEIGHT
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import EncodedTable
 from dpforest.trees.released_scale import ReleasedScale
 
-MOST = 2**31  # counts of a leaf stay below; a release can add noise to no more
-# What counting does not depend on. Everything else must be alike in parts that are added up.
+# The counts do not depend on these settings. All other settings must agree before parts are added.
 _LATER = (
     "mechanism",
     "neighbors",
@@ -34,22 +35,25 @@ _LATER = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialCounts:
-    """Rows of each class in each leaf, of a part of a table. Curator only: these counts are exact, no noise is in them.
+    """Exact counts of the rows of each class in each leaf, for a part of a table. Curator only.
 
-    Parts add up with ``+`` and `sum`. They can be pickled, to be sent between machines that may see the rows; they have
-    no other export.
+    If the domain declares a unit, the counts are sums of weights in 1/1024.
+
+    ``+`` and `sum` add the counts of parts. Pickle can carry counts between machines that may see the rows; there is no
+    other export.
 
     Parameters
     ----------
     counts : int64 array of shape (n_leaves, n_classes)
     n_rows : int
+        Number of rows, or of persons if there is a unit. Rows without a listed label are included.
     settings : dict
-        Of the forest that the rows were counted for, as far as the counts depend on them.
+        All settings on which the counts depend (`counting_settings`).
 
     Raises
     ------
     ValueError
-        If they are not counts, or parts are added that were counted under different settings.
+        If `counts` or `n_rows` cannot be counts, or if ``+`` gets counts for other settings.
     """
 
     counts: np.ndarray
@@ -58,9 +62,12 @@ class PartialCounts:
 
     def __post_init__(self) -> None:
         counts, n = self.counts, self.n_rows
+        most = MAX_COUNT if self.settings.get("count_unit", 1) == 1 else MAX_WEIGHT
         is_table = isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 2
-        if not is_table or counts.min(initial=0) < 0 or counts.max(initial=0) >= MOST or type(n) is not int or n < 0:
-            raise ValueError("Counts are int64 (n_leaves, n_classes), from 0 and below 2³¹, and rows a whole number.")
+        if not is_table or counts.min(initial=0) < 0 or counts.max(initial=0) >= most or type(n) is not int or n < 0:
+            raise ValueError(
+                f"Counts are int64 (n_leaves, n_classes), from 0 and below {most:,}, and rows a whole number."
+            )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -76,10 +83,10 @@ class PartialCounts:
         return PartialCounts(self.counts + other.counts, self.n_rows + other.n_rows, self.settings)
 
     def __radd__(self, start: Any) -> "PartialCounts":
-        return self if isinstance(start, int) and start == 0 else NotImplemented  # where `sum` begins
+        return self if isinstance(start, int) and start == 0 else NotImplemented  # `sum` starts from 0
 
     def check(self, settings: dict[str, Any]) -> None:
-        """Raise ValueError, which names what differs, where these counts are not those of a forest of such settings."""
+        """Raise a ValueError that names the settings that differ, unless the rows were counted under `settings`."""
         absent = object()
         names = {**settings, **self.settings}
         differ = [n for n in names if self.settings.get(n, absent) != settings.get(n, absent)]
@@ -91,18 +98,19 @@ class PartialCounts:
 
 
 class PartCounter:
-    """Counts rows as `fit_forest` would count them among all others: the same trees, the same draws of a row.
+    """Count rows in the leaves of the trees that `fit_forest` grows. A demonstration draws the same tree for each row.
 
     Parameters
     ----------
     spec, domain, scale, structure_seed, n_jobs
         As in `fit_forest`.
     random_state : int or None
+        Seed of a demonstration.
 
     Raises
     ------
     ValueError
-        Where all rows are needed at once.
+        If the partition needs all rows at once ("blocks").
     """
 
     def __init__(
@@ -125,10 +133,22 @@ class PartCounter:
         self.trees = spec.grow(domain, structure_seed, scale, to_file=not spec.as_published)
         self.settings = counting_settings(spec, domain, scale, structure_seed=structure_seed, random_state=random_state)
 
-    def count(self, rows: EncodedTable) -> PartialCounts:
-        """Count some rows."""
-        tree_of_row = rows_to_trees(self.spec, rows.ids, self.source)
-        counts = count_kept_rows(self.trees, self.domain, rows.codes, rows.y, tree_of_row, n_jobs=self.n_jobs)
+    def draw_persons(self, ids: np.ndarray) -> np.ndarray | None:
+        """Draw the tree of each person, for all parts of a table; None if every row is in every tree.
+
+        Without this, a person with rows in two parts would get two draws.
+        """
+        return None if self.spec.partition == "shared" else assign_rows(ids, self.spec.n_trees, self.source)
+
+    def count(self, rows: EncodedTable, tree_of_person: np.ndarray | None = None) -> PartialCounts:
+        """Count the rows of one part; `tree_of_person` is the result of `draw_persons` for all parts."""
+        if tree_of_person is not None and rows.units is not None:
+            tree_of_row: np.ndarray | None = tree_of_person[rows.units.index]
+        else:
+            tree_of_row = rows_to_trees(self.spec, rows.ids, self.source, rows.units)
+        counts = count_kept_rows(
+            self.trees, self.domain, rows.codes, rows.y, tree_of_row, n_jobs=self.n_jobs, units=rows.units
+        )
         return PartialCounts(counts, rows.n_given, self.settings)
 
 
@@ -140,9 +160,9 @@ def counting_settings(
     structure_seed: int,
     random_state: int | None,
 ) -> dict[str, Any]:
-    """All that exact counts depend on, besides the rows."""
+    """Return everything that exact counts depend on, besides the rows."""
     choices = {name: value for name, value in asdict(spec).items() if name not in _LATER}
-    schema = json.dumps(domain.to_dict())  # as text, in which 1 and True differ
+    schema = json.dumps(domain.to_dict())  # in JSON 1 and True differ
     released = None if scale is None else scale.cumulative.tolist()
     seeds = {"structure_seed": structure_seed, "random_state": random_state}
     return {**choices, **seeds, "domain": schema, "scale": released}

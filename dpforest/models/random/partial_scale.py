@@ -1,4 +1,4 @@
-"""Where rows lie, counted part by part, and what is known once it was released: the first half of a fit in parts."""
+"""First step of a fit in parts: count the rows in the cells of the scale, and release answers from these counts."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,22 +13,24 @@ from dpforest.trees.released_scale import CELLS, ReleasedScale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialScale:
-    """Rows of a part of a table in each cell of the scale. Curator only: these counts are exact.
+    """Exact counts of the rows in each cell of the scale, for a part of a table. Curator only.
 
-    Parts add up with ``+``.
+    ``+`` adds the counts of parts.
 
     Parameters
     ----------
     cells : int64 array of shape (n_numeric, 64)
+        Counts of `scale_histograms`.
     n_rows, n_given : int
-        Rows that are read, and rows before any was left out.
+        Number of rows. `n_given` includes rows without a listed label, `n_rows` does not. If there is a unit, both are
+        numbers of persons.
     domain : Domain
-        That they were counted on.
+        Domain that encoded the rows.
 
     Raises
     ------
     ValueError
-        If parts are added that were counted on different domains.
+        If ``+`` gets counts on another domain.
     """
 
     cells: np.ndarray
@@ -38,7 +40,7 @@ class PartialScale:
 
     @classmethod
     def of_nobody(cls, domain: Domain) -> Self:
-        """Of a table without rows."""
+        """Return the counts of a table without rows."""
         n_numeric = sum(f.kind == "numeric" for f in domain.features)
         return cls(np.zeros((n_numeric, CELLS), np.int64), 0, 0, domain)
 
@@ -54,26 +56,26 @@ class PartialScale:
         )
 
     def __radd__(self, start: Any) -> "PartialScale":
-        return self if isinstance(start, int) and start == 0 else NotImplemented  # where `sum` begins
+        return self if isinstance(start, int) and start == 0 else NotImplemented  # `sum` starts from 0
 
     def check(self, domain: Domain) -> None:
-        """Raise ValueError unless the counts are of this domain."""
+        """Raise ValueError unless the rows were counted on this domain."""
         if self.domain != domain:
             raise ValueError("These rows were counted on another domain; count all parts on one, and fit on that one.")
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What was released before trees are grown, and what it cost.
+    """The plan and the scale that `fit_scale` released, and the cost of the release.
 
     Parameters
     ----------
     spec : ForestSpec
     scale : ReleasedScale or None
     entries : tuple of LedgerEntry
-        Of the ledger that has paid for them.
+        Charges of the release.
     settings : dict
-        Of the estimator.
+        Parameters of the estimator (`_settings`). If they change, another release is needed.
     """
 
     spec: ForestSpec

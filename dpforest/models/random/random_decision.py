@@ -14,34 +14,37 @@ from dpforest.tables.domain import Domain
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomDecisionForestClassifier(RandomStructureClassifier):
-    """Random trees whose leaves publish noisy class counts, combined by one of four voting rules.
+    """Random trees whose leaves release noisy class counts. One of four voting rules combines the leaves.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
         Privacy budget of the whole forest (the paper's eta). None gives the non-private model.
     n_estimators : int or "auto", default="auto"
-        Trees (k). Where every row is in every tree, noise grows with their number. "auto": by a public rule
-        (`models.shape_rules`); as published 11.
+        Number of trees (k). If every row is in every tree, the noise grows with this number. "auto": by a public rule
+        (`models.shape_rules`); as published, 11.
     max_depth : int or "auto", default="auto"
-        Tests on a path (h). "auto": by the rule; as published 8.
+        Number of tests on a path (h). "auto": by the same rule; as published, 8.
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
-        As published: Laplace noise in floating point, scaled for add-remove whatever `neighbors` says.
+        As published, the noise is Laplace noise in floating point. Its scale is for add-remove, whatever `neighbors`
+        is.
     scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
     voting : {"log-odds", "threshold", "majority", "probabilistic"} or None, default=None
-        How leaves become an answer: their evidence, log-odds against the classes' own shares, is added (None,
-        certified); the mean of their shares (None, as published); majority of the trees' votes; or a draw with the
-        mean share as probability.
+        Rule that combines the leaves of a row. "log-odds" (default in certified mode) adds, for each class, the
+        log-odds of its share in each leaf against its overall frequency. "threshold" (default as published) predicts
+        the class with the largest mean share. "majority" predicts the class with the most votes of trees.
+        "probabilistic" draws a class; the probability of a class is its mean share.
     negative_rule : {"clamp", "paper"} or None, default=None
-        What becomes of negative noisy counts: 0, or the leaf is discarded. None: "clamp", as published "paper". For
-        voting="log-odds" they are 0 in any case.
+        "clamp" replaces negative noisy counts by 0. "paper" discards a leaf with a negative count. None: "clamp"; as
+        published, "paper". Voting "log-odds" always replaces negative counts by 0.
     partition : {"shared", "independent"}, default="shared"
-        Every row in every tree with epsilon / n_estimators each, or each row in one tree with all of epsilon.
+        "shared": every row is in every tree, and each tree spends epsilon / n_estimators. "independent": each row is in
+        one tree, by an independent draw, and each tree spends all of epsilon.
     categorical : {"ordered", "one-vs-rest", "multiway"}, default="ordered"
-        Test on a categorical feature.
+        Kind of test on a categorical feature.
     max_leaves
         As in `MajorityLabelForestClassifier`.
 
@@ -101,5 +104,6 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             max_leaves=max_leaves,
             as_published=published,
             preparation=preparation,
+            count_unit=domain.count_unit,
             departures=capped(domain, depth, self.categorical, max_leaves) if published else (),
         )

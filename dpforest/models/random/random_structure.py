@@ -1,10 +1,10 @@
-"""What the forests with data-independent structure share: a spec, then counts, then a release."""
+"""The base class of forests whose trees do not depend on data. A fit plans, counts rows in leaves, and releases."""
 
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,12 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import EncodedTable, ids_of, read_rows
+from dpforest.tables.units import UnitRegistry, Units, identifiers_of
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
+
+Part = TypeVar("Part", PartialScale, PartialCounts)
 
 _PARTITIONS = {
     "independent": "shared out among the trees by independent draws",
@@ -37,7 +40,7 @@ _PARTITIONS = {
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomStructureClassifier(ForestClassifier):
-    """Base of the forests whose structure does not look at data. Not for use by itself."""
+    """Base class of the forests whose tree structure does not depend on data. Not for use by itself."""
 
     structure_seed: int = 0
 
@@ -49,21 +52,25 @@ class RandomStructureClassifier(ForestClassifier):
         """Whether the structure follows from the number of rows."""
         return False
 
-    def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
-        """Fit on a table that comes in parts: the forest, certificate and ledger that `fit` gives on all of it.
+    def fit_chunks(self, chunks: Iterable[tuple[Any, ...]]) -> Self:
+        """Fit on a table in parts, with the same forest, certificate and ledger as a `fit` on the whole table.
 
-        Where rows are asked about before trees grow (`scale_share`, shapes that are "auto"), all parts are read twice.
-        In memory are one part and the counts of all leaves. With the same seeds, a demo (`random_state` an integer) is
-        that of `fit` bit for bit, wherever the table is cut: what is drawn for a row belongs to its id. That is its
-        number in the index of its table, as in `fit`; arrays, and tables whose index is a plain range from 0, are
-        numbered on.
+        If the fit asks about the rows before trees grow (`scale_share`, "auto" shapes), it reads all parts twice. It
+        holds one part and the counts of all leaves in memory. In a demonstration (`random_state` is an integer), the
+        draws of a row depend only on the seeds and the row's id. So with the same seeds, the result equals the
+        demonstration of `fit` bit for bit, wherever the table is cut. The id is the row's number in the index, as in
+        `fit`. If parts are arrays, or their index is a plain range from 0, rows are numbered across all parts.
+
+        If the domain declares a unit, a further pass counts the rows of each person, because a person may have rows in
+        several parts. This pass holds the identifiers of all persons in memory.
 
         Parameters
         ----------
-        chunks : iterable of (X, y)
-            Parts of the table, as `fit` takes it; none, or parts without rows, are fine. `dpforest.read_chunks` makes
-            them of a file. Of an iterator, which can be read once only, the scale is not asked for, and a warning says
-            so; its shape must be given, or a public `size` to find it by.
+        chunks : iterable of (X, y) or (X, y, groups)
+            Parts of the table, each as in `fit`. There may be no parts, or parts without rows. `dpforest.read_chunks`
+            reads parts from a file. If you give an iterator, which can be read only once, the fit warns and does not
+            ask for the scale. Then you must set depth and number of trees, or give a public `size` from which rules
+            choose them.
 
         Returns
         -------
@@ -73,8 +80,8 @@ class RandomStructureClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If there is no public domain with classes, a part has not its columns, all rows are needed at once, or they
-            would have to be read twice and cannot.
+            If there is no public domain with classes, if a part lacks columns of the domain, if the forest needs all
+            rows at once, or if the fit must read an iterator twice.
 
         Examples
         --------
@@ -87,27 +94,51 @@ class RandomStructureClassifier(ForestClassifier):
         True
         """
         domain, model = self._given_domain(), self._checked()
+        registry = self._count_persons(domain, chunks) if domain.unit is not None else None
         if model._looks(domain):
             if isinstance(chunks, Iterator):
                 return self._fit_once_read(chunks)
             scales, out_of_domain = PartialScale.of_nobody(domain), OutOfDomainCells()
-            for X, y in chunks:
-                scales += self._scale_of(domain, *self._checked_part(X, y), out_of_domain)
-            out_of_domain.warn()  # before the first question, because the warning stops the fit if it is an error
-            self.fit_scale(scales)
+            for X, y, *groups in chunks:
+                X, y = self._checked_part(X, y)
+                scales += self._scale_of(domain, X, y, out_of_domain, groups[0] if groups else None, registry)
+            out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
+            self.fit_scale(_of_persons(scales, registry))
         counter = self._counter(domain)
         total, out_of_domain = counter.count(_nobody(domain)), OutOfDomainCells()
-        for X, y in chunks:
+        tree_of_person = None
+        if registry is not None:
+            registry.restart()
+            tree_of_person = counter.draw_persons(registry.ids())
+        for X, y, *groups in chunks:
             X, y = self._checked_part(X, y)
             ids = ids_of(X) + (total.n_rows if _is_numbered_from_0(X) else 0)
-            total += counter.count(read_rows(domain, X, y, ids, out_of_domain=out_of_domain))
-        if not model._looks(domain):  # otherwise both warnings came above
+            rows = read_rows(
+                domain, X, y, ids, out_of_domain=out_of_domain, groups=groups[0] if groups else None, registry=registry
+            )
+            total += counter.count(rows, tree_of_person)
+        total = _of_persons(total, registry)
+        if not model._looks(domain):  # otherwise the code above has given both warnings
             out_of_domain.warn()
             self._warn_of_leaks(domain)
         return self._release(total, domain)
 
+    def _count_persons(self, domain: Domain, chunks: Iterable[tuple[Any, ...]]) -> UnitRegistry:
+        """Count the rows of each person over all parts."""
+        if isinstance(chunks, Iterator):
+            raise ValueError(
+                "These parts can be read once only, but the rows of each person are counted before they get their "
+                "weight; give a list of parts or dpforest.read_chunks."
+            )
+        registry = UnitRegistry()
+        for X, y, *groups in chunks:
+            X, y = self._checked_part(X, y)
+            identifiers = identifiers_of(domain.unit, X, groups[0] if groups else None)
+            registry.count(identifiers, domain.listed_labels(y) >= 0)
+        return registry
+
     def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
-        """`fit_chunks` without the scale."""
+        """Run `fit_chunks` on an iterator, without asking for the scale."""
         size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
         if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not size_is_public:
             raise ValueError(
@@ -123,8 +154,8 @@ class RandomStructureClassifier(ForestClassifier):
         model = type(self)(**{**self.get_params(deep=False), "scale_share": "public"}).fit_chunks(chunks)
         return self._fitted(model.forest_, model.domain_)
 
-    def partial_scale(self, X: Any, y: Any) -> PartialScale:
-        """Count where a part of the rows lies, for `fit_scale`. Curator only: the counts are exact.
+    def partial_scale(self, X: Any, y: Any, groups: Any = None) -> PartialScale:
+        """Count the rows of one part in each cell of the scale, for `fit_scale`. Curator only: the counts are exact.
 
         Parameters
         ----------
@@ -132,11 +163,13 @@ class RandomStructureClassifier(ForestClassifier):
             Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         y : array of shape (n,)
             Labels of these rows; a row without a listed label is not counted.
+        groups : array of shape (n,), optional
+            Identifiers of the rows, as in `fit`. All rows of a person must be in one part.
 
         Returns
         -------
         PartialScale
-            Adds up with ``+``.
+            Counts of this part; add the counts of all parts with ``+``.
 
         Raises
         ------
@@ -144,13 +177,13 @@ class RandomStructureClassifier(ForestClassifier):
             As `fit_chunks`.
         """
         self._checked()
-        return self._scale_of(self._given_domain(), *self._checked_part(X, y), None)
+        return self._scale_of(self._given_domain(), *self._checked_part(X, y), None, groups)
 
     def fit_scale(self, part: PartialScale) -> Self:
-        """Release what has to be known before trees are grown: how many rows there are and where they lie.
+        """Release what a fit must know before trees grow: the number of rows, and where the rows lie on the scale.
 
-        Then rows can be counted with `partial_counts`, also by copies of this estimator on other machines, and
-        `fit_counts` releases the rest. The ledger of that release has the cost of both.
+        Then this estimator, or its copies on other machines, can count rows with `partial_counts`, and `fit_counts`
+        releases the leaves. The ledger of the fitted forest contains the cost of both releases.
 
         Parameters
         ----------
@@ -160,12 +193,12 @@ class RandomStructureClassifier(ForestClassifier):
         Returns
         -------
         self
-            This estimator, with `prepared_`.
+            This estimator, with the answers in `prepared_`.
 
         Raises
         ------
         ValueError
-            If the rows were counted for another domain, or as `fit_chunks`.
+            If the rows were counted for another domain, or in the cases that `fit_chunks` lists.
         """
         domain = self._given_domain()
         model = self._checked()
@@ -173,29 +206,41 @@ class RandomStructureClassifier(ForestClassifier):
         self._warn_of_leaks(domain)
         model._check_size(part.n_given)
         model._check_unasked(domain, part.n_given)
-        source, ledger = source_for(model.random_state), model._ledger()
+        source, ledger = source_for(model.random_state), model._ledger(domain)
         spec, scale = model._prepare(domain, part.n_rows, part.n_given, lambda: part.cells, ledger, source)
         self.prepared_ = Prepared(spec, scale, ledger.entries, model._settings())
         return self
 
-    def _scale_of(self, domain: Domain, X: Any, y: Any, out_of_domain: OutOfDomainCells | None) -> PartialScale:
-        rows = read_rows(domain, X, y, out_of_domain=out_of_domain)
-        return PartialScale(scale_histograms(domain, rows.codes), len(rows.y), rows.n_given, domain)
+    def _scale_of(
+        self,
+        domain: Domain,
+        X: Any,
+        y: Any,
+        out_of_domain: OutOfDomainCells | None,
+        groups: Any = None,
+        registry: UnitRegistry | None = None,
+    ) -> PartialScale:
+        rows = read_rows(domain, X, y, out_of_domain=out_of_domain, groups=groups, registry=registry)
+        weight = None if rows.units is None else rows.units.weight
+        return PartialScale(scale_histograms(domain, rows.codes, weight), rows.n_counted, rows.n_given, domain)
 
     def _looks(self, domain: Domain) -> bool:
-        """Whether something of the rows has to be known before trees are grown."""
+        """Return whether a fit asks about the rows before trees grow."""
         size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
         by_rule = AUTO in (self.n_estimators, self.max_depth) and not size_is_public
         scaled = self.scale_share != "public" and any(f.kind == "numeric" for f in domain.features)
         return self._prepares and (by_rule or scaled)
 
     def _settings(self) -> dict[str, Any]:
-        """All that a preparation depends on, besides the rows."""
+        """Return all parameters on which a preparation depends, in addition to the rows."""
         return {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
 
     def _prepared(self, domain: Domain, n_rows: int) -> tuple[ForestSpec, ReleasedScale | None, Ledger]:
-        """What was found out by `fit_scale`, where anything had to be, and a ledger that has paid for it."""
-        ledger = self._ledger()
+        """Return the spec and the scale that `fit_scale` released, and a ledger with its charges.
+
+        If a fit asks nothing before trees grow, return the plan from public facts, no scale, and an empty ledger.
+        """
+        ledger = self._ledger(domain)
         if not self._looks(domain):
             is_public = not self._prepares or self.neighbors != ADD_REMOVE
             return self._plan(domain, n_rows if is_public else self.size or 0), None, ledger
@@ -209,11 +254,12 @@ class RandomStructureClassifier(ForestClassifier):
             ledger.charge(e.what, e.mechanism, e.sensitivity, e.each, e.times, e.composition, part=e.part)
         return prepared.spec, prepared.scale, ledger
 
-    def partial_counts(self, X: Any, y: Any, *, row_ids: Any = None) -> PartialCounts:
-        """Count a part of the rows, for `fit_counts`: the half of a fit that can be done where the rows are.
+    def partial_counts(self, X: Any, y: Any, groups: Any = None, *, row_ids: Any = None) -> PartialCounts:
+        """Count the rows of one part in all leaves, for `fit_counts`: the step of a fit that needs the rows.
 
-        Curator only: the counts are exact. Each row must be in one part only. That the same rows are in two cannot be
-        seen from counts, and then they cost ε twice and the certificate does not hold.
+        Curator only, because the counts are exact. Each row must be in only one part. If there is a unit of privacy,
+        all rows of a person must be in the same part. Counts do not show whether a row or a person is in two parts. If
+        a row or a person is in two parts, it costs ε twice, and the certificate does not hold.
 
         Parameters
         ----------
@@ -221,14 +267,17 @@ class RandomStructureClassifier(ForestClassifier):
             Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         y : array of shape (n,)
             Labels of these rows.
+        groups : array of shape (n,), optional
+            Identifiers of the rows, as in `fit`.
         row_ids : int array of shape (n,), optional
-            What names the rows in a demo (`random_state` an integer), different in all parts; by default the index of
-            the table if it is whole numbers, else their places in this part.
+            Ids of the rows in a demonstration (`random_state` is an integer). Rows of different parts must have
+            different ids. The default is the table's index if it consists of whole numbers, otherwise the places of the
+            rows in this part.
 
         Returns
         -------
         PartialCounts
-            Adds up with ``+``.
+            Counts of this part; add the counts of all parts with ``+``.
 
         Raises
         ------
@@ -242,11 +291,12 @@ class RandomStructureClassifier(ForestClassifier):
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
         out_of_domain = (
             OutOfDomainCells() if self._looks(domain) else None
-        )  # `partial_scale` already warned about these rows
-        return self._counter(domain).count(read_rows(domain, X, y, ids.astype(np.int64), out_of_domain=out_of_domain))
+        )  # `partial_scale` has warned about these rows
+        rows = read_rows(domain, X, y, ids.astype(np.int64), out_of_domain=out_of_domain, groups=groups)
+        return self._counter(domain).count(rows)
 
     def fit_counts(self, part: PartialCounts) -> Self:
-        """Release from counts: the other half, which charges the ledger and draws the noise.
+        """Charge the ledger, draw the noise, and release a forest from the counts of `partial_counts`.
 
         Parameters
         ----------
@@ -261,9 +311,9 @@ class RandomStructureClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If the rows were counted for a forest with other settings, or as `fit_chunks`.
+            If the rows were counted for a forest with other settings, or in the cases that `fit_chunks` lists.
         TypeError
-            If these are no counts.
+            If `part` is not a `PartialCounts`.
         """
         domain = self._given_domain()
         if not isinstance(part, PartialCounts):
@@ -272,7 +322,7 @@ class RandomStructureClassifier(ForestClassifier):
         return self._release(part, domain)
 
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
-        """Fit on nobody and on those who were counted before."""
+        """Release a forest from counts: fit on an empty table, and add the counts to its leaves before the noise."""
         model = self._checked()
         model._check_size(part.n_rows)
         if not model._looks(domain):
@@ -286,22 +336,30 @@ class RandomStructureClassifier(ForestClassifier):
         return self._fitted(forest, domain)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Under add-remove at the largest shape of the rules: an error must not depend on the number of rows."""
-        if not self._looks(domain) or self._budget is None:
+        """Raise the ValueErrors of a fit before its first question.
+
+        Under add-remove, an error must not depend on the number of rows, so this method checks the largest forest that
+        the rules may choose.
+        """
+        if self._budget is None or not self._looks(domain) and domain.unit is None:
             return
         if self.neighbors == ADD_REMOVE:
             n_rows = max(MAX_BOUND, math.ceil(2**17 / self._budget))
         spec = self._plan(domain, n_rows)
-        check_domain(domain)
-        spec.check_size(domain, int(self.structure_seed))
+        if self.mode == "certified":
+            spec.check_drawable(self._budget)
+        if self._looks(domain):
+            check_domain(domain)
+            spec.check_size(domain, int(self.structure_seed))
 
     def _forget(self) -> None:
         self.__dict__.pop("prepared_", None)
 
     def _fit_forest(self, domain: Domain, rows: EncodedTable, n_jobs: int) -> Forest:
-        source, ledger = source_for(self.random_state), self._ledger()
+        source, ledger = source_for(self.random_state), self._ledger(domain)
+        weight = None if rows.units is None else rows.units.weight
         spec, scale = self._prepare(
-            domain, len(rows.y), rows.n_given, lambda: scale_histograms(domain, rows.codes), ledger, source
+            domain, rows.n_counted, rows.n_given, lambda: scale_histograms(domain, rows.codes, weight), ledger, source
         )
         return self._fit_spec(spec, domain, rows, n_jobs, ledger, source, scale)
 
@@ -314,27 +372,29 @@ class RandomStructureClassifier(ForestClassifier):
         ledger: Ledger,
         source: SecretSource | DemoSource,
     ) -> tuple[ForestSpec, ReleasedScale | None]:
-        """Ask what has to be known before trees are grown, and pay for it: the spec, and the scale if there is one.
+        """Ask the questions that come before trees grow, and charge them.
 
         Parameters
         ----------
         domain : Domain
-            Public schema that the rows are encoded by.
+            Public schema that encoded the rows.
         n_rows, n_given : int
-            Rows, and rows before any was left out.
+            Number of rows. `n_given` includes rows without a listed label, `n_rows` does not. With a unit, both are the
+            number of persons.
         cells : callable
-            Gives the rows in the cells of the scale (`scale_histograms`), if they are asked for.
+            Function that returns the exact counts in the cells of the scale (`scale_histograms`). It is called only if
+            the fit asks for the scale.
         ledger : Ledger
-            Gets the charges of these queries.
+            Ledger to which the questions are charged.
         source : SecretSource or DemoSource
-            Draws the noise of these queries.
+            Source of the noise.
 
         Returns
         -------
         spec : ForestSpec
-            With the depth and the number of trees that follow from the answers.
+            Plan of the fit, with the depth and number of trees that follow from the answers.
         scale : ReleasedScale or None
-            Noisy histograms of the attributes; None if they are not queried.
+            Released distribution of each numeric attribute; None if the fit does not ask for it.
         """
         return self._checked()._prepare(domain, n_rows, n_given, cells, ledger, source)
 
@@ -363,6 +423,7 @@ class RandomStructureClassifier(ForestClassifier):
             n_jobs=n_jobs,
             scale=scale,
             counted=counted,
+            units=rows.units,
         )
         return self._assembled(spec, domain, trees, leaves, ledger, source, {"structure_seed": seed}, scale, seed)
 
@@ -379,8 +440,8 @@ class RandomStructureClassifier(ForestClassifier):
         return self._promise(spec, domain, n_leaves)
 
     def _mechanism_words(self, spec: ForestSpec) -> str:
-        rows = _PARTITIONS[spec.partition]
-        return f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, rows {rows}"
+        units, how = "rows" if spec.count_unit == 1 else "persons", _PARTITIONS[spec.partition]
+        return f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, {units} {how}"
 
     def _paper_reasons(self, spec: ForestSpec, domain: Domain) -> Sequence[str]:
         if self._budget is None or not spec.as_published:
@@ -391,7 +452,7 @@ class RandomStructureClassifier(ForestClassifier):
         return {"structure_seed": int(self.structure_seed), "random_state": self.random_state}
 
     def _given_domain(self) -> Domain:
-        """The domain, which must be complete: what a part would add to it, other parts would not know."""
+        """Return the domain. It must be complete, because all parts must be encoded by the same domain."""
         if not isinstance(self.domain, Domain) or not self.domain.classes:
             raise ValueError(
                 "Rows can be counted part by part only against a public domain with classes, as nothing may be read "
@@ -405,7 +466,7 @@ class RandomStructureClassifier(ForestClassifier):
         return self.reading_domain(self.domain)
 
     def _checked_part(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """As `fit` checks a table, but nothing is left on this estimator, which may be at work elsewhere."""
+        """Check a part as `fit` checks a table, on a copy, because other threads may use this estimator."""
         return type(self)(**self.get_params(deep=False))._check_table(X, y)
 
     def _counter(self, domain: Domain) -> PartCounter:
@@ -415,12 +476,25 @@ class RandomStructureClassifier(ForestClassifier):
 
 
 def _is_numbered_from_0(X: Any) -> bool:
-    """Whether the numbers of the rows say nothing but their places. A release has no use for them."""
+    """Return whether the ids of these rows (`ids_of`) are only their places 0, 1, ... in this part.
+
+    Ids are the keys of the draws in a demonstration. A release does not use ids.
+    """
     index = X.index if hasattr(X, "iloc") else pd.RangeIndex(0)
     plain = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
     return plain or index.dtype.kind not in "iu"
 
 
 def _nobody(domain: Domain) -> EncodedTable:
-    """A table without rows."""
-    return EncodedTable(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), np.empty(0, np.int64), 0)
+    """Return a table without rows."""
+    none = np.empty(0, np.int64)
+    units = None if domain.unit is None else Units(none, none, 0, none)
+    return EncodedTable(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), none, 0, units)
+
+
+def _of_persons(part: Part, registry: UnitRegistry | None) -> Part:
+    """Return a sum over all parts with the number of persons. A person with rows in several parts counts once."""
+    if registry is None:
+        return part
+    n = registry.n_units
+    return replace(part, n_rows=n, n_given=n) if isinstance(part, PartialScale) else replace(part, n_rows=n)

@@ -1,4 +1,4 @@
-"""A forest as it stands before it has seen a row: every choice that its release and its simulation share."""
+"""Spec of a forest with data-independent structure: the choices that a release and its simulations share."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,16 @@ from dpforest.limits import LEAF_CAP, MAX_DEPTH, MAX_LEAVES
 from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.mechanisms import RELEASE_COUNTS
-from dpforest.privacy.release import COUNTS, LABELS, charge_leaves, rate_for
+from dpforest.privacy.release import (
+    COUNTS,
+    LABELS,
+    LIPSCHITZ,
+    LIPSCHITZ_ONLY,
+    charge_leaves,
+    label_rate,
+    noise_scale,
+    rate_for,
+)
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest_size import most_leaves
 from dpforest.trees.layout import Trees
@@ -20,29 +29,35 @@ from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
 from dpforest.trees.released_scale import ReleasedScale
 from dpforest.voting import NEGATIVE_RULES, VOTING, LogOdds, uniform
 
-PUBLISHED_LEAF_CAP = 65_536  # of one tree as published: no paper has a cap, but memory has
+# Largest number of leaves of a tree as published; no paper has a cap, but memory is limited.
+PUBLISHED_LEAF_CAP = 65_536
 
 
 @dataclass(frozen=True)
 class ForestSpec:
-    """A forest with data-independent structure, without its budget.
+    """Plan of a forest with data-independent structure. The budget is not part of the plan.
 
     Parameters
     ----------
     n_trees, depth : int
     mechanism : str
-        What a leaf releases and how: see `dpforest.privacy.mechanisms` and `dpforest.privacy.published`.
+        Mechanism that releases each leaf (`dpforest.privacy.mechanisms`, `dpforest.privacy.published`).
     partition : {"independent", "shared", "blocks"}
-        Each row in one tree by its own draw, in every tree, or in one tree by equal blocks of a shuffle.
+        "independent": each row is in one tree, by an independent draw. "shared": each row is in every tree. "blocks":
+        the shuffled rows are divided into equal blocks, one for each tree.
     neighbors : {"add-remove", "replace-one"}
     leaf_shares : int
-        Parts that a tree's budget is cut into: 1, as leaves are disjoint, or their number where a paper says so.
+        Number of equal parts into which a tree's budget is divided. Each leaf spends one part. The number is 1, because
+        leaves are disjoint, or the number of leaves if the paper divides the budget among leaves.
     as_published : bool
-        Rates as in the paper, drawn in floating point; never a release.
+        Whether noise has the paper's rates and is drawn in floating point. Such a forest is never released.
     departures : tuple of str
-        As published: what the certificate says of where this is not the paper's forest, or of what its shape tells.
+        Sentences for the certificate of a forest as published. They state how the forest differs from the paper's
+        forest, and which private number its shape reveals.
     preparation : Preparation
-        What goes of the budget before trees are grown.
+        Shares of the budget that are spent before trees grow.
+    count_unit : {1, 1024}
+        Largest amount that a row, or a person if there is a unit of privacy, adds to the counts of a tree.
     """
 
     n_trees: int
@@ -60,8 +75,11 @@ class ForestSpec:
     as_published: bool = False
     departures: tuple[str, ...] = ()
     preparation: Preparation = Preparation()
+    count_unit: int = 1
 
     def __post_init__(self) -> None:
+        if self.count_unit > 1 and self.mechanism not in LIPSCHITZ:
+            raise ValueError(LIPSCHITZ_ONLY.format(mechanism=self.mechanism))
         check_choice("partition", self.partition, ("independent", "shared", "blocks"))
         check_choice("voting", self.voting, tuple(rule for rule in VOTING if rule != "additive"))
         check_choice("negative_rule", self.negative_rule, NEGATIVE_RULES)
@@ -75,9 +93,9 @@ class ForestSpec:
         return self.mechanism in RELEASE_COUNTS
 
     def grow(self, domain: Domain, seed: int, scale: ReleasedScale | None = None, *, to_file: bool = False) -> Trees:
-        """The structure: from a public seed, the public domain, and a scale that was released.
+        """Grow the trees from a public seed, the public domain, and a released scale.
 
-        With `to_file`, ValueError where a file of the forest could not be read back: one that is too large.
+        With `to_file`, raise ValueError if the forest is too large for a file that can be read back.
         """
         return grow_random_trees(
             domain,
@@ -92,51 +110,59 @@ class ForestSpec:
             scale=scale,
         )
 
+    def check_drawable(self, epsilon: Fraction) -> None:
+        """Raise BudgetError if there is a unit and the budget is so small that samplers cannot draw the leaves."""
+        if self.count_unit > 1:
+            how = noise_scale if self.releases_counts else label_rate
+            how(self.exact_rate(epsilon), self.count_unit)
+
     def check_size(self, domain: Domain, seed: int) -> None:
-        """Raise ValueError where `grow` would, for a forest that is to be written to a file."""
+        """Raise ValueError if `grow` with `to_file` would raise it."""
         most_of_tree = max(self.max_leaves, 1) if self.categorical == "multiway" else 2**self.depth
         if self.n_trees * most_of_tree > most_leaves(domain.n_classes):
-            self.grow(domain, seed, to_file=True)  # which knows how many there are
+            self.grow(domain, seed, to_file=True)  # `grow` counts the leaves exactly; the number above is only a bound
 
     def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
-        """Of a budget, what a leaf may spend of it."""
+        """Return the part of the budget `epsilon` that each leaf may spend."""
         return epsilon * self.preparation.left / self.leaf_shares
 
     def leaves(
         self, values: np.ndarray, epsilon: Fraction | None, numbers: np.ndarray | None = None
     ) -> LabelLeaves | CountLeaves:
-        """The leaves that released values make; `numbers` are theirs in the forest, where they are only some."""
+        """Return leaves with these released values. If these are only some leaves, `numbers` holds their numbers."""
         if not self.releases_counts:
             return LabelLeaves(values)
-        return CountLeaves(values, self.voting, self.negative_rule, self.log_odds(epsilon, values), numbers)
+        log_odds = self.log_odds(epsilon, values)
+        return CountLeaves(values, self.voting, self.negative_rule, log_odds, numbers, self.count_unit)
 
     def charge(self, epsilon: Fraction, n_leaves: int, ledger: Ledger) -> None:
-        """Pay for the leaves, as `privacy.release` does."""
+        """Charge the ledger for the leaves, as `privacy.release` does."""
         how = (self.leaf_epsilon(epsilon), self.n_trees, self.partition, self.neighbors)
         charge_leaves(self.mechanism, range(n_leaves), *how, ledger, COUNTS if self.releases_counts else LABELS)
 
     def log_odds(self, epsilon: Fraction | None, counts: np.ndarray) -> LogOdds | None:
-        """How much leaves are trusted where trees' log-odds are added up; None for other ways of voting.
+        """Return the parameters of the voting rule "log-odds"; None for other voting rules.
 
-        The signal goes by the number of rows as it is known, or else by what was released of all leaves.
+        The parameters depend on the signal, which is the number of rows times the ε for leaves. If the preparation has
+        no number of rows, the sum of the given counts over all leaves takes its place.
         """
         if self.voting != "log-odds":
             return None
         if epsilon is None:
             return LogOdds.of_signal(0.0, math.inf)
-        counted = float(counts.sum()) / (self.n_trees if self.partition == "shared" else 1)
+        counted = float(counts.sum()) / self.count_unit / (self.n_trees if self.partition == "shared" else 1)
         signal = (self.preparation.n_rows or counted) * float(epsilon * self.preparation.left)
         return LogOdds.of_signal(1 / self.leaf_rate(epsilon), signal)
 
     def leaf_rate(self, epsilon: Fraction) -> float:
-        """`exact_rate` as simulations take it."""
+        """Return `exact_rate` as a float, for simulations."""
         return float(self.exact_rate(epsilon))
 
     def exact_rate(self, epsilon: Fraction) -> Fraction:
-        """Rate of the mechanism at a leaf: of a certified one as `rate_for` says, of a published one as its paper does.
+        """Return the rate of the mechanism at a leaf: by `rate_for` if certified, otherwise by the paper's formula.
 
-        The papers give a leaf epsilon, divided among trees that share rows and among leaves where a paper does so;
-        the exponential mechanisms take half of that, whatever the neighbor relation.
+        As published, ε is divided among trees that share rows, and among leaves (`leaf_shares`). For the exponential
+        mechanisms, the rate is half of this part of ε, whatever the neighbor relation.
         """
         epsilon = self.leaf_epsilon(epsilon)
         if self.as_published:
@@ -148,18 +174,19 @@ class ForestSpec:
 
 
 def leaf_cap(given: int | None, mode: str) -> int:
-    """The public cap on the leaves of a tree with multiway tests: as given, or the default of the mode."""
+    """Return the public cap on the leaves of a tree with multiway tests: as given, or the default of the mode."""
     if given is not None:
         return given
     return PUBLISHED_LEAF_CAP if mode == "as_published" else LEAF_CAP
 
 
 def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tuple[str, ...]:
-    """A sentence where a tree of this depth may have more leaves than the cap, which no paper has; from the schema."""
+    """Return a sentence about the cap on leaves, which no paper has, if a tree of this depth may reach the cap."""
     widths = [f.n_codes for f in domain.features if f.kind == "categorical" and f.n_codes > 1]
     if categorical != "multiway" or not widths:
         return ()
-    again = [2] * depth if len(widths) < domain.n_features else []  # other tests may come again on a path
+    # Tests that are not multiway may be repeated on a path.
+    again = [2] * depth if len(widths) < domain.n_features else []
     most = math.prod(sorted([*widths, *again], reverse=True)[:depth])
     if most <= max_leaves:
         return ()
@@ -170,9 +197,10 @@ def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tup
 
 
 def true_labels(counts: np.ndarray, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
-    """Most frequent class of each leaf, uint8 (n_leaves,): the non-private model. An empty leaf draws from the seed.
+    """Return the most frequent class of each leaf, uint8 (n_leaves,), for a model without privacy.
 
-    Where `counts` are those of some leaves only, `leaves` are their numbers.
+    The class of an empty leaf is drawn from the seed. If `counts` covers only some leaves, `leaves` holds the numbers
+    of these leaves.
     """
     labels = counts.argmax(axis=1).astype(np.uint8)
     empty = counts.sum(axis=1) == 0

@@ -1,0 +1,264 @@
+"""Accuracy and error rates by group of the held-out rows, with the names of fairlearn's metrics.
+
+All intervals of a table hold at once: the error probability of each interval is ``alpha`` divided by the number of
+groups (Bonferroni). All results are computed from raw rows, so they are for the curator, and never for publication.
+
+References: S. Bird et al., "Fairlearn: a toolkit for assessing and improving fairness in AI" (2020). E. L. Korn and
+B. I. Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated from
+survey data", Survey Methodology 24 (1998), for Clopper and Pearson's interval at the effective number of rows.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dpforest.confidence import lower_limit, upper_limit
+from dpforest.evaluation.groups import MIN_PERSONS, Groups, person_groups
+from dpforest.tables.features import text
+
+MIN_RELEASES: Final = 5  # with fewer simulated releases, their spread is too uncertain for an interval
+
+
+class Rate(NamedTuple):
+    """A rate: the mean of ``right != flips`` over the rows that count, where ``right`` is as in `by_group`.
+
+    Attributes
+    ----------
+    rows : bool array of shape (n_test,)
+        Rows that count.
+    flips : bool array of shape (n_test,)
+        False: the value is 1 for a correctly classified row. True: it is 1 for a misclassified row.
+    """
+
+    rows: np.ndarray
+    flips: np.ndarray
+
+
+def rates(y: np.ndarray, classes: Sequence[object], positive: int) -> dict[str, Rate]:
+    """Return the rates that can be measured in each group, by name.
+
+    Parameters
+    ----------
+    y : int array of shape (n_test,)
+        Classes of the held-out rows.
+    classes : sequence
+        Names of all classes.
+    positive : int
+        Index of the positive class. It has no effect if there are more than two classes.
+
+    Returns
+    -------
+    dict of str to Rate
+        "accuracy", then with two classes "false_positive_rate", "false_negative_rate" and "selection_rate". With more
+        classes, "error of NAME" for each class: the share of its rows that are misclassified.
+
+    Examples
+    --------
+    >>> list(rates(np.array([0, 1]), ["no", "yes"], 1))
+    ['accuracy', 'false_positive_rate', 'false_negative_rate', 'selection_rate']
+    """
+    every, is_positive = np.ones(len(y), bool), y == positive
+    accuracy = {"accuracy": Rate(every, ~every)}
+    if len(classes) > 2:
+        return accuracy | {f"error of {text(name)}": Rate(y == k, every) for k, name in enumerate(classes)}
+    return accuracy | {
+        "false_positive_rate": Rate(~is_positive, every),
+        "false_negative_rate": Rate(is_positive, every),
+        "selection_rate": Rate(every, ~is_positive),
+    }
+
+
+def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.05) -> pd.DataFrame:
+    """Return a rate in each group, with an interval for its mean over all releases and all persons of the group.
+
+    The interval allows for the choice of held-out persons and for the spread of releases.
+
+    Parameters
+    ----------
+    right : bool array of shape (n_releases, n_test)
+        Whether each simulated release classifies each held-out row correctly.
+    rate : Rate
+        What is measured, from `rates`.
+    groups : Groups
+    alpha : float
+        Largest probability that any of the intervals misses its mean.
+
+    Returns
+    -------
+    DataFrame
+        One row for each group: ``group``, the numbers of ``persons`` and ``rows`` that count for the rate, ``rate``,
+        and the interval from ``low`` to ``high``. The rate is NaN if no rows count. The interval is NaN if there are
+        fewer than `MIN_RELEASES` releases.
+
+    Examples
+    --------
+    >>> groups = Groups(("f", "m"), np.array([0, 0, 1, 1]), np.arange(4))
+    >>> right = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], bool)
+    >>> by_group(right, rates(np.array([0, 1, 0, 1]), [0, 1], 1)["accuracy"], groups).rate.tolist()
+    [1.0, 0.25]
+    """
+    mean = _mean(right[:, rate.rows] != rate.flips[rate.rows], rate.rows, groups)
+    each = alpha / len(groups.names)
+    releases = mean.of_releases * _t(each, mean.n_releases) / stats.norm.isf(each / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        effective = mean.value * (1 - mean.value) / (mean.of_persons**2 + releases**2)
+    effective = np.fmin(effective, mean.n_persons)
+    is_known = (mean.n_persons > 0) & (mean.n_releases >= MIN_RELEASES)
+    low, high = (
+        np.where(is_known, limit(mean.value * effective, effective, each / 2), np.nan)
+        for limit in (lower_limit, upper_limit)
+    )
+    names = {"group": groups.names, "persons": mean.n_persons, "rows": mean.n_rows}
+    return pd.DataFrame({**names, "rate": mean.value, "low": low, "high": high})
+
+
+def difference(table: pd.DataFrame) -> tuple[float, float, float]:
+    """Return the largest rate minus the smallest, and an interval for it.
+
+    Groups with fewer than `MIN_PERSONS` persons that count for the rate are ignored.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Result of `by_group`.
+
+    Returns
+    -------
+    (float, float, float)
+        Difference, lower and upper end; NaN if there are fewer than two such groups.
+    """
+    large = table[table["persons"] >= MIN_PERSONS]
+    if len(large) < 2:
+        return math.nan, math.nan, math.nan
+    rate, low, high = large["rate"], large["low"], large["high"]
+    return rate.max() - rate.min(), max(low.max() - high.min(), 0.0), high.max() - low.min()
+
+
+def losses(before: np.ndarray, after: np.ndarray, groups: Groups, *, alpha: float = 0.05) -> pd.DataFrame:
+    """Return how much accuracy each group loses between two settings of the same simulated releases.
+
+    Parameters
+    ----------
+    before, after : bool arrays of shape (n_releases, n_test)
+        Whether each release classifies each held-out row correctly; row r of both is the same release.
+    groups : Groups
+    alpha : float
+        Largest probability that any of the intervals misses its mean.
+
+    Returns
+    -------
+    DataFrame
+        One row for each group: ``group``, ``persons``, ``loss`` (accuracy before minus accuracy after), ``low`` and
+        ``high``. The interval is NaN if there are fewer than `MIN_RELEASES` releases.
+
+    Examples
+    --------
+    >>> groups = Groups(("f", "m"), np.array([0, 0, 1, 1]), np.arange(4))
+    >>> before, after = np.array([[1, 1, 1, 0]], bool), np.array([[1, 0, 1, 1]], bool)
+    >>> losses(before, after, groups).loss.tolist()
+    [0.5, -0.5]
+    """
+    mean = _mean(before.astype(np.int8) - after.astype(np.int8), np.ones(before.shape[1], bool), groups)
+    each = alpha / len(groups.names)
+    half = np.hypot(_t(each, mean.n_persons) * mean.of_persons, _t(each, mean.n_releases) * mean.of_releases)
+    half = np.where(mean.n_releases >= MIN_RELEASES, half, np.nan)
+    names = {"group": groups.names, "persons": groups.n_persons}
+    return pd.DataFrame({**names, "loss": mean.value, "low": mean.value - half, "high": mean.value + half})
+
+
+def loses_most(table: pd.DataFrame) -> pd.Series | None:
+    """Return the row of the group that loses most, or None if its interval does not exclude 0.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Result of `losses`.
+
+    Returns
+    -------
+    Series or None
+        Groups of fewer than `MIN_PERSONS` persons are ignored.
+    """
+    large = table[table["persons"] >= MIN_PERSONS]
+    if large.empty:
+        return None
+    most = large.loc[large["loss"].idxmax()]
+    return most if most["low"] > 0 else None
+
+
+def of_releases(bits: Sequence[bytes], rate: Rate, groups: Groups) -> np.ndarray:
+    """Return a rate in each group for each of many simulated releases.
+
+    Parameters
+    ----------
+    bits : sequence of bytes
+        Bits of the rows that each release classifies correctly, from `pieces.packed`.
+    rate : Rate
+        What is measured, from `rates`.
+    groups : Groups
+
+    Returns
+    -------
+    float array of shape (n_releases, n_groups)
+        NaN if the group has no row that counts.
+    """
+    stored = np.frombuffer(b"".join(bits), np.uint8).reshape(len(bits), -(-len(rate.flips) // 8)) ^ np.packbits(
+        rate.flips
+    )
+    out = np.empty((len(bits), len(groups.names)))
+    for group in range(len(groups.names)):
+        counts = (groups.index == group) & rate.rows
+        hits = np.bitwise_count(stored & np.packbits(counts)).sum(axis=1)
+        out[:, group] = hits / counts.sum() if counts.any() else np.nan
+    return out
+
+
+def worst_accuracy(bits: Sequence[bytes], groups: Groups) -> np.ndarray:
+    """Return the accuracy of each simulated release in the group where it is lowest, float array (n_releases,).
+
+    Groups of fewer than `MIN_PERSONS` persons are ignored. NaN if no group is left.
+    """
+    every = np.ones(len(groups.index), bool)
+    accuracy = of_releases(bits, Rate(every, ~every), groups)[:, groups.are_large]
+    return accuracy.min(axis=1) if accuracy.size else np.full(len(bits), np.nan)
+
+
+class _Mean(NamedTuple):
+    """Means by group, and their standard errors from the choice of persons and from the spread of releases."""
+
+    value: np.ndarray
+    of_persons: np.ndarray
+    of_releases: np.ndarray
+    n_rows: np.ndarray
+    n_persons: np.ndarray
+    n_releases: int
+
+
+def _mean(values: np.ndarray, rows: np.ndarray, groups: Groups) -> _Mean:
+    """Return the mean of `values` in each group. Their shape is (n_releases, number of rows that count).
+
+    Rows of one person are not independent, so the standard error is computed from one sum for each person.
+    """
+    size, index = len(groups.names), groups.index[rows]
+    n_rows = np.bincount(index, minlength=size)
+    n_releases, of_row = len(values), values.mean(axis=0)
+    with np.errstate(invalid="ignore"):
+        value = np.bincount(index, of_row, size) / n_rows
+        by_release = np.array([np.bincount(index, one, size) for one in values]) / n_rows
+    group_of_pair, pair_of_row = person_groups(index, groups.persons[rows])
+    n_persons = np.bincount(group_of_pair, minlength=size)
+    residuals = np.bincount(pair_of_row, of_row - value[index], len(group_of_pair))
+    squares = np.bincount(group_of_pair, residuals**2, size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        of_persons = np.sqrt(squares * n_persons / (n_persons - 1)) / n_rows
+        spread = by_release.std(axis=0, ddof=1) if n_releases > 1 else np.full(size, np.nan)
+    return _Mean(value, of_persons, spread / math.sqrt(n_releases), n_rows, n_persons, n_releases)
+
+
+def _t(alpha: float, n: int | np.ndarray) -> np.ndarray:
+    """Return the two-sided quantile of Student's t for a mean of n values."""
+    return stats.t.isf(alpha / 2, np.maximum(np.asarray(n) - 1, 1))

@@ -1,0 +1,118 @@
+"""Figures of a rate by group: against ε, and at one ε with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dpforest.plotting.compare import COLORS, MARKERS
+from dpforest.plotting.curve import LEGEND, epsilon_axis
+from dpforest.plotting.style import QUIET, escape, figure, percent
+from dpforest.privacy.rationals import text_up
+
+_NAMED: Final = 8  # most groups that get a color and a name; half with the lowest rates, half with the highest
+_LONGEST: Final = 24  # most characters of a name that are shown
+
+
+def rate_curves(epsilons: np.ndarray, values: np.ndarray, names: Sequence[str], epsilon: float) -> go.Figure:
+    """Draw a rate of each group against ε.
+
+    Parameters
+    ----------
+    epsilons : float array of shape (E,)
+        Budgets, rising.
+    values : float array of shape (E, n_groups)
+        Mean rate over simulated releases.
+    names : sequence of str
+        Names of the groups.
+    epsilon : float
+        The selected ε, which is among `epsilons`.
+    """
+    fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    named = _named(values[list(epsilons).index(epsilon)])
+    for group in sorted(range(len(names)), key=lambda group: group in named):
+        place = named.index(group) if group in named else -1
+        name = escape(names[group], _LONGEST)
+        fig.add_scatter(
+            x=epsilons,
+            y=values[:, group],
+            name=name,
+            showlegend=place >= 0,
+            mode="lines+markers" if place >= 0 else "lines",
+            opacity=1 if place >= 0 else 0.4,
+            line={"color": COLORS[place] if place >= 0 else QUIET, "width": 2.2 if place >= 0 else 1},
+            marker={"size": 6, "symbol": MARKERS[place]},
+            text=[
+                f"<b>{name}</b><br>ε = {text_up(e)}: {percent(value)}"
+                for e, value in zip(epsilons, values[:, group], strict=True)
+            ],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
+    epsilon_axis(fig, epsilons.min(), epsilons.max(), "ε")
+    fig.update_yaxes(tickformat=".0%", zeroline=False, automargin=True)
+    fig.update_layout(showlegend=True, legend=LEGEND)
+    return fig
+
+
+def rate_intervals(table: pd.DataFrame) -> go.Figure:
+    """Draw the rate, interval and number of persons of each group at one ε, and a line at the rate of all rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Result of `group_rates.by_group`.
+    """
+    shown = table[table["rate"].notna()]
+    fig = figure(90 + 30 * len(shown), margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    labels = [f"{escape(name, _LONGEST)} · {n:,}" for name, n in zip(shown["group"], shown["persons"], strict=True)]
+    named = _named(table["rate"].to_numpy(float))
+    places = [named.index(group) if group in named else -1 for group in shown.index]
+    fig.add_scatter(
+        x=shown["rate"],
+        y=np.arange(len(shown)),
+        mode="markers",
+        marker={
+            "size": 9,
+            "color": [COLORS[place] if place >= 0 else QUIET for place in places],
+            "symbol": [MARKERS[place] if place >= 0 else "circle" for place in places],
+        },
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": shown["high"] - shown["rate"],
+            "arrayminus": shown["rate"] - shown["low"],
+            "color": QUIET,
+            "thickness": 1.5,
+        },
+        text=[
+            f"<b>{label}</b><br>{percent(rate)} ({percent(low)} to {percent(high)}) of {rows:,} rows"
+            for label, rate, low, high, rows in zip(
+                labels, shown["rate"], shown["low"], shown["high"], shown["rows"], strict=True
+            )
+        ],
+        hovertemplate="%{text}<extra></extra>",
+    )
+    if len(shown):
+        overall = float(np.average(shown["rate"], weights=shown["rows"]))
+        fig.add_vline(x=overall, line={"color": QUIET, "width": 1, "dash": "dot"})
+        fig.add_annotation(
+            x=overall, y=1, yref="paper", text=f"all {percent(overall)}", showarrow=False, yanchor="bottom"
+        )
+        fig.update_layout(margin={"t": 24})
+    fig.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, autorange="reversed", automargin=True)
+    fig.update_xaxes(tickformat=".0%", zeroline=False)
+    return fig
+
+
+def _named(rates: np.ndarray) -> list[int]:
+    """Return the groups that get a color, in order: all if they are few, else the lowest and the highest rates."""
+    known = np.flatnonzero(np.isfinite(rates))
+    if len(known) <= _NAMED:
+        return known.tolist()
+    order = known[np.argsort(rates[known], kind="stable")]
+    return sorted([*order[: _NAMED // 2].tolist(), *order[-_NAMED // 2 :].tolist()])

@@ -1,0 +1,243 @@
+"""What the instrument of the page Explore draws: a curve that moves with four sliders, and one tree of the forest.
+
+`Curves` holds the accuracy of simulated releases around the present settings. `drawn_tree` describes one tree. Both
+are plain numbers and texts, which JavaScript draws again for each position of a slider. A text may hold any character:
+the drawing must insert it as text, never as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.models.leaf_noise import ValueNoise
+from dpforest.plotting.style import visible
+from dpforest.plotting.words import answer, question
+from dpforest.simulation.pieces import Row
+from dpforest.simulation.views import ForestView
+from dpforest.trees.layout import LEAF, Trees
+
+MOST_ENDS: Final = 128  # most ends of branches in a drawing; below, a branch is drawn as one end
+_WIDER: Final = 6  # an end with rows is so many times as wide as an end without rows
+_DIGITS: Final = 5
+
+Line = dict[str, list[float | None]]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Accuracy of simulated releases over ε, around the present depth and number of trees.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Budgets of all lines, rising.
+    line : dict
+        The line of the present settings (`line_of`).
+    by_depth : dict of int to dict
+        Lines at other depths, with the number of trees that the forest has once the depth is set by hand.
+    by_trees : dict of int to dict
+        Lines at other numbers of trees, with the depth that the forest has once the number of trees is set by hand.
+    """
+
+    epsilons: Sequence[float]
+    line: Line
+    by_depth: Mapping[int, Line] = field(default_factory=dict)
+    by_trees: Mapping[int, Line] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return lists and dictionaries for JSON."""
+        return {
+            "epsilons": [float(epsilon) for epsilon in self.epsilons],
+            "line": self.line,
+            "byDepth": {str(depth): line for depth, line in self.by_depth.items()},
+            "byTrees": {str(trees): line for trees, line in self.by_trees.items()},
+        }
+
+
+def line_of(rows: Sequence[Row], epsilons: Sequence[float], measure: str = "accuracy") -> Line:
+    """Return the mean and the spread of a measure over simulated releases, with depth and number of trees.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Figures of releases of one forest, as from `Simulation.pieces`.
+    epsilons : sequence of float
+    measure : {"accuracy", "balanced_accuracy"}
+
+    Returns
+    -------
+    dict
+        Lists ``mean``, ``spread`` (standard deviation over releases, 0 for one release), ``depth`` and ``trees``, with
+        one element for each ε. An element is None at an ε without releases.
+    """
+    line: Line = {"mean": [], "spread": [], "depth": [], "trees": []}
+    for epsilon in epsilons:
+        some = [row for row in rows if row["epsilon"] == epsilon]
+        values = np.array([row[measure] for row in some], float)
+        values = values[np.isfinite(values)]
+        line["mean"].append(_rounded(values.mean()) if len(values) else None)
+        line["spread"].append(_rounded(values.std(ddof=1)) if len(values) > 1 else 0.0 if len(values) else None)
+        for name in ("depth", "trees"):
+            line[name].append(float(np.median([row[name] for row in some])) if some else None)
+    return line
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), _DIGITS)
+
+
+def drawn_tree(
+    view: ForestView,
+    tree: int,
+    epsilons: Sequence[float],
+    flips_at: Callable[[float], np.ndarray | None],
+) -> dict[str, Any]:
+    """Describe one tree of a simulated release, from the root to at most `MOST_ENDS` ends of branches.
+
+    Parameters
+    ----------
+    view : ForestView
+    tree : int
+        Index of the tree.
+    epsilons : sequence of float
+    flips_at : callable
+        Returns the flip probability of each leaf of the tree at an ε, or None if it is unknown (`Simulation.flips_at`).
+
+    Returns
+    -------
+    dict
+        - ``classes``: names of the classes of the tree.
+        - ``nodes``: one dictionary for each drawn node, in level order: ``parent`` (index; -1 for the root), ``level``,
+          ``asks`` (text of the test; empty if nothing is asked), ``answer`` (the answer that leads to the node),
+          ``left`` and ``right`` (horizontal extent, from 0 to 1), ``rows`` (number of rows, or with a unit of persons),
+          ``rows_of_persons`` (with a unit, the number of rows; else None), ``label`` (class without noise; -1 without
+          rows), ``released`` (class in this release; -1 if the node is not a leaf), ``other`` (class that noise most
+          likely puts in place of the label), ``flips`` (probability that noise changes the label, one for each ε; None
+          if unknown), ``below`` (number of leaves that an end stands for), and ``value`` (what the leaf of a booster
+          adds to a score, with the standard deviation of its noise; empty without a booster).
+        - ``depth``: largest level of the tree.
+    """
+    nodes = view.nodes(tree)
+    trees, domain = nodes.trees, view.domain_of(tree)
+    deepest = _deepest_drawn(trees)
+    drawn = np.flatnonzero(trees.level <= deepest)
+    place = {int(node): i for i, node in enumerate(drawn)}
+    first, last = _extents(trees, deepest, np.where(nodes.counts.any(axis=1), _WIDER, 1))
+    of_leaves = view.n_counted[int(view.trees.leaf_start[tree]) : int(view.trees.leaf_start[tree + 1])]
+    values = dict(zip(trees.leaf_nodes.tolist(), _values(view, tree), strict=True)) if _is_booster(view) else {}
+    flips = _flips(trees, deepest, of_leaves, [flips_at(epsilon) for epsilon in epsilons])
+    below = _leaves_below(trees)
+    out = []
+    for node in drawn.tolist():
+        counts = nodes.counts[node]
+        is_end = trees.kind[node] == LEAF or trees.level[node] == deepest
+        order = np.argsort(-counts, kind="stable")
+        out.append(
+            {
+                "parent": place[int(trees.parent[node])] if trees.level[node] else -1,
+                "level": int(trees.level[node]),
+                "asks": "" if trees.kind[node] == LEAF else visible(unescape(question(trees, domain, node, 40))),
+                "answer": visible(unescape(answer(trees, domain, node, 40))),
+                "left": _rounded(first[node]),
+                "right": _rounded(last[node]),
+                "rows": _rounded(counts.sum()),
+                "rows_of_persons": None if domain.unit is None else int(nodes.n_rows[node]),
+                "label": int(order[0]) if counts.any() else -1,
+                "other": int(order[1]),
+                "released": int(nodes.label[node]),
+                "flips": flips.get(node) if is_end else None,
+                "below": int(below[node]) if is_end else 0,
+                "value": values.get(node, "") if is_end else "",
+            }
+        )
+    return {
+        "classes": [visible(str(label)) for label in domain.classes],
+        "nodes": out,
+        "depth": int(trees.level.max()),
+    }
+
+
+def _is_booster(view: ForestView) -> bool:
+    return view.added is not None or view.leaf_values is not None
+
+
+def _values(view: ForestView, tree: int) -> list[str]:
+    """Return what each leaf adds to a score, as text, with the standard deviation of its noise if it is known.
+
+    With more than two classes in one tree, the score is that of the class to which the leaf adds the most.
+    """
+    leaves = slice(int(view.trees.leaf_start[tree]), int(view.trees.leaf_start[tree + 1]))
+    if view.added is not None:
+        scores, noise = view.added.leaf_scores[leaves], view.added.noise
+        added = scores[:, 1] if scores.shape[1] == 2 else scores.max(axis=1)
+        spread = f" ± {noise:.2g}" if np.isfinite(noise) else ""
+        return [f"{value:+.2g}{spread}" for value in added.tolist()]
+    assert view.leaf_values is not None
+    scale = view.noise.scale[leaves] if isinstance(view.noise, ValueNoise) else None  # of Laplace noise
+    spreads = [""] * len(view.leaf_values[leaves]) if scale is None else [f" ± {2**0.5 * s:.2g}" for s in scale]
+    return [f"{value:+.2g}{s}" for value, s in zip(view.leaf_values[leaves].tolist(), spreads, strict=True)]
+
+
+def _deepest_drawn(trees: Trees) -> int:
+    """Return the level at which the drawing ends its branches."""
+    for level in range(int(trees.level.max()), 0, -1):
+        ends = (trees.level == level) | ((trees.kind == LEAF) & (trees.level < level))
+        if ends.sum() <= MOST_ENDS:
+            return level
+    return 1 if trees.n_nodes > 1 else 0
+
+
+def _children(trees: Trees, node: int) -> range:
+    start = int(trees.first_child[node])
+    return range(start, start + int(trees.n_children[node])) if trees.kind[node] != LEAF else range(0)
+
+
+def _extents(trees: Trees, deepest: int, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the left and the right edge of each node, given the widths of ends."""
+    left, right = np.zeros(trees.n_nodes), np.zeros(trees.n_nodes)
+    edge, stack = 0.0, [(0, False)]
+    while stack:
+        node, is_closed = stack.pop()
+        if is_closed:
+            children = _children(trees, node)
+            left[node], right[node] = left[children[0]], right[children[-1]]
+        elif trees.kind[node] == LEAF or trees.level[node] == deepest:
+            left[node], right[node] = edge, edge + widths[node]
+            edge = right[node]
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(_children(trees, node)))
+    return left / edge, right / edge
+
+
+def _leaves_below(trees: Trees) -> np.ndarray:
+    """Return the number of leaves at or below each node."""
+    n = (trees.kind == LEAF).astype(np.int64)
+    for level in range(int(trees.level.max()), 0, -1):
+        nodes = np.flatnonzero(trees.level == level)
+        np.add.at(n, trees.parent[nodes], n[nodes])
+    return n
+
+
+def _flips(
+    trees: Trees, deepest: int, n_rows: np.ndarray, flips: Sequence[np.ndarray | None]
+) -> dict[int, list[float | None]]:
+    """Return the flip probability of each end at each ε: of its leaf, or the mean over the rows of its leaves."""
+    end = trees.leaf_nodes.copy()
+    while (inner := trees.level[end] > deepest).any():
+        end[inner] = trees.parent[end[inner]]
+    ends, which = np.unique(end, return_inverse=True)
+    rows = np.bincount(which, n_rows)
+    columns: list[list[float | None]] = []
+    for of_leaves in flips:
+        if of_leaves is None:
+            columns.append([None] * len(ends))
+            continue
+        mean = np.bincount(which, np.nan_to_num(of_leaves) * n_rows) / np.maximum(rows, 1e-12)
+        columns.append([_rounded(m) if n else None for m, n in zip(mean.tolist(), rows.tolist(), strict=True)])
+    return {node: [column[i] for column in columns] for i, node in enumerate(ends.tolist())}

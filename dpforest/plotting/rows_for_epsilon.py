@@ -1,0 +1,75 @@
+"""Figure of accuracy by number of rows at ε / 10, ε and 10 ε, with an arrow to the rows that offset a smaller ε."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpforest.evaluation.learning_curve import Learning, beyond
+from dpforest.evaluation.rows_for_epsilon import Exchange
+from dpforest.plotting.learning import draw_curve, name_curves, rows_axis, shade_beyond
+from dpforest.plotting.style import PRIVATE, QUIET, figure
+from dpforest.privacy.rationals import text_up
+
+
+def exchange_chart(
+    learning: Learning, epsilon: float, epsilons: Sequence[float], made_up: Exchange | None, *, certified: bool = True
+) -> go.Figure:
+    """Draw mean accuracy by number of rows, and an arrow from few rows at ε to more rows at a smaller ε.
+
+    Parameters
+    ----------
+    learning : Learning
+        Measured accuracy by number of rows, and its extrapolation.
+    epsilon : float
+        The selected ε, with the thickest line.
+    epsilons : sequence of float
+        Budgets of all curves.
+    made_up : Exchange or None
+        Ends of the arrow; None if no number of rows compensates for the smaller ε.
+    certified : bool
+        True: the curves are blue, the color of certified ε.
+    """
+    color = PRIVATE if certified else QUIET
+    fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})
+    right = max(beyond(learning, e).rows[-1] for e in epsilons)
+    shade_beyond(fig, learning.n_rows, right)
+    ends, drawn = [], []
+    for place, e in enumerate(sorted(epsilons, key=lambda e: e != epsilon)):
+        draw_curve(fig, learning, e, place, color)
+        ends.append((float(learning.by_rows(e)[0]), f"ε = {text_up(e)}", place))
+        drawn += [*learning.by_rows(e), *beyond(learning, e).accuracy]
+    height = max(drawn) - min(drawn)
+    name_curves(fig, learning, ends, height)
+    if made_up is not None and made_up.times is not None:
+        _arrow(fig, made_up, made_up.rows * made_up.times, made_up.times)
+    pad = max(height, 0.02) * 0.12
+    fig.update_yaxes(range=[min(drawn) - pad, min(max(drawn) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False)
+    rows_axis(fig, learning, right)
+    return fig
+
+
+def _arrow(fig: go.Figure, made_up: Exchange, rows: float, times: float) -> None:
+    fig.add_annotation(
+        x=np.log10(rows),
+        y=made_up.accuracy,
+        ax=np.log10(made_up.rows),
+        ay=made_up.accuracy,
+        axref="x",
+        ayref="y",
+        text="",
+        showarrow=True,
+        arrowhead=2,
+        arrowwidth=2.5,
+        arrowcolor=QUIET,
+    )
+    fig.add_annotation(
+        x=np.log10(made_up.rows * rows) / 2,
+        y=made_up.accuracy,
+        text=f"<b>{times:.2g} × the rows</b>",
+        showarrow=False,
+        yanchor="bottom",
+        yshift=2,
+    )

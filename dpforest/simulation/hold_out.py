@@ -1,0 +1,98 @@
+"""Hold out whole persons: the rows of a person are all used for the fit, or are all held out.
+
+The number of held-out persons is that of scikit-learn's `GroupShuffleSplit`. The choice of persons depends only on the
+seed and on the identifiers, so neither the order of rows nor the process changes it.
+"""
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+
+from dpforest.tables.cells import as_array, cell_text, factorize
+from dpforest.tables.features import DomainError, plural
+
+
+def person_ranks(identifiers: Any, seed: int = 0) -> np.ndarray:
+    """Sort persons by a hash of the seed and the identifier, and return the place of each row's person.
+
+    Parameters
+    ----------
+    identifiers : array of shape (n,)
+        One identifier for each row. Identifiers with equal texts are equal. All rows without an identifier count as one
+        person.
+    seed : int
+
+    Returns
+    -------
+    int64 array of shape (n,)
+        From 0 to the number of persons - 1.
+
+    Examples
+    --------
+    >>> person_ranks(["ann", "bob", "ann", "cy", None]).tolist()
+    [1, 3, 1, 0, 2]
+    """
+    codes, values = factorize(as_array(identifiers))
+    hashes = [_hash(seed, f"person {cell_text(value)}") for value in values]
+    return np.unique(np.array([*hashes, _hash(seed, "nobody")], np.uint64)[codes], return_inverse=True)[1]
+
+
+def hold_out(identifiers: Any, *, share: float, seed: int = 0) -> np.ndarray:
+    """Return which rows are held out.
+
+    Parameters
+    ----------
+    identifiers : array of shape (n,)
+        As in `person_ranks`.
+    share : float
+        Share of persons to hold out, rounded up to whole persons; at least one person is left to fit on.
+    seed : int
+
+    Returns
+    -------
+    bool array of shape (n,)
+
+    Raises
+    ------
+    DomainError
+        If there are fewer than two persons.
+
+    Examples
+    --------
+    >>> hold_out(["ann", "bob", "ann", "cy"], share=0.3).tolist()
+    [False, False, False, True]
+    """
+    rank = person_ranks(identifiers, seed)
+    n_persons = _check(rank, 2)
+    return rank < min(math.ceil(share * n_persons), n_persons - 1)
+
+
+def person_folds(identifiers: Any, folds: int, *, seed: int = 0) -> np.ndarray:
+    """Return the fold in which each row is held out, int64 array of shape (n,).
+
+    Numbers of persons in two folds differ by at most one.
+
+    Raises
+    ------
+    DomainError
+        If there are fewer persons than folds.
+    """
+    rank = person_ranks(identifiers, seed)
+    return rank * folds // _check(rank, folds)
+
+
+def _check(rank: np.ndarray, needed: int) -> int:
+    n_persons = int(rank.max(initial=-1)) + 1
+    if n_persons < needed:
+        raise DomainError(
+            f"The rows are of {plural(n_persons, 'person')}, too few to hold some out; name another column of "
+            "identifiers."
+        )
+    return n_persons
+
+
+def _hash(seed: int, words: str) -> int:
+    digest = hashlib.blake2b(f"{seed} {words}".encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")

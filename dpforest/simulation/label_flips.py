@@ -1,0 +1,46 @@
+"""The share of leaves whose label noise changes. Each leaf counts once, as in figure 8 of Fletcher and Islam (2017)."""
+
+import numpy as np
+
+from dpforest.models.leaf_noise import CountNoise, FrequencyNoise, LeafNoise, frequency_pmf
+from dpforest.privacy import mechanisms
+
+
+def relabeled_share(noise: LeafNoise) -> float | None:
+    """Return the expected share of leaves with rows whose published label differs from their label without noise.
+
+    Figure 8 of Fletcher and Islam (2017) shows this share. Each leaf with rows counts once, whatever the number of its
+    rows. If several classes tie for the most rows, the label without noise is the first of these classes. If noise then
+    selects another of these classes, the leaf counts as changed. In contrast, `ForestView.flip` does not count a change
+    between tied classes.
+
+    Parameters
+    ----------
+    noise : LeafNoise
+        Noise of all leaves of a forest, and the exact rows in them: for the curator only.
+
+    Returns
+    -------
+    float or None
+        From 0 to 1; None if the leaves publish numbers instead of labels, or if no leaf holds a row.
+
+    Examples
+    --------
+    >>> tied, pure, empty = [1, 1], [8, 0], [0, 0]
+    >>> relabeled_share(CountNoise(np.array([tied, pure, empty]), "global-01", np.log(3)))
+    0.375
+    """
+    if not isinstance(noise, CountNoise | FrequencyNoise):
+        return None
+    if isinstance(noise, CountNoise) and noise.mechanism in mechanisms.RELEASE_COUNTS:
+        return None
+    full = noise.evidence[noise.evidence.any(axis=1)]
+    if not len(full):
+        return None
+    distinct, n_leaves = np.unique(full, axis=0, return_counts=True)  # few counts are distinct
+    if isinstance(noise, CountNoise):
+        changed = mechanisms.flip_probability(noise.mechanism, distinct, noise.rate, ties_count=True)
+    else:
+        law = frequency_pmf(distinct, noise.temperature)
+        changed = 1 - law[np.arange(len(distinct)), distinct.argmax(axis=1)]
+    return float(np.average(changed, weights=n_leaves))
