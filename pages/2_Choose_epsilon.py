@@ -1,4 +1,4 @@
-"""Choose ε: from the accuracy that is needed to the smallest ε, and what that ε means for the people in the table."""
+"""Choose ε: find the smallest ε for a needed accuracy, and see what this ε means for a row or person."""
 
 import streamlit as st
 
@@ -48,7 +48,8 @@ ready = min(wish.releases, n_of_all(lines))
 best = done.cells["accuracy", "mean"].groupby("forest").max().max()
 guessing = level.floor["accuracy"]
 with st.container(key="asked"):
-    need, at, which = st.columns([3, 6, 3], gap="medium")  # ε comes early in the tab order, for keyboard users
+    # The control of ε comes early in the tab order, for keyboard users.
+    need, at, which = st.columns([3, 6, 3], gap="medium")
 with need:
     needed = wish_controls.needed_accuracy(guessing, best)
 headline, picture = st.empty(), st.empty()
@@ -57,7 +58,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     progress = st.container(width=420)
 
 answers = answer.answered(done, needed, wish)
-# An accuracy that guessing reaches needs no ε, so the smallest ε is no answer to it.
+# If guessing reaches the accuracy, no ε is needed, so the smallest ε of the grid is not an answer.
 smallest = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
 name, epsilon = wish_controls.look_at(list(settings), answers[0].forest, smallest, at, which)
 chosen = answer.at(settings[name], epsilon)
@@ -65,7 +66,7 @@ certificate, ledger = answer.promise(table, chosen)
 
 
 def draw(now: SweepResult) -> None:
-    """Draw the answer that follows from these simulated releases."""
+    """Draw the answer from these simulated releases."""
     global done, answers, drawn
     done, n, drawn = now, now.n, drawn + 1
     answers = answer.answered(done, needed, wish)
@@ -84,7 +85,7 @@ drawn = 0
 draw(done)
 if not wish.certified:
     answer.about_claims(certificate)
-to_explore.offer(chosen, (answers[0].forest, smallest[answers[0].forest] or 1.0))
+to_explore.offer(chosen, answers[0].forest, smallest[answers[0].forest])
 rooms = ["What it means", "More data", "Attack it", "Report"]
 tabs = dict(zip(rooms, st.tabs(rooms, key=state.CHOOSE_TAB, bind=LINKED), strict=True))
 opened = next((room for room, tab in tabs.items() if tab.open), rooms[0])
@@ -99,14 +100,14 @@ with tabs[opened]:
                 f"rows is needed for {percent(needed)}. Ask for more above."
             )
         else:
-            more_data.show(table, chosen, needed)
+            more_data.show(table, chosen, needed, guessing)
     elif opened == "Attack it":
-        membership.show(table, chosen, certificate)
+        membership.show(table, chosen, certificate, ledger)
     else:
         titled("For a privacy board", "Curator only")
         answer.offer_report(
             table,
-            lambda: answer.report(table, chosen, certificate, answers, needed, wish, done, level),
+            lambda shown, column: answer.report(shown, chosen, certificate, answers, needed, wish, done, level, column),
             done.n < wish.releases or not level.done,
         )
 
@@ -116,7 +117,7 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 
 
 def follow_answer() -> None:
-    """Rerun the page if it shows the previous answer, and the answer has since changed its forest or its ε."""
+    """Rerun the page if the forest or the ε of the answer has changed since the page was drawn."""
     now = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
     best, least = was
     other_forest = name == best != answers[0].forest

@@ -1,4 +1,4 @@
-"""Audit: does a rule for the label of a leaf keep the ε that it claims?"""
+"""Audit: is a rule for the label of a leaf as private as it claims?"""
 
 import streamlit as st
 

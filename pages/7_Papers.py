@@ -1,10 +1,11 @@
-"""Papers: what each claims, what we measured, and what its privacy proof gets wrong. The page computes nothing."""
+"""Papers: the claims, our measurements, and the errors in privacy proofs. The page computes nothing."""
 
 import streamlit as st
 
+from reproduce.left_out import LEFT_OUT, SUMMARY
 from reproduce.protocol import Record, read
 from ui import state
-from ui.learn.paper_figures import curve, printed_figures
+from ui.learn.paper_figures import curve, left_out, printed_figures
 from ui.learn.papers import PAPERS, Paper
 from ui.shared import figures
 from ui.shared.controls import LINKED, select
@@ -19,6 +20,7 @@ paper: Paper = next(each for each in PAPERS if each.name == chosen)
 measured: list[Record] = [record for record in read() if record.paper == paper.recorded]
 with tabs[chosen]:
     st.markdown(f"[{paper.title}]({paper.link})")
+    st.markdown(f"**In two sentences.** {SUMMARY[paper.recorded]}")
     st.markdown(f"**What it claims.** {paper.claim}")
     st.markdown(f"**What holds.** {paper.holds}")
     st.markdown(f"**The smallest example.** {paper.example}")
@@ -38,6 +40,7 @@ with tabs[chosen]:
             printed_figures(item, cells)
     else:
         st.info("Nothing of this paper has been run against its figures yet.")
+    left_out(LEFT_OUT.get(paper.recorded, {}))
 st.caption(
     "All of these are measured on public tables, once, by `python -m reproduce`; this page only reads the result. "
     "Where a certified figure is missing, the cell has no privacy, or the table has no public bounds to certify with."

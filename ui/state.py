@@ -4,7 +4,7 @@ An old session or a link can leave any value under a key. When a page opens, `dr
 fit their declaration, so a page never gets a value of another type. If the options of a control depend on the table,
 `known` and `within` of `ui.shared.controls` check the value against them.
 
-Keys of buttons, charts and containers are not declared, because no link or session can leave a value under them.
+Keys of buttons, charts and containers are not declared, because no link or session can leave a value under such a key.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ class Key(str):
     kind : type, tuple of types, or str
         Allowed types. A str is the name of a class of the app; `object` leaves the check to `known`.
     default : optional
-        Default of `value`. For a dict, list or set it is an empty one, which the session then keeps.
+        Default of `value`. For the types dict, list and set, the default is an empty object, which the session then
+        keeps.
     fits : callable, optional
         Returns whether a value of this type is allowed.
     linked : bool
         Whether the control puts its value into the link.
     stays : bool
-        Whether "Clear my data" keeps the value, because it says nothing about a table.
+        Whether "Clear my data" keeps the value, because the value reveals nothing about a table.
     """
 
     def __new__(
@@ -83,7 +84,10 @@ class Key(str):
 
 
 class KeyPattern:
-    """Keys that are made per item: `{}` stands for any item, `{:d}` for a number. Other parameters: as for `Key`."""
+    """Keys with an item in their name: `{}` stands for any item, `{:d}` for a number.
+
+    Other parameters are as for `Key`.
+    """
 
     def __init__(self, pattern: str, kind: Any, default: Any = None, **settings: Any) -> None:
         self.pattern, self._declared = pattern, (kind, default, settings)
@@ -110,7 +114,7 @@ def _pair(value: tuple) -> bool:
 
 
 def _count(name: str) -> Key:
-    """Declare a number of presses of a button."""
+    """Declare a key for the number of presses of a button."""
     return Key(name, int, 0, fits=lambda value: 0 <= value <= 1_000_000)
 
 
@@ -140,6 +144,8 @@ LABEL_OF = KeyPattern("label_{}", str)
 LEFT_OUT = Key("left_out", dict)
 LEFT_OUT_OF = KeyPattern("left_out_{}", list, fits=_texts)
 DECLARED_PUBLIC = Key("declared_public", set)
+ROWS_ARE_PERSONS = Key("rows_are_persons", set)
+PERSONS_WITHOUT_COLUMN = Key("persons_without_column", set)
 
 # Forest
 EPSILON = Key("eps", float, linked=True, stays=True)
@@ -152,8 +158,9 @@ FOREST = Key("forest", str, linked=True, stays=True)
 MODE = Key("mode", str, linked=True, stays=True)
 NEIGHBORS = Key("neighbors", str, linked=True, stays=True)
 BY_RULE = Key("by_rule", bool, True, linked=True)
-DEPTH = Key("depth", int, linked=True, stays=True)
-TREES = Key("trees", int, linked=True, stays=True)
+BY_HAND = Key("by_hand", bool, False)
+DEPTH = Key("depth", int, stays=True)
+TREES = Key("trees", int, stays=True)
 DELTA = Key("delta", bool, False, linked=True)
 ALSO_DELTA = Key("also_delta", bool, False, linked=True)
 BOUND = Key("bound", int, linked=True)
@@ -202,6 +209,8 @@ WELCOMED = Key("welcomed", bool, False)
 MEASURE = Key("measure", str, linked=True)
 SCALE_OF = Key("scale_of", str)
 TREE = Key("tree", int)
+INSTRUMENT = Key("instrument", object)
+MOVES = _count("moves")
 FOLLOW = Key("follow", bool, False)
 ROW = Key("row", int)
 WIDTH = Key("width", str)
@@ -211,10 +220,15 @@ TO_NODE = Key("to_node", object)
 DOWN = KeyPattern("down_{}", object)
 NOISE_DRAWN = _count("noise_drawn")
 SCOPE = Key("scope", str)
+GROUPS_BY = Key("groups_by", str, linked=True)
+GROUP_RATE = Key("group_rate", str, linked=True)
 EDITOR = KeyPattern("editor_{}", dict)
 CLASSES_OF = KeyPattern("classes_{}", str)
 CLASSES_NOTE = KeyPattern("classes_note_{}", str)
 PUBLIC = KeyPattern("public_{}", bool, False)
+WHOSE_ROWS = KeyPattern("whose_rows_{}", str)
+PERSON_COLUMN = KeyPattern("person_column_{}", str)
+CONFIRM_PERSONS = KeyPattern("confirm_persons_{}", bool, False)
 DOMAIN_FILE = KeyPattern("domain_file_{}", object)
 DOMAIN_FILES = _count("domain_files")
 DOMAIN_EXACTLY = Key("domain_exactly", bool, False)
@@ -239,6 +253,7 @@ RELEASES_EACH = Key("releases_each", int, linked=True)
 HELD_OUT = Key("held_out", str, linked=True)
 BANDS = Key("bands", bool, True, linked=True)
 MAPPED = Key("mapped", str, linked=True)
+VARIED = Key("varied", str, linked=True)
 SETTINGS_OF = Key("own_of", str)
 SETTINGS = Key("own", dict)
 SETTINGS_IGNORED = Key("own_ignored", list, fits=_texts)
@@ -255,6 +270,7 @@ LOOKED_AT = Key("looked_at", str, linked=True)
 IF_PUBLIC = Key("if_public", bool, False, linked=True)
 PRIOR = Key("prior", float, linked=True)
 GUESS = Key("guess", str, linked=True)
+REPORT_GROUPS = Key("report_groups", bool, False, linked=True)
 MEMBER_ROW = Key("member_row", int)
 MEMBER_WANTED = Key("member_wanted", int)
 MEMBER_ALIKE = Key("member_alike", tuple)
@@ -297,7 +313,7 @@ def declared(name: str) -> Key | None:
 
 
 def names() -> list[str]:
-    """Return all keys that are not made per item."""
+    """Return all keys without an item in their name."""
     return sorted(_KEYS)
 
 
@@ -318,7 +334,7 @@ def drop_unfit() -> None:
 
 
 def clear() -> None:
-    """Drop every value of the session, except values that say nothing about a table."""
+    """Drop every value of the session, except values that reveal nothing about a table."""
     for name in st.session_state.to_dict():
         key = declared(str(name))
         if key is None or not key.stays:

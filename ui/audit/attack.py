@@ -13,7 +13,7 @@ from ui.audit.rule_words import proved
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
-FIRST_DRAWN = 10_000  # number of releases at the first drawn look; earlier looks come faster than a page can draw them
+FIRST_DRAWN = 10_000  # least number of releases of a drawn result; smaller results come faster than a page can draw
 
 
 def show(audit: Audit, which: str, pair: LeafPair) -> None:

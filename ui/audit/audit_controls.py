@@ -1,4 +1,4 @@
-"""The controls of the Audit page. ε and the relation are those of the other pages."""
+"""The controls of the Audit page. They share ε and the relation with the other pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def choose(epsilon: float) -> Audit:
 
 
 def choose_pair(audit: Audit) -> str:
-    """Ask which violating pair to show. A published rule has many, a certified one none."""
+    """Ask which violating pair to show. A published rule has many such pairs, a certified rule has none."""
     if not audit.published:
         return FEWEST
     known(state.PAIR, (FEWEST, TELLING))

@@ -86,7 +86,7 @@ def times(log_ratio: float) -> str:
 
 
 def one_row(neighbors: str) -> str:
-    """Return the difference between two tables that must be hard to notice, in words."""
+    """Describe in words how two neighboring tables differ."""
     return "one row more" if rows_changed(neighbors) == 1 else "one row exchanged"
 
 
@@ -99,7 +99,7 @@ def promise(epsilon: float, neighbors: str) -> str:
 
 
 def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
-    """Return a sentence with the two leads at which a published rule breaks its promise, in loss and in flip rate."""
+    """State from which leads on a published rule has a loss above ε, and from which leads its flip rate shows this."""
     first = curves.first_over[mechanism]
     if first is None:
         return ""
@@ -112,7 +112,7 @@ def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
 
 
 def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) -> str:
-    """Return one paragraph of markdown: what was claimed, what is true, and what this project does about it."""
+    """Return one paragraph of markdown: the claim, the true loss, and what this project does instead."""
     eps = verdict.epsilon
     if mechanism in PUBLISHED:
         claimed = (
@@ -223,7 +223,7 @@ def proved(pair: LeafPair, look: LossEstimate) -> str:
 
 
 def how_often(hits: int, trials: int) -> str:
-    """Return a number of hits in words. It stands for a share if hits are few: "0 %" would read like a probability.
+    """Return a number of hits in words. With few hits, a share such as "0 %" would read like a probability.
 
     >>> how_often(835, 1000), how_often(0, 1000), how_often(1000, 1000), how_often(1, 1000)
     ('835 times', 'never', 'every time', 'once')

@@ -36,12 +36,12 @@ _FORESTS = {
     "random-tree booster, δ": "Random-tree booster, δ = 10⁻⁶",
 }
 WORDS = {"add-remove": "a row more or less", "replace-one": "a row exchanged"}
-_MODES = {"certified": "certified", "as_published": "as published"}
+_MODES = {"certified": "certified", "persons": "certified, persons", "as_published": "as published"}
 
 
 @cache.for_everybody(data=True)
 def kept() -> dict[str, Any]:
-    """Return the last audit."""
+    """Return the results of the last audit."""
     return json.loads(_KEPT.read_text(encoding="utf-8"))
 
 
@@ -73,7 +73,8 @@ def show(neighbors: str) -> None:
         height="content",
     )
     st.caption(
-        f"Two tables that differ in one row ({WORDS[neighbors]}) were each fitted {audit['trials']:,} times or more, "
+        f"Two tables that differ in one row ({WORDS[neighbors]}; with *persons*, in a person with seven rows) were "
+        f"each fitted {audit['trials']:,} times or more, "
         "for every known weak point of a forest. *Attack proved* is a lower bound on the loss; only one such row in a "
         "million would say more than is true. Above ε, it proves that the claim is false. Below ε it proves nothing: "
         "a certified forest *holds* because of a proof, and no attack spoke against it; for *nothing found* there is "
@@ -84,7 +85,7 @@ def show(neighbors: str) -> None:
 
 
 def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return the results as a table for people. Numbers are text, so that a cell can be "no bound"."""
+    """Return the results as a table to show. Its numbers are text, so that a cell can be "no bound"."""
     return pd.DataFrame(
         {
             "forest": [_FORESTS.get(row["algorithm"], row["algorithm"]) for row in rows],

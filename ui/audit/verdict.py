@@ -200,7 +200,7 @@ def _product(pair: LeafPair, log_p: np.ndarray) -> str:
 
 
 def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
-    """Return a table of the rows of each class and the probability of each output. The telling output is bold."""
+    """Return a table of row counts by class and of probabilities by output. The output that `telling` names is bold."""
     outputs = pair.change.outputs
     lines = []
     for leaf, row in enumerate(counts):
@@ -252,11 +252,11 @@ def at_least(value: float) -> str:
 
 
 def sure(epsilon: float) -> str:
-    """Return how sure somebody with a prior of 50 % can become.
+    """Return how sure an attacker with a prior of 50 % can become.
 
     >>> sure(1.0), sure(0.01), sure(49.3)
     ('73.2 % sure', '50.3 % sure', 'practically certain (1 wrong in 10²¹)')
     """
-    if epsilon > 11.5:  # above 99.999 %
+    if epsilon > 11.5:  # so the belief can exceed 99.999 %
         return f"practically certain (1 wrong in 10{raised(round(epsilon / math.log(10)))})"
     return f"{share_text(epsilon)} sure"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import Final
 
@@ -15,7 +16,7 @@ import streamlit as st
 from dpforest import __version__
 from dpforest.evaluation.headroom import Headroom
 from dpforest.evaluation.smallest_epsilon import Answer, held_out_margin, smallest_epsilons
-from dpforest.plotting.board_report import BoardReport, render
+from dpforest.plotting.board_report import BoardReport, RatesByGroup, render
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.curve import mark_others
 from dpforest.plotting.style import percent
@@ -27,12 +28,14 @@ from dpforest.tables.features import plural
 from ui import state
 from ui.choose.wish_controls import SURE, Wish
 from ui.jobs.baselines import Baselines
+from ui.jobs.group_columns import GroupRates, choose_column
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.jobs.sweep_job import promise as promise_of
 from ui.shared import tables
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import EPSILONS, WITH_DELTA, ForestSettings
+from ui.shared.loss_sums import would_promise
 from ui.shared.page import badge, chart
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -41,8 +44,9 @@ NAMED: Final = 2  # forests that the answer names
 
 
 def answered(done: SweepResult, needed: float, wish: Wish) -> list[Answer]:
-    """Return the smallest ε of each forest. An answer is sure only once all `wish.releases` are simulated."""
-    decided = done.pieces[done.pieces["repeat"] < wish.releases]  # further looks would make it too sure
+    """Return the smallest ε of each forest. No answer is sure before all `wish.releases` are simulated."""
+    # The confidence holds only for this number of releases.
+    decided = done.pieces[done.pieces["repeat"] < wish.releases]
     answers = smallest_epsilons(decided, needed, wish.share, margin=wish.margin)
     means = done.pieces.groupby(["forest", "epsilon"])["accuracy"].mean()
     answers = [a if a.epsilon is None else replace(a, accuracy=float(means[a.forest, a.epsilon])) for a in answers]
@@ -75,13 +79,13 @@ def no_need(needed: float, guessing: float, at_stake: dict[str, Headroom]) -> st
 
 
 def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> str:
-    """State the answer in a sentence, and how sure it is."""
+    """State the smallest ε in a sentence, and how sure this answer is."""
     share = next(text for text, value in SURE.items() if value == wish.share)
     first = answers[0]
     if first.epsilon is None:
         return (
-            f"**No forest here reaches {percent(needed)} in {share}** at any ε up to {EPSILONS[-1]:g}. Ask for less, "
-            "or see below what more data would do."
+            f"**No forest here reaches {percent(needed)} in {share}** at any ε that we simulate (up to "
+            f"{EPSILONS[-1]:g}). Ask for less, or see below what more data would do."
         )
     others = [a.forest for a in answers[1:] if a.epsilon == first.epsilon]
     also = f" ({', '.join(others) if len(others) <= NAMED else f'{len(others)} others'} as well)" if others else ""
@@ -99,7 +103,7 @@ def headline(answers: Sequence[Answer], needed: float, wish: Wish, n: int) -> st
 
 
 def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wish, place, key: str):
-    """Draw a dot for each forest. Streamlit needs a new `key` each time that a run draws the chart again."""
+    """Draw a dot for each forest. When a run draws the chart again, Streamlit needs another `key`."""
     summary = "; ".join(
         f"{a.forest}: {'not reached' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
     )
@@ -111,7 +115,7 @@ def answers_chart(answers: Sequence[Answer], kind: str, epsilon: float, wish: Wi
 
 
 def how_read(answers: Sequence[Answer], done: SweepResult, wish: Wish) -> str:
-    """Explain the dots: what they average over, and the margin for the held-out rows."""
+    """Explain the dots: the averages that they show, and the margin for the held-out rows."""
     n_test = int(done.pieces["n_test"].max())
     text = "Full dots are settled (95 % confidence), hollow ones are still being worked out. "
     text += f"Behind each: {done.rests_on}."
@@ -131,18 +135,18 @@ def promise(table: Table, settings: ForestSettings) -> tuple[Certificate, Ledger
 
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
-    """Return the guarantee. If only the schema prevents a certificate, the user may see that of a public schema."""
+    """Return the guarantee. If only the schema prevents one, a switch shows the guarantee for a public schema."""
     if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
     if st.toggle(
         "Show what would be promised if the schema were public",
         key=state.IF_PUBLIC,
         bind=LINKED,
-        help="It is not promised now: bounds and categories that were read from the rows can give single people away.",
+        help="It is not promised now: bounds and categories that were read from the rows can give single rows away.",
     ):
         badge("Not certified")
         st.markdown("**Not promised now. If the schema of this table were public, this is what would hold:**")
-        return Guarantee.of_loss(ledger.loss, certificate.neighbors, delta=certificate.delta)
+        return would_promise(certificate, ledger)
     return guarantee_of(certificate)
 
 
@@ -162,8 +166,9 @@ def report(
     wish: Wish,
     done: SweepResult,
     level: Baselines,
+    column: str = "",
 ) -> str:
-    """Return the report for a privacy board, as HTML."""
+    """Return the report for a privacy board, as HTML. If a column is given, it has the rates of its groups."""
     name = settings.name
     cells = done.cells.loc[name].reset_index()
     ceiling = ceiling_of(done, [level], "accuracy")
@@ -174,6 +179,7 @@ def report(
         BoardReport(
             title=table.short_title,
             rows=len(table.frame),
+            persons=tables.n_persons(table) if table.domain.unit else None,
             attributes=table.domain.n_features,
             label=table.label,
             forest=settings.name,
@@ -195,8 +201,9 @@ def report(
             splits=done.folds,
             band="8 in 10 simulated releases",
             prior=wish.prior,
-            rows_per_person=wish.rows_per_person,
+            rows_per_person=1 if table.domain.unit else wish.rows_per_person,
             margin=wish.margin,
+            groups=_rates_by_group(table, column, done, settings) if column else None,
             declared_public=table.is_public,
             versions=(
                 ("dpforest", __version__),
@@ -206,16 +213,33 @@ def report(
     )
 
 
-def offer_report(table: Table, make, is_early: bool) -> None:
-    """Draw the download button of the report, and describe the report."""
+def _rates_by_group(table: Table, column: str, done: SweepResult, settings: ForestSettings) -> RatesByGroup:
+    """Return the rates at the simulated ε that is nearest to that of the settings."""
+    nearest = float(min(done.epsilons, key=lambda epsilon: abs(math.log(epsilon / settings.epsilon))))
+    rates = GroupRates.of(table, settings, column).table(done.right(nearest, settings.name))
+    return RatesByGroup(column, nearest, rates.to_dict("records"))
+
+
+def offer_report(table: Table, make: Callable[[Table, str], str], is_early: bool) -> None:
+    """Draw the download button of the report, and describe the report.
+
+    `make` takes the table and the column whose groups the report shows, "" for none.
+    """
     st.markdown(
         "One page to print and to hand over: the forest and its settings, what is promised and on which conditions, "
         "what it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
     )
     if is_early:
         st.caption("Not all releases are simulated yet; the report says how many it rests on.")
-    name = "privacy_report.html" if table.is_public else "CURATOR_ONLY_privacy_report.html"
-    st.download_button("Download the report", make, name, "text/html", on_click="ignore", type="primary")
+    name, column = "privacy_report.html" if table.is_public else "CURATOR_ONLY_privacy_report.html", ""
+    if st.toggle("With accuracy by group", key=state.REPORT_GROUPS, bind=LINKED, help=_GROUPS):
+        with st.container(width=420):
+            column = choose_column(table)
+    make_it = partial(make, table, column)
+    st.download_button("Download the report", make_it, name, "text/html", on_click="ignore", type="primary")
+
+
+_GROUPS: Final = "Accuracy and error rates of the groups of a column, computed from raw rows. ε does not cover them."
 
 
 def _written(value: object) -> str:

@@ -1,8 +1,9 @@
-"""A live membership attack on the present forest: one record, in or out, and an attacker who guesses."""
+"""A live membership attack on the present forest: an attacker guesses whether one record is in the table."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -10,9 +11,7 @@ import streamlit as st
 from dpforest.plotting.membership import FIRST, success_chart
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import rows_changed
-from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import guarantee_of
+from dpforest.privacy.ledger import Ledger, rows_changed
 from dpforest.risk.membership import (
     Exposed,
     Record,
@@ -40,12 +39,27 @@ from ui.shared.wording import plain
 
 SECONDS, GREEDY_SECONDS = 4.0, 20.0
 _DRAW_EVERY = 0.25  # seconds
+_FORMULA = "from the exact trade-off curve of its noise"
 
 
-def show(table: Table, settings: ForestSettings, certificate: Certificate) -> None:
+@dataclass(frozen=True)
+class Limit:
+    """Largest share of guesses in which an attacker is right, and whether it holds as the schema is now."""
+
+    success: float
+    holds: bool
+
+
+def show(table: Table, settings: ForestSettings, certificate: Certificate, ledger: Ledger) -> None:
     """Draw the tab: choose a record, attack it, compare with the limit. A moved control ends a running attack."""
     table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
     titled("Attack one record, live", "Simulated", "Curator only")
+    if table.domain.unit is not None:
+        st.caption(
+            "This attack guesses whether one row is in the table. Here the unit of privacy is a person with all of "
+            "their rows, and an attack on all of them is not simulated."
+        )
+        return
     st.markdown(_game(settings, replaced))
     row = _choose(table, settings)
     _shown(table, row)
@@ -53,10 +67,11 @@ def show(table: Table, settings: ForestSettings, certificate: Certificate) -> No
         other = table.domain.classes[(int(_encoded(table)[1][row]) + 1) % table.domain.n_classes]
         st.caption(f"The other row has the same attributes and {plain(table.label, 30)} = {plain(other, 30)}.")
     key = (table.schema_key, fingerprint(table.domain), settings, row)
+    limit = Limit(_most_right(certificate, ledger), certificate.certified)
     if st.button("Attack this record", type="primary", key="member_attack"):
-        state.MEMBER_ATTACKED.value = (key, _run(table, settings, certificate, row))
+        state.MEMBER_ATTACKED.value = (key, _run(table, settings, limit, row))
     elif (last := state.MEMBER_ATTACKED.value) and last[0] == key:
-        _Drawing(table, settings, certificate, row).draw(last[1])
+        _Drawing(table, settings, limit, row).draw(last[1])
 
 
 def _game(settings: ForestSettings, replaced: bool) -> str:
@@ -64,8 +79,8 @@ def _game(settings: ForestSettings, replaced: bool) -> str:
     if replaced:
         coin = (
             "A fair coin decides which of two rows is in the table: the record, or one with another label. The number "
-            "of rows is public, so **whether somebody is in the table is not at stake here, only what it says of "
-            "them**."
+            "of rows is public, so **whether the record is in the table is not at stake here, only which of the "
+            "two it is**."
         )
     else:
         coin = "A fair coin decides whether the record is in the table or is left out."
@@ -132,7 +147,7 @@ def _shown(table: Table, row: int) -> None:
     st.dataframe(record.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
 
 
-def _run(table: Table, settings: ForestSettings, certificate: Certificate, row: int) -> list[AttackEstimate]:
+def _run(table: Table, settings: ForestSettings, limit: Limit, row: int) -> list[AttackEstimate]:
     estimator = settings.estimator(table.domain)
     codes, labels = _encoded(table)
     greedy = FORESTS[settings.kind].is_fitted_anew
@@ -147,7 +162,7 @@ def _run(table: Table, settings: ForestSettings, certificate: Certificate, row: 
         counted=None if greedy else _counted(table, settings),
     )
     waiting = "Fitting with and without the record, to learn what differs …" if greedy else "Drawing releases …"
-    bar, drawing = st.progress(0.0, waiting), _Drawing(table, settings, certificate, row)
+    bar, drawing = st.progress(0.0, waiting), _Drawing(table, settings, limit, row)
     looks: list[AttackEstimate] = []
     last, n_drawn = 0.0, -1
     for share, look in work:
@@ -164,10 +179,10 @@ def _run(table: Table, settings: ForestSettings, certificate: Certificate, row: 
 
 
 class _Drawing:
-    """Words and chart on an attack so far, redrawn in place."""
+    """Text and chart of a running attack, redrawn in place."""
 
-    def __init__(self, table: Table, settings: ForestSettings, certificate: Certificate, row: int) -> None:
-        self._settings, self._certificate = settings, certificate
+    def __init__(self, table: Table, settings: ForestSettings, limit: Limit, row: int) -> None:
+        self._settings, self._limit = settings, limit
         self._record = None if FORESTS[settings.kind].is_fitted_anew else _counted(table, settings).record(row)
         self._best = None if self._record is None else best_success(self._record)
         self._words, self._place = st.empty(), st.empty()
@@ -178,9 +193,9 @@ class _Drawing:
             self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
             return
         settings, last = self._settings, looks[-1]
-        limit = _limit(settings, self._certificate)
+        limit = self._limit.success
         claimed = None if settings.certified else most_success(settings.epsilon)
-        text = _verdict(settings, self._certificate, last, self._best)
+        text = _verdict(settings, self._limit, last, self._best)
         if settings.certified:
             text += "\n\n" + _why(self._record, self._best, limit)
         self._words.markdown(text)
@@ -194,24 +209,18 @@ class _Drawing:
         )
 
 
-def _loss(settings: ForestSettings, certificate: Certificate) -> float:
-    """Return the ε that the limit follows from. For a certified forest it is that of its noise, without the schema."""
-    return min(certificate.true_epsilon, settings.epsilon) if settings.certified else certificate.true_epsilon
+def _most_right(certificate: Certificate, ledger: Ledger) -> float:
+    """Return the largest share of guesses, at even odds, in which an attacker can be right.
 
-
-def _limit(settings: ForestSettings, certificate: Certificate) -> float:
-    """Return the largest share of guesses, at even odds, in which an attacker can be right."""
-    if not settings.delta:
-        return most_success(_loss(settings, certificate))
-    holds = certificate.certified
-    terms = settings.epsilon, settings.delta, settings.neighbors
-    promise = guarantee_of(certificate) if holds else would_promise(*terms)
+    In certified mode it is that of the noise, also if the schema leaks.
+    """
+    promise = would_promise(certificate, ledger)
     return DistinguishingGame(promise, promise.questions[0]).success()
 
 
-def _verdict(settings: ForestSettings, certificate: Certificate, last: AttackEstimate, best: float | None) -> str:
+def _verdict(settings: ForestSettings, limit: Limit, last: AttackEstimate, best: float | None) -> str:
     """State the share of right guesses, its confidence interval, and the limit."""
-    shown = _limit(settings, certificate) if settings.certified else most_success(settings.epsilon)
+    shown = limit.success if settings.certified else most_success(settings.epsilon)
     digits = 1 if shown > 0.53 else 2
     text = (
         f"**Right in {percent(last.share, digits)} of {last.trials:,} guesses**; in the long run between "
@@ -220,31 +229,28 @@ def _verdict(settings: ForestSettings, certificate: Certificate, last: AttackEst
     )
     if best is not None:
         text += f"; the best possible attacker on its leaves, by formula, in {percent(best, digits)}"
-    limit = percent_up(_limit(settings, certificate))
     if settings.certified:
-        spent = _loss(settings, certificate)
-        less = "" if spent > 0.999 * settings.epsilon else f", as this forest spends only {text_up(spent, 3)} of its ε"
-        formula = f"eᵋ/(1 + eᵋ){less}" if not settings.delta else "from the exact trade-off of its noise"
-        if not certificate.certified:
+        most = percent_up(limit.success)
+        if not limit.holds:
             return (
-                f"{text}. From the noisy leaves alone nobody is right in more than {limit} ({formula}); but "
+                f"{text}. From the noisy leaves alone no attacker is right in more than {most} ({_FORMULA}); but "
                 "the schema was read from the rows, and **what it gives away has no limit**. This attacker does not "
                 "look at it."
             )
         return (
-            f"{text}. **In the long run no attacker, on any record of any table, is right in more than {limit}** of "
-            f"such guesses ({formula})."
+            f"{text}. **In the long run no attacker, on any record of any table, is right in more than {most}** of "
+            f"such guesses ({_FORMULA})."
         )
     claim = percent_up(most_success(settings.epsilon))
     if last.low > most_success(settings.epsilon):
         return (
-            f"{text}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}: :red[**exceeded**]. No "
+            f"{text}. ε = {settings.epsilon:g} claims that no attacker can exceed {claim}: :red[**exceeded**]. No "
             "finite bound on the privacy loss is proved."
         )
     return (
-        f"{text}. ε = {settings.epsilon:g} claims that nobody can exceed {claim}; no finite bound on the privacy loss "
-        "is proved. That one record stays below does not prove the claim: others need not, and this attacker does not "
-        "look at the noise's last digits."
+        f"{text}. ε = {settings.epsilon:g} claims that no attacker can exceed {claim}; no finite bound on the privacy "
+        "loss is proved. That one record stays below does not prove the claim: others need not, and this attacker does "
+        "not look at the noise's last digits."
     )
 
 
@@ -257,8 +263,8 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
         )
     if best > limit - 0.002:
         return (
-            "*Why as high as it gets:* the attacker knows the record's tree, and what one noisy count gives away is "
-            "all that ε allows. A real attacker would not know so much."
+            "*Why as high as it gets:* the attacker knows the record's leaves, and their noisy counts give away all "
+            "that ε allows. A real attacker would not know so much."
         )
     asked = 1 - float(record.spec.preparation.left)
     before = (
@@ -269,11 +275,9 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
     )
     others = record.others.sum(axis=1) / (record.spec.n_trees if record.one_tree else 1)
     if record.spec.releases_counts:
-        return (
-            f"*Why below the limit:* the record is in all {plural(record.spec.n_trees, 'tree')}, each with its part of "
-            "ε. The limit is reached only if every tree's noise points the same way; mostly their hints cancel."
-            + before
-        )
+        two = "two noisy counts of each tree change, and their hints may cancel."
+        one = "the attacker uses all that the noisy counts give away."
+        return f"*Why below the limit:* {one if record.stand_in is None else two}{before}"
     if np.median(others) < 1:
         return (
             "*Why below the limit:* the record is nearly alone in its leaves, which is as exposed as one can be. But a "
@@ -300,7 +304,7 @@ def _key(table: Table, settings: ForestSettings) -> tuple:
 
 @cache.by_table(everybody=4, session=1)
 def _read(key: tuple, _table: Table) -> EncodedTable:
-    """Read the rows as a fit does. Their ids are places in the table."""
+    """Read the rows as a fit does. The id of a row is its index in the table."""
     places = np.arange(len(_table.frame))
     return read_rows(
         _table.domain, _table.columns(), _table.frame[_table.label], places, out_of_domain=OutOfDomainCells()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
+from dpforest.evaluation.headroom import Headroom, headroom
 from dpforest.evaluation.learning_curve import (
     MOST_TIMES,
     Learning,
@@ -15,8 +17,10 @@ from dpforest.evaluation.learning_curve import (
     part_sizes,
     rows_needed,
 )
+from dpforest.evaluation.rows_for_epsilon import Exchange, exchange, three_epsilons
 from dpforest.models.base import ForestClassifier
 from dpforest.plotting.learning import learning_chart
+from dpforest.plotting.rows_for_epsilon import exchange_chart
 from dpforest.plotting.style import percent
 from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
@@ -24,15 +28,16 @@ from dpforest.tables.features import plural
 from ui.jobs.job import Job, run
 from ui.shared import cache
 from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
+from ui.shared.headroom_words import points
 from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by, split
 
 REPEATS = 8
-SMALLER = (2, 5)  # divisors of the chosen ε for the smaller ones
+SMALLER = (2, 5)  # the tab also shows the chosen ε divided by these numbers
 
 
 class LearningJob(Job[list[np.ndarray]]):
-    """Learning curves. A piece is one repeat, on all parts of the table."""
+    """Learning curves. A piece is one repeat: one random part of the table for each size."""
 
     def __init__(self, estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float]) -> None:
         super().__init__()
@@ -65,27 +70,45 @@ def _make(key: tuple, _table: Table, _settings: ForestSettings) -> LearningJob:
     return LearningJob(_settings.estimator(_table.domain), _table.domain, split(_table), key[-1])
 
 
-def show(table: Table, settings: ForestSettings, wanted: float) -> None:
+def show(table: Table, settings: ForestSettings, wanted: float, guessing: float) -> None:
     """Draw learning curves at the chosen ε and at smaller ones, and the number of rows that reach `wanted`."""
-    titled("What more data would buy", "Simulated", "Curator only")
+    titled(f"What more data would buy: {settings.name}", "Simulated", "Curator only")
     st.markdown(
         "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
         "at a smaller ε.** We simulate releases from random parts of this table and see how accuracy changes with the "
         "number of rows."
     )
+    epsilon = min(max(settings.epsilon, EPSILONS[0]), EPSILONS[-1])
+    if epsilon != settings.epsilon:
+        st.caption(
+            f"Only ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g} are simulated here, so these figures are for ε = "
+            f"{epsilon:g} instead of {settings.epsilon:g}."
+        )
+        settings = replace(settings, epsilon=epsilon)
     shown = [settings.epsilon, *smaller(settings.epsilon)]
     job = _job(table, settings, shown)
     learning = job.learning
-    if learning is None and not st.button("Work it out", type="primary", key="more_data"):
-        st.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
+    # A later run fills all of these places again, so no text or chart of another forest or ε remains.
+    button, words, place, under, progress, below = (st.empty() for _ in range(6))
+    if learning is None and not button.button("Work it out", type="primary", key="more_data"):
+        words.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
         return
-    words, place, under = st.empty(), st.empty(), st.empty()
+    with below.container():
+        titled("Rows in exchange for ε", "Simulated", "Curator only")
+        trade = st.empty(), st.empty()
+
+    def draw(learning: Learning) -> None:
+        _draw(learning, shown, settings, wanted, words, place, under)
+        n_test = len(split(table).y_test)
+        at = headroom(learning.accuracy[:, -1], learning.ceiling[:, -1], guessing, n_test)
+        _draw_exchange(learning, settings, at, *trade)
+
     n_drawn = learning.n_repeats if learning else 0
     if learning:
-        _draw(learning, shown, settings, wanted, words, place, under)
-    for _ in run([job], REPEATS, st.empty(), "Repeat {n} of {total}; no need to wait", drawn=n_drawn):
+        draw(learning)
+    for _ in run([job], REPEATS, progress, "Repeat {n} of {total}; no need to wait", drawn=n_drawn):
         if learning := job.learning:
-            _draw(learning, shown, settings, wanted, words, place, under)
+            draw(learning)
 
 
 def smaller(epsilon: float) -> list[float]:
@@ -99,15 +122,16 @@ def smaller(epsilon: float) -> list[float]:
 
 
 def _job(table: Table, settings: ForestSettings, shown: list[float]) -> LearningJob:
-    """Return the cached job, which all sessions share; only this session has the job of an upload.
+    """Return the cached job. All sessions share it, except for the job of an upload.
 
-    Forests with random structure count the rows once for all ε. Other forests are fitted at every ε, so their grid is
-    limited to those that the answer needs.
+    Forests with random structure count the rows once for all ε. Other forests are fitted at every ε, so their grid has
+    only the ε that the answer needs.
     """
     grid: tuple[float, ...] = EPSILONS
     if FORESTS[settings.kind].is_fitted_anew:
         second = shown[min(1, len(shown) - 1)]
-        grid = tuple(e for e in EPSILONS if shown[-1] <= e <= MOST_TIMES * second)
+        least = max(e for e in EPSILONS if e <= shown[-1])
+        grid = tuple(e for e in EPSILONS if least <= e <= MOST_TIMES * second)
     table = read_by(table, settings)
     key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), grid)
     return _make(key, table, settings)
@@ -118,7 +142,7 @@ def _draw(learning: Learning, shown: list[float], settings: ForestSettings, want
     needed = [rows_needed(learning, e, wanted) for e in shown]
     asked = list(zip(shown, needed, strict=True))
     if wanted <= now + 1e-9 and len(shown) > 1:
-        asked = asked[1:]  # at the chosen ε all rows are enough
+        asked = asked[1:]  # at the chosen ε, all rows of the table reach the accuracy
     what = f"an average accuracy of {percent(wanted)}"
     words.markdown("\n".join(f"- {sentence(e, rows, what)}" for e, rows in asked))
     drawn(
@@ -129,6 +153,66 @@ def _draw(learning: Learning, shown: list[float], settings: ForestSettings, want
         title="Accuracy against rows",
     )
     under.caption(_how(learning, settings))
+
+
+def _draw_exchange(learning: Learning, settings: ForestSettings, at: Headroom, words, place) -> None:
+    """Draw accuracy over rows at a tenth of ε, at ε and at ten times ε, after figure 9 of Fletcher and Islam."""
+    epsilon, epsilons = settings.epsilon, three_epsilons(learning, settings.epsilon)
+    made_up = exchange(learning, epsilon, epsilons[0], at.floor + at.noise) if epsilons[0] < epsilon else None
+    text = exchange_words(learning, epsilon, epsilons[0], made_up, at)
+    words.markdown(text)
+    drawn(
+        exchange_chart(learning, epsilon, epsilons, made_up, certified=settings.certified),
+        f"Accuracy against rows at ε = {', '.join(f'{e:g}' for e in epsilons)}. {text.replace('**', '')}",
+        place,
+        title="Rows in exchange for ε",
+    )
+
+
+def exchange_words(learning: Learning, epsilon: float, smaller: float, made_up: Exchange | None, at: Headroom) -> str:
+    """State how many times as many rows compensate for a smaller ε on this table, and what the paper states.
+
+    >>> learning = Learning(np.array([100, 1600]), np.array([0.1, 1.0]), np.ones((1, 2, 2)), np.ones((1, 2)))
+    >>> made_up = Exchange(1.0, 0.1, 100, 0.8, Needed("observed", 1100.0, times=0.6875))
+    >>> at = Headroom(floor=0.5, nonprivate=1.0, private=1.0, best=None, noise=0.01)
+    >>> exchange_words(learning, 1.0, 0.1, made_up, at).split(": ")[0]
+    '**At ε = 0.1 it takes 11 times the rows to be as accurate as at ε = 1**'
+    """
+    if smaller >= epsilon:
+        return f"ε = {epsilon:g} is the smallest that we simulate. Choose a larger ε to see what more rows buy."
+    if made_up is None:
+        better = np.flatnonzero(learning.by_rows(epsilon) > at.floor + at.noise)
+        if not len(better):
+            return (
+                f"**No number of rows can be given.** At ε = {epsilon:g} this forest does not beat guessing the most "
+                f"frequent class ({percent(at.floor)}) by more than luck ({points(at.noise)}) at any measured number "
+                "of rows, so there is no accuracy to keep."
+            )
+        return (
+            f"**Here the forest is as accurate at ε = {smaller:g} as at ε = {epsilon:g}**, to within a point, at every "
+            f"measured number of rows from {learning.rows[better[0]]:,} on. There is little for more rows "
+            "to make up for."
+        )
+    if made_up.times is not None and made_up.needed.rows is not None:
+        how = "measured" if made_up.needed.how == "observed" else "extrapolated"
+        here = (
+            f"**At ε = {smaller:g} it takes {made_up.times:.2g} times the rows to be as accurate as at ε = "
+            f"{epsilon:g}**: {made_up.needed.rows:,.0f} instead of {made_up.rows:,.0f} for {percent(made_up.accuracy)} "
+            f"({how})."
+        )
+    else:
+        most = MOST_TIMES * learning.n_rows / made_up.rows
+        here = (
+            f"**At ε = {smaller:g} it takes more than {most:.0f} times the rows to be as accurate as at ε = "
+            f"{epsilon:g}** with {made_up.rows:,.0f} rows ({percent(made_up.accuracy)})."
+            if made_up.needed.how == "beyond"
+            else f"**This table does not show how many rows it takes at ε = {smaller:g} to be as accurate as at "
+            f"ε = {epsilon:g}** with {made_up.rows:,.0f} rows ({percent(made_up.accuracy)})."
+        )
+    return (
+        f"{here} If only noise mattered, it would be {epsilon / smaller:.2g} times. Fletcher and Islam report 100 "
+        "times the rows for a tenth of ε (figure 9)."
+    )
 
 
 def sentence(epsilon: float, needed: Needed, what: str) -> str:
@@ -172,7 +256,7 @@ def _how(learning: Learning, settings: ForestSettings) -> str:
         f"Means over {plural(learning.n_repeats, 'simulated release')} from random parts of {learning.n_rows:,} rows "
         "to learn from; the other rows are held out to test on. **Solid: measured. Dashed: extrapolated**, with an "
         "interval of 80 %. Twice the rows double every count, so at half of ε the noise hides as much as before: we "
-        "take the accuracy of all rows at a larger ε. How far off that is was measured from half the rows to all, and "
-        "is in the interval. Not in it: what more rows teach the forest beyond drowning the noise, which would help, "
-        f"and whether new rows would be like these.{bound}"
+        "take the accuracy of all rows at a larger ε. We measure the error of this step from half the rows to all, and "
+        "the interval includes it. The interval leaves out that more rows also teach the forest more, which would "
+        f"help, and that new rows may differ from these.{bound}"
     )

@@ -1,10 +1,11 @@
-"""The section on what ε means for one person: figures, charts, sentences, and the control of the prior belief."""
+"""The section on what ε means for one row or person: figures, charts, sentences, the control of the prior belief."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from dpforest.plotting.risk import icon_grid, posterior_curve, trade_off_curve
+from dpforest.privacy.ledger import unit_noun
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
@@ -12,12 +13,13 @@ from ui import state
 from ui.choose import risk_words as words
 from ui.shared.controls import LINKED, known
 from ui.shared.page import drawn, titled
+from ui.shared.wording import of_100
 
 PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 def prior_control() -> float:
-    """Return what an attacker believes before the release, from 0 to 1. The link holds it as "prior"."""
+    """Return an attacker's belief before the release, from 0 to 1. The link holds this belief as "prior"."""
     known(state.PRIOR, PRIORS)
     value = st.select_slider(
         "What an attacker believed before",
@@ -26,8 +28,8 @@ def prior_control() -> float:
         format_func=lambda p: f"{100 * p:g} %",
         key=state.PRIOR,
         bind=LINKED,
-        help="How sure they were, from whatever else they know, that somebody is in the table, or that somebody in it "
-        "has a certain value. 50 % is a coin toss.",
+        help="How sure the attacker was, from whatever else the attacker knows, that a row is in the table, or that a "
+        "row in it has a certain value; with a column of identifiers, a person. 50 % is a coin toss.",
     )
     return min(PRIORS, key=lambda p: abs(p - float(value)))
 
@@ -46,7 +48,7 @@ def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
     """
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="content"):
-            titled("What this means for one person")
+            titled(f"What this means for one {words.protected(guarantee, rows)}")
         game = DistinguishingGame(guarantee, _question(guarantee), rows)
     st.markdown(words.meaning(guarantee))
     _figures(game, prior)
@@ -64,7 +66,7 @@ def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
 
 
 def _question(guarantee: Guarantee) -> str:
-    """Return what the attacker guesses. There is no choice if the guarantee does not cover membership."""
+    """Return the question that the attacker answers. The user can choose only if the guarantee covers membership."""
     if MEMBERSHIP not in guarantee.questions:
         st.caption("The number of rows is public here, so what is guessed is a value.", width="content")
         return guarantee.questions[0]
@@ -78,8 +80,8 @@ def _question(guarantee: Guarantee) -> str:
         key=state.GUESS,
         bind=LINKED,
         label_visibility="collapsed",
-        help="Between two answers of somebody in the table lie two steps, one row out and another one in, so ε counts "
-        "twice" + (", at a larger δ." if guarantee.delta else "."),
+        help=f"Between two values of a {unit_noun(guarantee.unit)} in the table lie two steps, one out and another "
+        "one in, so ε counts twice" + (", at a larger δ." if guarantee.delta else "."),
     )
     return names.get(chosen or "", MEMBERSHIP)
 
@@ -107,8 +109,8 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
             ),
             (
                 "Guesses right, of 100, at most",
-                words.of_100(right),
-                f"{words.of_100(without)} without the release",
+                of_100(right),
+                f"{of_100(without)} without the release",
             ),
             ("Exceptions", *exceptions),
         )

@@ -1,4 +1,6 @@
-"""Sentences on what a guarantee means for one person, for each of pure ε, ε with a δ, and no bound at all.
+"""Sentences on what a guarantee means for one row, or with a unit of privacy for one person.
+
+The guarantee is a pure ε, an ε with a δ, or no bound.
 
 No Streamlit here. Upper bounds are rounded up, lower bounds down. Sentences are markdown without any text from data.
 """
@@ -8,28 +10,38 @@ from __future__ import annotations
 import math
 
 from dpforest.plotting.audit import raised
-from dpforest.privacy.ledger import ADD_REMOVE
+from dpforest.privacy.ledger import ADD_REMOVE, unit_noun, unit_words
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import factor_up, percent_down, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
-from ui.shared.wording import epsilon_text
+from ui.shared.wording import epsilon_text, of_100, plain
 
 FAILURE = 0.001  # share of releases in which a bound on beliefs may fail, if there is a δ
 ALARMS = 0.05  # false alarm rate of the example
-QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of somebody in it"}
+QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of one in it"}
+
+
+def protected(guarantee: Guarantee, rows: int = 1) -> str:
+    """Return a noun for what figures are about: "person" with a unit of privacy or for several rows, otherwise "row".
+
+    >>> protected(Guarantee(1.0)), protected(Guarantee(1.0), 3), protected(Guarantee(1.0, unit="patient_id"))
+    ('row', 'person', 'person')
+    """
+    return "person" if rows > 1 else unit_noun(guarantee.unit)
 
 
 def meaning(guarantee: Guarantee) -> str:
-    """State the promise itself, without an example."""
+    """State the guarantee in words, without an example."""
+    noun = unit_noun(guarantee.unit)
     if guarantee.kind == "none":
         return (
-            "**No bound is proved.** Nothing that one can rely on limits what such a release reveals about a person: "
+            f"**No bound is proved.** Nothing that one can rely on limits what such a release reveals about a {noun}: "
             "an attacker may become certain, and be right every time."
         )
     what = (
-        "with any one row in the table as without it, or the other way round"
+        f"with any one {noun} in the table as without, or the other way round"
         if guarantee.neighbors == ADD_REMOVE
-        else "with one thing in a row of the table as with another"
+        else f"with one thing in the table of a {noun} as with another"
     )
     text = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {what}"
     if guarantee.kind == "approximate":
@@ -41,13 +53,14 @@ def meaning(guarantee: Guarantee) -> str:
 
 
 def belief(game: DistinguishingGame, prior: float) -> str:
-    """State what somebody may believe after the release, given the belief before."""
+    """State what an attacker may believe after the release, given the belief before."""
+    noun = protected(game.guarantee, game.rows)
     if prior == 0.5:
         asked = "is in the table or not" if game.question == MEMBERSHIP else "in the table has value A or B"
-        start = f"Whoever was unsure (50 %) whether somebody {asked}"
+        start = f"Whoever was unsure (50 %) whether a {noun} {asked}"
     else:
         asked = "is in the table" if game.question == MEMBERSHIP else "in the table has value A rather than B"
-        start = f"Whoever was {percent_up(prior)} sure that somebody {asked}"
+        start = f"Whoever was {percent_up(prior)} sure that a {noun} {asked}"
     if game.guarantee.kind == "none":
         return f"{start} may become certain, one way or the other."
     bounds = believed(game, prior)
@@ -78,19 +91,20 @@ def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | No
 
 
 def frequency(game: DistinguishingGame, prior: float) -> str:
-    """State how many of a hundred people an attacker guesses rightly, with and without the release."""
+    """State how many of a hundred rows or persons an attacker guesses rightly, with and without the release."""
+    each_of = f"Of 100 {protected(game.guarantee, game.rows)}s"
     without, right = max(prior, 1 - prior), game.success(prior)
     chance = percent_up(prior)
     if game.question == MEMBERSHIP:
         each = "is as likely in the table as not" if prior == 0.5 else f"is in the table with a chance of {chance}"
-        people = f"Of 100 people, each {each}."
+        start = f"{each_of}, each {each}."
         likelier = "“in the table”" if prior > 0.5 else "“not in the table”"
     else:
         each = "as likely value A as B" if prior == 0.5 else f"value A with a chance of {chance}, else B"
-        people = f"Of 100 people in the table, each has {each}."
+        start = f"{each_of} in the table, each has {each}."
         likelier = "A" if prior > 0.5 else "B"
     how = "tossing a coin" if prior == 0.5 else f"always guessing {likelier}"
-    alone = f"{people} By {how}, an attacker is right about {of_100(without)} of them"
+    alone = f"{start} By {how}, an attacker is right about {of_100(without)} of them"
     if game.guarantee.kind == "none":
         return f"{alone}; with the release, perhaps **all 100**."
     if right <= without + 1e-12:
@@ -101,47 +115,50 @@ def frequency(game: DistinguishingGame, prior: float) -> str:
 
 def errors(game: DistinguishingGame) -> str:
     """Describe one point of the trade-off curve, at a false alarm rate of `ALARMS`."""
-    alarms = f"{100 * ALARMS:g}"
+    alarms, noun = f"{100 * ALARMS:g}", protected(game.guarantee, game.rows)
     if game.question == MEMBERSHIP:
-        wrong = f"an attacker who accepts {alarms} false accusations among 100 people who are not in the table"
-        right, blind = "who are", "Blind accusing"
+        wrong = f"an attacker who accepts {alarms} false alarms among 100 {noun}s that are not in the table"
+        right = "that are"
     else:
-        wrong = f"an attacker who says A of {alarms} of 100 people who have B"
-        right, blind = "who have A", "Guessing"
+        wrong = f"an attacker who says A of {alarms} of 100 {noun}s that have B"
+        right = "that have A"
     missed = math.floor(1000 * float(game.misses(ALARMS)) + 1e-7) / 10
     if missed < 0.1:
         return f"With this release, {wrong} may miss next to none of those {right}."
     caught = math.ceil(1000 * float(game.hits(ALARMS)) - 1e-7) / 10
     return (
         f"With this release, {wrong} finds **at most {caught:g} of 100** {right}, and misses at least {missed:g}. "
-        f"{blind} finds {alarms}."
+        f"Guessing finds {alarms}."
     )
 
 
 def not_covered(guarantee: Guarantee) -> str:
-    """State what ε does not protect. Empty without a bound."""
+    """State what ε does not protect. The text is empty if there is no bound."""
+    noun = unit_noun(guarantee.unit)
     if guarantee.kind == "none":
         return ""
     return (
-        "**What ε does not hide: what people of a kind have in common.** If a forest shows that smokers often have "
-        "cancer, everybody will think so of every smoker, in the table or not, and would have thought so without that "
-        "person's row. ε limits what a release reveals *because of* one row, not what it teaches about everybody."
+        "**What ε does not hide: what holds for a whole group.** If a forest shows that smokers often have cancer, "
+        "readers will think so of every smoker, in the table or not, and would have thought so without any one "
+        f"{noun}. ε limits what a release reveals *because of* one {noun}, not what it teaches about all."
     )
 
 
 def conditions(guarantee: Guarantee, rows: int = 1) -> str:
-    """State the assumptions of the sentences. Empty without a bound."""
+    """State the assumptions of the sentences. The text is empty if there is no bound."""
     if guarantee.kind == "none":
         return ""
     larger = ", at a larger δ" if guarantee.delta else ""
-    person = (
-        f"**One row is one person.** Somebody with three rows has three times the ε{larger}."
+    whose = (
+        f"**This holds for {plain(unit_words(guarantee.unit), 80)}.**"
+        if guarantee.unit is not None
+        else f"**This holds for one row.** A person with three rows has three times the ε{larger}."
         if rows == 1
         else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row{larger}."
     )
     return (
-        f"{person} The attacker may know every other row and own any computer. But what they believe about the others "
-        "must not hang on this person: of twins, one tells about the other."
+        f"{whose} The attacker may know every other row and own any computer. But what the attacker believes about "
+        f"the others must not depend on this {protected(guarantee, rows)}: of twins, one tells about the other."
     )
 
 
@@ -168,16 +185,6 @@ def at_least(share: float) -> str:
     """
     text = percent_down(share)
     return f"or down to {text}" if text.startswith("practically") else f"at least {text}"
-
-
-def of_100(share: float) -> str:
-    """Write an upper bound as people out of a hundred, rounded up. Only a share of exactly 1 is written as 100.
-
-    >>> of_100(0.73106), of_100(0.5), of_100(0.9999999)
-    ('73.2', '50', 'practically all')
-    """
-    text = percent_up(share)
-    return "practically all" if text.startswith("practically") else text.removesuffix(" %")
 
 
 def small(probability: float) -> str:

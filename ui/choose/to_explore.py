@@ -10,8 +10,11 @@ from ui.shared.forests import ForestSettings
 from ui.shared.link import hand_over
 
 
-def offer(settings: ForestSettings, answer: tuple[str, float]) -> None:
-    """Draw the button, and one back to the answer (forest, ε) if the page shows another forest or ε."""
+def offer(settings: ForestSettings, name: str, epsilon: float | None) -> None:
+    """Draw the button.
+
+    If the page shows another forest or ε than the answer, add a button that returns to the answer.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="content"):
             forest = f"{settings.kind} at ε = {settings.epsilon:g}" + (" and δ = 10⁻⁶" if settings.delta else "")
@@ -20,14 +23,14 @@ def offer(settings: ForestSettings, answer: tuple[str, float]) -> None:
                 f"**Take to Explore**: {forest}",
                 "Opens Explore with this forest, its depth and trees by rule, ready to be looked at and released.",
             )
-        if answer != (settings.name, settings.epsilon):
+        if epsilon is not None and (name, epsilon) != (settings.name, settings.epsilon):
             st.button(
-                f"Look at the answer: {answer[0]} at ε = {answer[1]:g}",
+                f"Look at the answer: {name} at ε = {epsilon:g}",
                 type="tertiary",
                 icon=":material/undo:",
                 key="to_answer",
                 on_click=_look_at,
-                args=answer,
+                args=(name, epsilon),
             )
 
 

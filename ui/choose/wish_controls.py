@@ -1,4 +1,4 @@
-"""The controls of the Choose ε page: accuracy, how sure to reach it, mode, and the attacker's belief."""
+"""The controls of the Choose ε page: the accuracy, the share of releases that must reach it, mode, and prior belief."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ from ui.shared.epsilon import choose_epsilon
 from ui.shared.forests import EPSILONS, FORESTS, MODES, ForestSettings
 from ui.shared.tables import Table
 
-# SURE is the share of releases that must reach the accuracy, RELEASES the number of simulated ones for each share.
+# SURE holds shares of releases that must reach the accuracy. RELEASES holds the number of simulated releases for each
+# share.
 SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}
 DEFAULT_SURE: Final = "9 in 10 releases"
 RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
-MOST_ROWS: Final = 10  # rows of one person
+MOST_ROWS: Final = 10  # largest number of rows of one person
 STEP: Final = 0.5  # percent
-FEW: Final = (0.05, 0.3, EPSILONS[-1])  # ε of a first answer on a large table, up to the most accurate one
-SECONDS: Final = 22  # of work, until the page pauses and asks whether to go on
+# The few ε of a first answer on a large table. The last ε is the most accurate.
+FEW: Final = (0.05, 0.3, EPSILONS[-1])
+SECONDS: Final = 40  # computing time (`TimeBudget`) until the page pauses and asks whether to continue
 
 
 @dataclass(frozen=True)
 class Wish:
-    """The values of all controls but the accuracy, which the page asks for below its first figures."""
+    """The values of all controls except the accuracy. The page asks for the accuracy below its first figures."""
 
     share: float
     mode: str
@@ -41,7 +43,8 @@ class Wish:
 
     @property
     def releases(self) -> int:
-        return RELEASES[self.share] if self.certified else 20  # a claim needs no certainty
+        # An answer about a published forest has no confidence level.
+        return RELEASES[self.share] if self.certified else 20
 
     @property
     def certified(self) -> bool:
@@ -79,7 +82,8 @@ def choose() -> Wish:
                 MOST_ROWS,
                 key=state.ROWS_EACH,
                 bind=LINKED,
-                help="ε is for one row. For somebody with k rows, ε counts k times, at a larger δ if there is one.",
+                help="ε is for one row. For a person with k rows, ε counts k times, at a larger δ if there is one. If "
+                "the Data tab names a column that tells persons apart, ε is for a person, and this has no effect.",
             )
             margin = st.toggle(
                 "Keep a margin for the held-out rows",
@@ -125,7 +129,7 @@ def needed_accuracy(floor: float, best: float) -> float:
 def look_at(
     names: list[str], best: str, smallest: dict[str, float | None], at: DeltaGenerator, which: DeltaGenerator
 ) -> tuple[str, float]:
-    """Draw the controls of forest and ε, in two places. They follow the best answer until the user moves them."""
+    """Draw the controls of forest and ε, in two containers. Both follow the best answer until the user moves them."""
     known(state.LOOKED_AT, names)
     follow(state.LOOKED_AT, best)
     with which:

@@ -1,9 +1,10 @@
-"""Tabs below the chart of the Compare page: table, small multiples for depth and trees, map of ε and depth, and α."""
+"""Tabs below the chart of Compare: table, small multiples for depth and trees, map of ε and depth, α and voting."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -11,24 +12,25 @@ import streamlit as st
 
 from dpforest.evaluation.headroom import headroom
 from dpforest.plotting.compare import SettingCurves, budget_map, comparison, multiples
-from ui.compare import alpha_tab, comparison_controls
+from ui.compare import comparison_controls, rules_tab
 from ui.compare.chart_and_table import cannot_be_measured, scale_of, series_of, show_table
 from ui.compare.chart_and_table import table as compared
-from ui.compare.comparison_controls import MEASURES, Comparison
+from ui.compare.comparison_controls import MEASURES, Comparison, measured
 from ui.jobs.baselines import Baselines, floor, level, rows
 from ui.jobs.job import n_of_all, run
-from ui.jobs.results import SweepResult, gathered
+from ui.jobs.results import SweepResult
 from ui.jobs.sweep_job import SweepJob, sweep_job
 from ui.jobs.time_budget import TimeBudget
 from ui.shared.downloads import offer_csv
 from ui.shared.page import chart, titled
 from ui.shared.tables import Table
 
+RULES_TAB: Final = "α and voting"
 PIECES = 5  # simulated releases, on one split, that each tab but the table averages over
 
 
 class Below:
-    """The open tab. It draws the finished pieces of its sweep, and `work` simulates the others."""
+    """The open tab. It draws the finished pieces of its sweep; `work` simulates the remaining pieces."""
 
     def __init__(self, opened: str, view: Comparison, table: Table) -> None:
         self._opened, self._view, self._data = opened, view, table
@@ -39,7 +41,7 @@ class Below:
             "Depth": self._open_multiples,
             "Trees": self._open_multiples,
             "ε × depth": self._open_map,
-            "α": self._open_alpha,
+            RULES_TAB: self._open_rules,
         }
         draw[opened](table)
         if self._lines and (ready := min(n_of_all(self._lines), PIECES)):
@@ -74,7 +76,10 @@ class Below:
 
     @property
     def _without_delta(self) -> str:
-        """Words for the δ that the chart above has and this tab leaves out."""
+        """Words for a heading.
+
+        They state that this tab leaves out the chart's forests with δ above 0, if there are any.
+        """
         return ", with δ = 0" if self._view.delta else ""
 
     def _open_multiples(self, table: Table) -> None:
@@ -88,25 +93,22 @@ class Below:
             self._note.caption("None of the chosen forests has more than one tree.")
         self._lines = [sweep_job(table, line) for line in lines]
 
-    def _open_alpha(self, table: Table) -> None:
-        titled(
-            "Boosted trees, by how questions are judged",
-            "Curator only",
-            help="α mixes two ways to judge a question: at 0 it counts correctly classified records, which needs "
-            "little noise; at 1 it also sees what pays off later, but needs far more noise. The bands hold eight in "
-            "ten simulated releases.",
-        )
+    def _open_rules(self, table: Table) -> None:
+        self._name = rules_tab.choose()
+        self._rules = rules_tab.RULES[self._name]
+        lines, title = rules_tab.lines(self._rules, self._view, table)
+        titled(title, "Curator only", help=self._rules.help)
         self._place, self._note = st.empty(), st.empty()
-        self._lines = [sweep_job(table, line) for line in alpha_tab.strategies(self._view, table)]
+        self._lines = [sweep_job(table, line) for line in lines]
 
-    def _draw_alpha(self, done: SweepResult) -> None:
+    def _draw_rules(self, done: SweepResult) -> None:
         scale = scale_of(self._view.measure, [level(self._data)], done)
         series = [series_of(self._view, line, done, scale, color) for color, line in enumerate(self._lines)]
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
-        text = alpha_tab.sentence(alpha_tab.apart(done, MEASURES[self._view.measure]), self._view.epsilon, scale)
-        chart(
-            figure, text.replace("*", ""), self._place, title=f"{scale.name[0].upper()}{scale.name[1:]} against ε by α"
-        )
+        apart = rules_tab.apart(done, MEASURES[self._view.measure])
+        text = rules_tab.sentence(apart, self._view.epsilon, scale, self._rules.noun)
+        title = f"{scale.name[0].upper()}{scale.name[1:]} against ε by {self._name}"
+        chart(figure, text.replace("*", ""), self._place, title=title)
         self._note.markdown(f"{text} Each point is the mean of {done.rests_on}.")
 
     def _open_map(self, table: Table) -> None:
@@ -123,13 +125,13 @@ class Below:
         self._lines = [sweep_job(table, line) for line in lines]
 
     def _draw(self, n: int) -> None:
-        done = gathered(self._lines)
+        done = measured(self._view, self._data, self._lines)
         if why := cannot_be_measured(self._view, done):
             self._note.caption(why)
         elif self._opened in ("Depth", "Trees"):
             self._draw_multiples(done)
-        elif self._opened == "α":
-            self._draw_alpha(done)
+        elif self._opened == RULES_TAB:
+            self._draw_rules(done)
         else:
             self._draw_map(done)
 
@@ -177,7 +179,10 @@ class Below:
         chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
-        """State that no depth beats guessing at any ε or without noise. Empty if one does, or no floor is known."""
+        """State that no depth beats guessing at any ε or without noise.
+
+        Empty if one does, or if the floor is unknown.
+        """
         levels, measure = [level(self._data)], MEASURES[self._view.measure]
         guessed = floor(levels, measure)
         if guessed is None:

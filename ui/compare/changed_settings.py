@@ -1,4 +1,4 @@
-"""Settings of single forests that differ from the rule: in the sidebar, in the link, and in the name of a line."""
+"""Settings of single forests that the user changed. The sidebar, the link and the name of a line show them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
 
-Changes = dict[str, dict[str, int | str]]  # for each forest: depth, trees, and labels of options by their key
+# For each forest: the values of "depth" and "trees", and the labels of options by the option's key.
+Changes = dict[str, dict[str, int | str]]
 BY_RULE: Final = "by rule"
 _PARAMETER: Final = "own"  # query parameter of the link
-_LONGEST: Final = 4_000  # characters of the parameter, far more than all forests together need
+_LONGEST: Final = 4_000  # largest number of characters of the parameter; all forests together need far fewer
 
 
 def choose(kinds: tuple[str, ...]) -> Changes:
@@ -42,12 +43,13 @@ def choose(kinds: tuple[str, ...]) -> Changes:
 
 
 def applied(settings: ForestSettings, changes: Mapping[str, int | str], varied: str = "") -> tuple[ForestSettings, str]:
-    """Return a certified forest with its changes, and the end of its line's name, which states them.
+    """Return a certified forest with the user's changes, and words about the changes for the name of its line.
 
     Parameters
     ----------
-    varied : {"", "depth", "trees"}
-        Setting that the chart varies. It is neither set nor named here.
+    varied : str
+        Setting that the chart varies, if any: "depth", "trees", or the key of an option. This function neither sets nor
+        names it.
 
     Examples
     --------
@@ -101,7 +103,10 @@ def read(text: str) -> tuple[Changes, list[str]]:
 
 
 def _options(kind: str) -> dict[str, Option]:
-    """Return the options that can be set for one forest. Switches are not: one control allows δ for all forests."""
+    """Return the options that can be set for one forest.
+
+    The switch of δ is left out: one control sets it for all forests.
+    """
     return {o.key: o for o in FORESTS[kind].options if o.choices["certified"] and not o.switch}
 
 
@@ -175,7 +180,7 @@ def _number(kind: str, key: str, title: str, numbers: tuple[int, ...], changes: 
 
 
 def _moved_to(kind: str, key: str, value: int | str) -> str:
-    """Return the control's key after setting its state to the stored value."""
+    """Set the state of a control to the stored value, and return the key of the control."""
     widget = state.SETTING(kind, key)
     if widget.value != value:
         widget.value = value
@@ -183,7 +188,7 @@ def _moved_to(kind: str, key: str, value: int | str) -> str:
 
 
 def _take(kind: str, key: str) -> None:
-    """Store the user's value, or drop the stored one if it equals the rule or the default."""
+    """Store the user's value. A value that equals the rule or the default is removed instead."""
     changes = _stored()
     value = state.SETTING(kind, key).value
     if value != BY_RULE and not _can_be(kind, key, value):

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.evaluation.groups import MIN_PERSONS
 from dpforest.evaluation.headroom import cheap_from
 from dpforest.plotting.compare import MeasureScale, Series, comparison
 from dpforest.plotting.curve import mark_others
 from dpforest.privacy.rationals import as_typed
 from dpforest.tables.features import plural
-from ui.compare.comparison_controls import IN_PERCENT, MEASURES, Comparison
+from ui.compare.comparison_controls import IN_PERCENT, MEASURES, WORST, Comparison
 from ui.jobs import baselines
 from ui.jobs.baselines import Baselines
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
@@ -27,7 +28,7 @@ from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.headroom_words import points
 from ui.shared.loss_sums import at_delta, caution_on_delta
 from ui.shared.page import badge, chart
-from ui.shared.tables import Table
+from ui.shared.tables import Table, n_persons
 from ui.shared.wording import epsilon_text, plain, unbroken
 
 
@@ -49,8 +50,8 @@ def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> Measur
     )
 
 
-def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place=st):
-    """Draw all forests against ε."""
+def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place, key: str):
+    """Draw all forests against ε. When a run draws the chart again, Streamlit needs another `key`."""
     series = [series_of(view, line, done, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
@@ -62,6 +63,7 @@ def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, 
         f"{scale.name} at ε = {view.epsilon:g}: {values}.",
         place,
         title=f"{scale.name[0].upper()}{scale.name[1:]} against ε",
+        key=key,
     )
 
 
@@ -96,7 +98,7 @@ def _promise(settings: ForestSettings, epsilon: float) -> str:
 
 
 def _bound(loss: float, epsilon: float) -> float | Fraction:
-    """Cap a loss, which was rounded up to the next float, at ε as typed, so that no extra digit shows."""
+    """Return at most the typed ε. The loss was rounded up to the next float, and would show an additional digit."""
     return loss if np.isinf(loss) else min(Fraction(loss), as_typed(epsilon))
 
 
@@ -181,9 +183,11 @@ def show_table(table: pd.DataFrame, n: int, place=st) -> None:
 
 
 def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
-    """Explain why a measure has no values: the held-out rows are all of one class. Empty if it has some."""
+    """Explain why a measure has no values: all held-out rows are of one class. Empty if the measure has values."""
     if done.cells[MEASURES[view.measure]]["mean"].notna().any():
         return ""
+    if view.measure == WORST:
+        return f"No group of “{plain(view.column, 30)}” has {MIN_PERSONS} held-out members. Choose another column."
     return (
         f"{view.measure} cannot be measured here, as the rows held out are all of one class. Choose another measure, "
         "or hold every row out once (Fine settings)."
@@ -202,13 +206,13 @@ def about_claims() -> None:
 
 
 def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
-    """Explain what δ above 0 means for some of the forests, and why all of them compare at one δ."""
+    """Explain what δ above 0 means for some forests, and why all forests with δ are compared at one δ."""
     text = (
         f"{which} have a weaker promise: the probability of what comes out may exceed what ε allows by δ = 10⁻⁶ (one "
         "in a million). A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
     )
     st.caption(unbroken(text))
-    if caution := caution_on_delta(DELTA, len(table.frame)):
+    if caution := caution_on_delta(DELTA, n_persons(table), table.domain.unit):
         st.warning(caution, icon=":material/warning:")
 
 

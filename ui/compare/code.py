@@ -17,7 +17,7 @@ def grid_as_code(lines: Sequence[Line], table: Table, releases: int, folds: int)
     Parameters
     ----------
     lines : sequence of Line
-        Forests of the page, all with the same grid of ε.
+        Forests of the page; they share one grid of ε.
     releases : int
         Simulated releases of each forest.
     folds : int
@@ -68,7 +68,7 @@ def _class(line: Line) -> type[ForestClassifier]:
 
 
 def _entry(line: Line) -> list[str]:
-    """Return the code of one forest. ε is no argument, because the grid sets it."""
+    """Return the code of one forest. The code does not set ε, because the grid sets ε."""
     arguments = {key: value for key, value in line.settings.parameters().items() if key != "epsilon"}
     values = [f"        {key}={written(value)}," for key, value in arguments.items()]
     return [f"    {line.name!r}: {_class(line).__name__}(", *values, "    ),"]

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import streamlit as st
 
+from dpforest.evaluation.groups import Groups
 from dpforest.plotting.compare import MeasureScale
 from ui import state
 from ui.compare import changed_settings
+from ui.jobs.group_columns import choose_column, groups_of_splits
 from ui.jobs.lines import delta_control, lines_of, settings_of
-from ui.jobs.sweep_job import Line
+from ui.jobs.results import SweepResult, gathered, with_worst_group
+from ui.jobs.sweep_job import Line, SweepJob
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, all_known, known, select
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
-from ui.shared.tables import Table
+from ui.shared.tables import Table, read_by
 
-MEASURES: Final = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy", "AUC": "auc", "F1": "f1"}
-IN_PERCENT: Final = ("accuracy", "balanced accuracy")
+WORST: Final = "accuracy of the worst group"
+MEASURES: Final = {
+    "accuracy": "accuracy",
+    "balanced accuracy": "balanced_accuracy",
+    "AUC": "auc",
+    "F1": "f1",
+    WORST: "worst_group",
+}
+IN_PERCENT: Final = ("accuracy", "balanced accuracy", WORST)
 RELEASES: Final = (2, 4, 8, 20, 50)
 DEFAULT_RELEASES: Final = 8
 HELD_OUT: Final = {"three tenths, once": 1, "every row once, in 5 parts": 5}
@@ -27,7 +38,7 @@ COARSE: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 DEPTHS: Final = (2, 4, 6, 8, 10)
 SIZES: Final = (1, 3, 10, 31, 100)
 MAP_DEPTHS: Final = tuple(range(1, 13))
-SECONDS: Final = 10  # of work, until the page pauses and asks whether to go on
+SECONDS: Final = 30  # computing time (`TimeBudget`) until the page pauses and asks whether to continue
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,8 @@ class Comparison:
     measure: str
     bands: bool
     delta: bool = False
-    changes: tuple[tuple[str, tuple[tuple[str, int | str], ...]], ...] = ()  # settings of forests, where not by rule
+    changes: tuple[tuple[str, tuple[tuple[str, int | str], ...]], ...] = ()  # settings that the user changed, by forest
+    column: str = ""  # whose groups the measure `WORST` is about
 
     @property
     def scale(self) -> MeasureScale:
@@ -55,7 +67,7 @@ class Comparison:
         return dict(dict(self.changes).get(kind, ()))
 
 
-def choose(epsilon: float) -> Comparison:
+def choose(epsilon: float, table: Table | None) -> Comparison:
     """Draw the controls in the sidebar and return the user's choice."""
     with st.sidebar:
         all_known(state.FORESTS, FORESTS)
@@ -78,6 +90,7 @@ def choose(epsilon: float) -> Comparison:
         delta = delta_control()
         neighbors = sidebar.choose_neighbors()
         measure = select("Measure", list(MEASURES), state.COMPARED, "What is drawn; the table has all of them.")
+        column = choose_column(table) if measure == WORST and table is not None else ""
         chosen = tuple(kind for kind in FORESTS if kind in kinds)
         changes = changed_settings.choose(chosen)
         with st.expander("Fine settings"):
@@ -113,18 +126,37 @@ def choose(epsilon: float) -> Comparison:
         bool(bands),
         delta,
         tuple((kind, tuple(values.items())) for kind, values in changes.items()),
+        column,
     )
 
 
+def measured(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepResult:
+    """Return the result of some jobs, with the measure `WORST` if it is chosen."""
+    done = gathered(jobs)
+    if view.measure != WORST:
+        return done
+    by_unit: dict[str | None, list[Groups]] = {}
+    groups = {}
+    for job in jobs:
+        unit, settings = read_by(table, job.line.settings).domain.unit, job.line.settings
+        if unit not in by_unit:
+            by_unit[unit] = groups_of_splits(table, settings, view.column, done.folds)
+        groups[job.name] = by_unit[unit]
+    return with_worst_group(done, groups)
+
+
 def lines(view: Comparison, table: Table) -> list[Line]:
-    """Return a line for each forest, and if chosen, further lines with δ above 0 and as published."""
+    """Return a line for each forest.
+
+    If the user chose them, add lines with δ above 0 and lines of the published mode.
+    """
     lines = lines_of(table, view.kinds, "certified", view.neighbors, delta=view.delta)
     lines += lines_of(table, view.kinds, "as_published", view.neighbors) if view.published else []
     return [replace(_changed_line(view, line), epsilons=grid_with(view.epsilon)) for line in lines]
 
 
 def _changed_line(view: Comparison, line: Line, varied: str = "") -> Line:
-    """Return the line with the user's settings for its forest, which its name then states."""
+    """Return the line with the user's settings for its forest. The name of the line states these settings."""
     if not line.settings.certified:
         return line
     settings, note = changed_settings.applied(line.settings, view.changes_of(line.settings.kind), varied)
@@ -153,9 +185,9 @@ def at_sizes(view: Comparison, table: Table) -> list[Line]:
 
 
 def mapped(view: Comparison, table: Table) -> list[Line]:
-    """Return the line of the mapped forest at every depth, and a second one if the grid lacks the slider's ε.
+    """Return the line of the mapped forest at every depth, and a second line if the grid lacks the slider's ε.
 
-    Separate lines keep the simulations of the grid when the slider moves.
+    With two lines, the simulations of the grid remain valid when the slider moves.
     """
     kind = select("Forest", list(view.kinds), state.MAPPED, "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbors)

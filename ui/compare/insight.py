@@ -1,4 +1,4 @@
-"""A sentence on which forest comes first, which ones differ from it by luck only, and which only guess."""
+"""A sentence that names the best forest, the forests that differ from it only by chance, and those that only guess."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def insight(
     at_stake: dict[str, Headroom],
     published: Collection[str] = (),
 ) -> str:
-    """Name the best certified forest at the present ε, those that differ from it by luck only, and those that guess."""
+    """Name the best certified forest at this ε, forests that differ from it only by chance, and forests that guess."""
     cells = done.cells[MEASURES[view.measure]].reset_index()
     here = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
     here = here.dropna(subset=["mean"])
@@ -39,7 +39,7 @@ def insight(
 
 
 def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
-    """State that no forest is better than guessing, so that neither order nor price of privacy means anything."""
+    """State that no forest is better than guessing, so order of forests and price of privacy have no meaning."""
     guessing = "guessing" if scale.floor is None else f"guessing ({scale.text(scale.floor)})"
     who = "No forest here exceeds" if len(view.kinds) > 1 else "This forest does not exceed"
     text = (
@@ -60,7 +60,7 @@ def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
 
 
 def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.DataFrame, at: Headroom) -> str:
-    """Name the best forest at this ε, and those whose spread overlaps with its spread."""
+    """Name the best forest at this ε, and all forests whose spread overlaps with the spread of the best."""
     if scale.floor is not None and best["mean"] <= scale.floor + at.noise:
         return (
             f"At ε = {view.epsilon:g} no forest is better than guessing ({scale.text(scale.floor)}) by more than luck; "
@@ -76,7 +76,7 @@ def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.Data
 
 
 def _who(near: Sequence[str], others: int) -> str:
-    """Name the forests if they are few, else count them: a long sentence would push the chart off the screen."""
+    """Name a few forests; count many forests, because a long sentence would push the chart off the screen."""
     if len(near) <= NAMED:
         return _listed(near)
     return f"all {others} others" if len(near) == others else f"{len(near)} of the {others} others"

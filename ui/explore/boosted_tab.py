@@ -18,7 +18,7 @@ MOST = 12  # trees whose α is drawn
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Draw what stands below the tree: α and row weights of all trees."""
+    """Draw the charts below the tree: α and row weights of all trees."""
     private = choice.settings.certified
     titled(
         "α of each level",
@@ -46,7 +46,7 @@ def show(choice: Choice, view: ForestView) -> None:
         "of the rows, the thin one all of them; dotted is the most that a row may weigh, which the noise is made for.",
     )
     _, class_of_tree = view.boosters
-    first = int(class_of_tree.min())  # if each class has a booster, draw that of the first class
+    first = int(class_of_tree.min())  # if each class has a booster, draw the booster of the first class
     traces = [trace for trace, c in zip(view.traces, class_of_tree, strict=True) if c == first]
     spread = max(trace.weight_spread for trace in traces)
     if spread < 1 / 512:

@@ -1,4 +1,4 @@
-"""A hint for the curator: bounds that equal a lowest or highest value of the rows, with rounder ones to fill in."""
+"""A hint for the curator about bounds that equal a lowest or highest value of the rows, with rounder bounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def _exact_bounds(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[E
 
 
 def of(table: Table) -> list[ExactBounds]:
-    """Return the bounds that equal a value of the rows. For a public table, return only bounds read from the rows."""
+    """Return the bounds that equal a value of the rows.
+
+    For a public table, only bounds that were read from the rows.
+    """
     exact = _exact_bounds((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
     return [bounds for bounds in exact if not table.is_public or bounds.name in read]
@@ -46,14 +49,14 @@ def sentence(exact: Sequence[ExactBounds]) -> str:
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Show such bounds that have a stated source, and a button that fills in rounder ones.
+    """Show bounds with a stated source that equal a value of the rows, and a button that fills in rounder bounds.
 
     `questionnaire` asks about bounds without a source.
 
     Parameters
     ----------
     pending : bool
-        Whether edits wait to be applied. The button is then off, because it would drop them.
+        Whether edits wait to be applied. The button is then off, because it would drop these edits.
     """
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
     exact = [bounds for bounds in of(table) if bounds.name not in read]

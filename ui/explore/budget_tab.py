@@ -10,7 +10,7 @@ import streamlit as st
 from dpforest import plotting
 from dpforest.plotting.budget import share_of
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.ledger import Ledger, unit_noun
 from dpforest.privacy.loss import PURE, PrivacyLoss
 from dpforest.privacy.rationals import text_up
 from ui.shared import figures, session_ledger
@@ -19,17 +19,18 @@ from ui.shared.loss_sums import at_delta, caution_on_delta
 from ui.shared.page import chart, titled
 from ui.shared.release import LOOKED, certificate_text, released_here
 from ui.shared.sidebar import Choice
+from ui.shared.tables import n_persons
 from ui.shared.wording import epsilon_text, plain
 
 COMPOSED = (
-    "In sequence: the same rows are asked again, and costs add up (sequential composition). In parallel: each asks "
-    "other rows, and a row pays once (parallel composition)."
+    "In sequence: each question is about the same rows, so the costs add up (sequential composition). In parallel: "
+    "each question is about other rows, so a row pays once (parallel composition)."
 )
 NOT_LISTED = (
-    "The ledger lists the questions that are answered with noise and paid for. Not in it, and not paid for: reading "
-    "the file; bounds and categories where they were taken from the rows; the number of rows on this page; everything "
-    "else on this screen (held-out accuracies, trees, leaves); forests as published or without privacy; and other "
-    "releases. What of these a release rests on stands in the certificate."
+    "The ledger lists the questions that are answered with noise and paid for. It does not list, and ε does not pay "
+    "for: reading the file; bounds and categories that were taken from the rows; the number of rows on this page; "
+    "everything else on this screen (held-out accuracies, trees, leaves); forests as published or without privacy; and "
+    "other releases. The certificate states which of these a release rests on."
 )
 
 
@@ -40,8 +41,9 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         titled(
             "Where ε goes" if pure else "Where the budget goes",
             "Simulated",
-            help="Width is cost. Blocks in a row: **in sequence**, each asks the same rows again, so costs add up. "
-            "Blocks in a stack: **in parallel**, each asks other rows, so a row pays for one of them only.",
+            help="The width of a block is its cost. Blocks next to each other are **in sequence**: each asks the same "
+            "rows again, so costs add up. Stacked blocks are **in parallel**: each asks other rows, so a row pays for "
+            "one of them only.",
         )
         line = f"on the line from 0 to {'ε' if pure else 'all of μ²'}"
         chart(
@@ -51,11 +53,12 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         )
         if not pure:
             st.markdown(in_mu_squared(ledger.budget, certificate.delta))
-        st.markdown("\n".join(f"- {_sentence(entry, ledger.budget)}" for entry in ledger.entries))
+        st.markdown("\n".join(f"- {_sentence(entry, ledger.budget, ledger.unit)}" for entry in ledger.entries))
         if any(entry.part for entry in ledger.entries):
+            noun = unit_noun(ledger.unit)
             st.caption(
-                "Each row either grows the trees or decides their leaves, drawn by itself. So the two parts are in "
-                "parallel: a row meets one of them only, and the dearer part is what both cost."
+                f"An independent draw puts each {noun} into one of two parts: one part grows the trees, and the other "
+                "decides their leaves. So the parts are in parallel: together they cost as much as the dearer part."
             )
         figures.table(
             ledger_table(ledger),
@@ -71,59 +74,65 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         st.caption(NOT_LISTED)
     else:
         st.info(
-            "No budget is drawn on: what has no guarantee cannot be paid for with ε.", icon=":material/receipt_long:"
+            "This forest has no privacy budget, because it has no privacy guarantee.",
+            icon=":material/receipt_long:",
         )
     for releases in session_ledger.groups().values():
         st.caption(session_ledger.sentence(releases))
     if choice.settings.certified:
-        titled("The certificate a release would carry", "Simulated")
+        titled("The certificate that a release would carry", "Simulated")
     else:
-        titled("What its certificate says", "Not certified")
-    if caution := caution_on_delta(certificate.delta, len(choice.table.frame)):
+        titled("What the certificate of this forest says", "Not certified")
+    if caution := caution_on_delta(certificate.delta, n_persons(choice.table), choice.table.domain.unit):
         st.warning(caution, icon=":material/warning:")
     st.code(certificate_text(certificate, None if choice.table.is_public else LOOKED), language=None, wrap_lines=True)
     released_here()
 
 
 def in_mu_squared(budget: PrivacyLoss, delta: float) -> str:
-    """Explain why a Gaussian budget is drawn as shares of μ², and state all of it."""
+    """Explain why the picture of a Gaussian budget shows shares of μ², and state the whole budget."""
     return (
-        "What Gaussian noise costs adds up in μ² and not in ε, so shown are shares of μ². All of it is "
+        "The costs of Gaussian noise add up in μ², not in ε, so the picture shows shares of μ². The whole budget is "
         f"μ² = {epsilon_text(budget.amount)}, which is ε = {epsilon_text(budget.epsilon(delta))}{at_delta(delta)}."
     )
 
 
 def used_up(ledger: Ledger, delta: float = 0.0) -> str:
-    """State what a release would spend of its budget."""
+    """State how much of its budget a release would spend."""
     if ledger.budget is None or ledger.kind == PURE:
         used = f"ε = {ledger.spent} of {ledger.epsilon}"
     else:
         at = f"ε = {epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
         used = f"{share_of(ledger.loss, ledger.budget)} of μ², which is {at}"
-    return f"A release would use up {used}, added up in exact fractions; never more."
+    return f"A release would use up {used}, added up in exact fractions, and never more."
 
 
-def _sentence(entry, budget: PrivacyLoss) -> str:
+def _sentence(entry, budget: PrivacyLoss, unit: str | None) -> str:
     if budget.kind == PURE:
         each, total = f"ε = {epsilon_text(entry.epsilon_each)}", f"ε = {epsilon_text(entry.epsilon)}"
         counts = "twice"
     else:
         each, total = f"μ² = {epsilon_text(entry.each.amount)}", f"{share_of(entry.loss, budget)} of μ²"
         counts = "twice in μ, which is four times in μ²"
-    twice = f" An exchanged row counts {counts}: once removed, once added." if entry.rows == 2 else ""
+    twice = f" An exchanged {unit_noun(unit)} counts {counts}: once removed, once added." if entry.rows == 2 else ""
     if entry.composition == "sequential":
-        answers = f"**once {each}**, makes"
+        answers = f"**one answer** at {each} costs"
         if entry.times > 1:
-            answers = f"**{entry.times:,} times {each}**, in sequence on the same rows, adds up to"
+            answers = f"**{entry.times:,} answers in sequence** on the same rows, each at {each}, together cost"
         return f"{_first_up(entry.what)}: {answers} **{total}**.{twice}"
+    once = (
+        "every row counts in one answer only"
+        if unit is None
+        else "all rows of a person together count as at most one row"
+    )
     return (
-        f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at {each}: every row is in one "
-        f"of them only, so together they cost **{total}** and not {entry.times:,} times as much.{twice}"
+        f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at {each}: {once}, so together they "
+        f"cost **{total}** and not {entry.times:,} times as much.{twice}"
     )
 
 
 def _fraction(value: Fraction) -> str:
-    """Write a fraction as it is if its denominator is at most 1,000, else as a decimal, rounded up.
+    """Write a fraction with a denominator of at most 1,000 as a fraction, and any other as a decimal, rounded up.
 
     >>> _fraction(Fraction(1, 2)), _fraction(Fraction(5303300859, 1250000000))
     ('1/2', '4.2427')

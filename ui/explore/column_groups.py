@@ -1,4 +1,4 @@
-"""Groups of attributes to choose together: all, those of one kind, those whose names begin alike."""
+"""Groups of attributes to choose together: all attributes, attributes of one kind, or attributes with similar names."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dpforest.tables.features import Feature
 from ui import state
 from ui.shared.controls import all_known, known
 
-FEWEST: Final = 3  # names that must begin alike to form a group
-MOST: Final = 12  # groups of names that begin alike
+FEWEST: Final = 3  # least number of names with the same beginning that form a group
+MOST: Final = 12  # largest number of groups of names with the same beginning
 ALL, ONE_BY_ONE = "all", "one by one …"
 
 _SEPARATOR = re.compile(r"[ _./-]+|(?<=\D)(?=\d)|(?<=[a-z])(?=[A-Z])")
 
 
 def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
-    """Return the names of attributes by group. A group of one kind is left out if all attributes have that kind.
+    """Return the names of attributes by group. If all attributes are of one kind, the group of this kind is left out.
 
     >>> columns = [Feature(f"word_freq_{w}", "numeric", 0, 1) for w in ("make", "all", "our")]
     >>> columns += [Feature("town", "categorical", categories=("x",)), Feature("word", "numeric", 0, 1)]
@@ -36,7 +36,7 @@ def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
 
 
 def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
-    """Group names by how they begin, the largest groups first. A group's title is the longest beginning of its names.
+    """Group names by their beginning; the largest group comes first. Its title is the longest common beginning.
 
     >>> alike(["x1", "x2", "x3"]), alike(["x1", "x2", "x3"], all_of_them=True)
     ({}, {'x…': ['x1', 'x2', 'x3']})
@@ -54,7 +54,7 @@ def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[
 
 
 def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
-    """Return the names of the attributes that the user chooses, as a group or one by one."""
+    """Ask for attributes, as a group or one by one, and return the names of the chosen attributes."""
     by_group = groups(features)
     choices = [*by_group, ONE_BY_ONE]
     known(state.COLUMN_GROUP(key), choices)
@@ -70,7 +70,7 @@ def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
 
 
 def one_by_one(names: list[str], key: str) -> list[str]:
-    """Return the names that the user chooses one by one."""
+    """Ask for names one by one, and return the chosen names."""
     key = state.COLUMN_NAMES(key)
     all_known(key, names)
     return st.multiselect("These attributes", names, key=key, placeholder="Choose attributes")

@@ -1,4 +1,4 @@
-"""Sources that a person asserts for parts of a schema: which words count as a source, and what an edit changes."""
+"""Sources that a person asserts for parts of a schema: a check of their words, and the sources after an edit."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _FROM_THE_DATA: Final = re.compile(r"from the data\b(?! (dictionary|sheet|descri
 _WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # some scripts have no spaces
 
 
-# Words for values that come from the rows, which are no source. The check prevents slips; it cannot prevent lies.
+# Words that describe values from the rows; such values have no public source. The check prevents slips, not lies.
 _ROWS_THEMSELVES: Final = {"guess", "guessed", "guessing", "min", "max", "minimum", "maximum", "dunno"}
 
 
 def is_source(words: str) -> bool:
-    """Return whether words can name a source: at least three different words, and none that names the rows themselves.
+    """Return whether words can name a source: at least three different words, and no word that stands for the rows.
 
     >>> [is_source(words) for words in ("yes", "ok ok ok", "asdf", "page 2", "1 2 3", "a b c")]
     [False, False, False, False, False, False]
@@ -65,7 +65,7 @@ def check_source(words: str, what: str) -> None:
 
 
 def state(feature: Feature) -> str:
-    """Describe where the parts of an attribute are known from, for its row of the editor."""
+    """Describe the sources of the parts of an attribute, for its row of the editor."""
     by_part = sources(feature)
     of_values = next(iter(by_part.values()))[0]
     read = [what for what, (source, _) in by_part.items() if source == "data"]
@@ -79,14 +79,14 @@ def state(feature: Feature) -> str:
 def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: str) -> Feature:
     """Return the edited attribute with the sources of its parts.
 
-    New words concern the whole row of the editor: they assert each part that was changed, has no source, or has the
-    source of the values. Without new words, a changed part that was documented counts as read from the data, because
-    the document does not state the new value.
+    New words for the source concern the whole row of the editor. They assert each part that was changed, that has no
+    source, or that has the same source as the values. Without new words, a changed part with a document as its source
+    counts as read from the data, because the document does not state the new value.
 
     Parameters
     ----------
     old, new : Feature
-        The attribute before the edit; the one with the edited values, still with the sources of `old`.
+        The attribute before the edit, and the attribute with the edited values and the sources of `old`.
     changed : collection of str
         Columns of the editor that the user changed.
     note : str

@@ -1,4 +1,4 @@
-"""The chart of accuracy against ε, and what to read from it."""
+"""The chart of accuracy against ε, and sentences about the chart."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 
 
 class Panel:
-    """Chart and text, drawn once and refined in place. The cost of a Gaussian ledger is stated as ε at `delta`."""
+    """Chart and text. They are drawn once, and refined in place. A Gaussian cost is stated as the ε at `delta`."""
 
     def __init__(
         self, choice: Choice, result: SweepResult, ledger: Ledger, level: Baselines, delta: float = 0.0
@@ -65,9 +65,11 @@ class Panel:
                     label_visibility="collapsed",
                 )
         self._name = shown if shown in MEASURES else "accuracy"
-        self._measure = MEASURES[self._name]
+        self.measure = MEASURES[self._name]
         self._drawn, self._redrawn = self._figure(result), 0
-        self._chart = chart(self._drawn, self._alt(result), title=_TITLE)
+        with st.expander("The curve as a figure, with this forest without noise and the ε of known releases"):
+            self._place = st.empty()
+            chart(self._drawn, self._alt(result), self._place, title=_TITLE, key="curve_0")
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"
         ):
@@ -90,19 +92,19 @@ class Panel:
         self._say(result)
 
     def refine(self, result: SweepResult) -> None:
-        """Redraw the chart and the text from a result with more simulated releases. The download follows."""
+        """Redraw the chart, the text and the download from a result with more simulated releases."""
         self._result = result
         figure = self._figure(result)
         if figure.data != self._drawn.data:
             # Streamlit refuses the same chart twice in one run, and a refined chart may equal an earlier one.
             self._redrawn += 1
-            chart(figure, self._alt(result), self._chart, title=_TITLE, key=f"curve_{self._redrawn}")
+            chart(figure, self._alt(result), self._place, title=_TITLE, key=f"curve_{self._redrawn}")
             self._drawn = figure
         self._say(result)
 
     def _say(self, result: SweepResult) -> None:
-        """Write what to read from the chart, with a warning first if the forest has no headroom."""
-        at = self._headroom(self._measure)
+        """Describe the chart in words. A warning comes first if the forest has no headroom."""
+        at = self._headroom(self.measure)
         if at.has_none:
             self._warning.info(self._nothing(at), icon=":material/info:")
             why = "too few rows are held out" if at.is_undecided else "without privacy it is no better than guessing"
@@ -110,7 +112,7 @@ class Panel:
         else:
             self._warning.empty()
             what = "privacy" if self._choice.settings.certified else "its noise"
-            means = result.private(self._measure).mean(axis=0)
+            means = result.private(self.measure).mean(axis=0)
             self._insight.caption(
                 what_privacy_costs(result.epsilons, means, at, self._best_name, what), width="content"
             )
@@ -120,10 +122,10 @@ class Panel:
         """Explain why this forest learns nothing here, and what may help."""
         table, settings = self._choice.table, self._choice.settings
         guess = "always saying “" + plain(table.domain.classes[int(self._level.floor["class"])], 20) + "”"
-        if self._measure == "balanced_accuracy":
+        if self.measure == "balanced_accuracy":
             guess = "always naming one class"
         sentences = learns_nothing(at, guess, self._name, len(self._level.labels), certified=settings.certified)
-        if self._measure == "accuracy" and is_skewed(self._level):
+        if self.measure == "accuracy" and is_skewed(self._level):
             other = self._headroom("balanced_accuracy")
             if not other.has_none:
                 sentences += " It does learn something of the rarer classes: choose “balanced accuracy” below, "
@@ -131,15 +133,18 @@ class Panel:
         reading = read_by(table, settings)
         wide = overwide_features(reading.domain, split(reading).X_train)
         helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].chooses_questions, wide=wide)
-        return f"{sentences} {helps}{self._others.sentence(self._measure, at)}"
+        return f"{sentences} {helps}{self._others.sentence(self.measure, at)}"
 
     def look_elsewhere(self) -> bool:
-        """Measure what δ buys, then try another forest if this one learns nothing. Return False if nothing is left."""
-        return self._gain.step() or (self._headroom(self._measure).has_none and self._others.step())
+        """Measure the effect of δ, or try another forest if this one learns nothing.
+
+        Return False if no work is left.
+        """
+        return self._gain.step() or (self._headroom(self.measure).has_none and self._others.step())
 
     @property
     def _best_name(self) -> str | None:
-        best_model = best([self._level], self._measure)
+        best_model = best([self._level], self.measure)
         return best_model and best_model[0]
 
     def _headroom(self, measure: str) -> Headroom:
@@ -148,28 +153,28 @@ class Panel:
 
     @property
     def _floor(self) -> float:
-        value = floor([self._level], self._measure)
-        assert value is not None  # both measures of this page have a floor
+        value = floor([self._level], self.measure)
+        assert value is not None  # guessing has a value for both measures of this page
         return value
 
     def _figure(self, result: SweepResult):
         settings, classes = self._choice.settings, self._choice.table.domain.classes
         figure = plotting.accuracy_curve(
             result.epsilons,
-            result.private(self._measure),
-            result.without_noise(self._measure),
+            result.private(self.measure),
+            result.without_noise(self.measure),
             self._floor,
             settings.epsilon,
             floor_label=classes[int(self._level.floor["class"])],
-            best=best([self._level], self._measure),
+            best=best([self._level], self.measure),
             certified=settings.certified,
         )
         mark_others(figure, OTHERS)
         return figure
 
     def _alt(self, result: SweepResult) -> str:
-        mean, exact = result.private(self._measure).mean(axis=0), result.without_noise(self._measure).mean()
-        ceiling, epsilons = ceiling_of(result, [self._level], self._measure), result.epsilons
+        mean, exact = result.private(self.measure).mean(axis=0), result.without_noise(self.measure).mean()
+        ceiling, epsilons = ceiling_of(result, [self._level], self.measure), result.epsilons
         known = f", the best without privacy {percent(ceiling.value)}" if ceiling else ""
         return (
             f"{self._name.capitalize()} goes from {percent(mean[0])} at ε = {epsilons[0]:g} to {percent(mean[-1])} at "
@@ -186,7 +191,7 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
     repeats : int
         Simulated releases at each ε.
     delta : float
-        δ at which each ε of the curve and each sum holds. Above 0 for a Gaussian ledger.
+        The δ of each ε on the curve and of each sum. It is above 0 for a Gaussian ledger.
     """
     points = len(epsilons)
     budget = ledger.budget
@@ -196,7 +201,7 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
             f"{plural(repeats * points, 'forest')} behind the curve do not have the ε they claim, so no sum says "
             "what releasing them would cost."
         )
-    # A release may cost less than its ε (or μ²), but at each ε it costs the same share of it.
+    # A release may cost less than its budget. The share of the budget that it costs is the same at each ε.
     each = ledger.loss * repeats
     budgets = PrivacyLoss.total((_budget_at(e, ledger.kind, delta) for e in epsilons), ledger.kind)
     all_of_them = PrivacyLoss(ledger.kind, each.amount / budget.amount * budgets.amount)
@@ -216,7 +221,7 @@ def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
 
 
 def table(result: SweepResult, level: Baselines, settings: ForestSettings) -> pd.DataFrame:
-    """Return the figures of the curve, one row for each ε. Curator only."""
+    """Return the figures of the curve, one row for each ε, for the curator only."""
     accuracy, balanced = result.private("accuracy"), result.private("balanced_accuracy")
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""The Data tab: an editor of the public domain, which is all that everybody may know of a table, and reading notes."""
+"""The Data tab: an editor of the public domain (all public knowledge about a table), and notes on reading the file."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ui.explore import (
     questionnaire,
     rows_fit,
     scale_panel,
+    unit_question,
 )
 from ui.explore.edited_cells import SOURCE
 from ui.explore.spare import spare
@@ -33,10 +34,11 @@ from ui.shared.wording import plain
 
 
 def show(choice: Choice, simulated: Releases | None = None) -> None:
-    """Draw the Data tab. With simulated releases, also draw where the rows lie on the public scale."""
+    """Draw the Data tab. If there are simulated releases, also draw the distribution of rows on the public scale."""
     table = choice.table
     _leaks(table)
     if table.uploaded:
+        unit_question.show(table)
         look_alikes.show(table)
     titled(
         "What everybody may know",
@@ -71,7 +73,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
 
 
 def _leaks(table: Table) -> None:
-    """Show in one box what was read from the rows. If nothing was, show bounds that are exactly a value of a row."""
+    """Show in one box what was read from the rows. If nothing was, show the bounds that equal a value of a row."""
     parts = read_parts(table.domain)
     if parts:
         st.info(
@@ -222,15 +224,28 @@ def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
 
 
 def _public(table: Table) -> None:
-    declared, key = state.DECLARED_PUBLIC.value, state.PUBLIC(table.key[:12])
+    key = state.PUBLIC(table.key[:12])
     st.checkbox(
         "This table is public: looking at it costs nobody anything",
-        table.key in declared,
+        table.key in state.DECLARED_PUBLIC.value,
         key=key,
         help="Otherwise every release says that its settings were chosen by looking at this table.",
-        # A callback runs before the page, whose upper part needs the new value.
-        on_change=lambda: (declared.add if key.value else declared.discard)(table.key),
+        on_change=_declare,  # a callback runs before the page; the upper part of the page needs the new value
+        args=(table.key, key),
     )
+
+
+def _declare(table_key: str, key: state.Key) -> None:
+    """Store the value of the checkbox. If the table is not public any more, the rule sets depth and trees again.
+
+    Sliders of a public table start from the exact number of rows, so numbers that the user set may depend on it.
+    """
+    declared = state.DECLARED_PUBLIC.value
+    if key.value:
+        declared.add(table_key)
+    else:
+        declared.discard(table_key)
+        state.BY_RULE.value = True
 
 
 def _notes(table: Table) -> None:

@@ -1,4 +1,4 @@
-"""What δ changes: the same forest at the same ε with the other δ, from one simulated release."""
+"""The effect of δ: one simulated release of the same forest at the same ε with the other δ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.shared.sidebar import Choice
 
 
 class DeltaGain:
-    """A sentence that is filled in when time allows. Empty for forests without δ."""
+    """A sentence about the other δ. `step` computes it when time allows. It is empty for forests without δ."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._place = choice, st.empty()
@@ -37,7 +37,7 @@ class DeltaGain:
 
 
 def sentence(epsilon: float, other: float, repeats: int, *, allowed: bool) -> str:
-    """State the accuracy with the other δ than the page shows above.
+    """State the accuracy with the other δ. The other δ is 0 if `allowed`: then the page shows a δ above 0.
 
     >>> sentence(1.0, 0.8468, 1, allowed=False)
     'With δ = 10⁻⁶ at ε = 1: 84.7 % right, by 1 simulated release.'

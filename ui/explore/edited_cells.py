@@ -1,4 +1,4 @@
-"""Edited cells of the public domain, and what each one changes in its attribute. No Streamlit here."""
+"""Edited cells of the public domain, and the parameters of an attribute that a cell changes. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ SOURCE: Final = "where this is known from"
 TICKED: Final = ("use", "whole")  # an empty box counts as not ticked
 BOUNDS: Final = {"lowest": ("low", "lower"), "highest": ("high", "upper")}
 TEXTS: Final = ("values", "missing", SOURCE)
-CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all that can be edited
-# A comma before three digits may separate thousands. A point may not: it is the decimal mark of all numbers here.
+CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all cells that can be edited
+# A comma before three digits may separate thousands, so it is ambiguous. A point is always the decimal mark.
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _AMBIGUOUS: Final = re.compile(r"[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+([.,][0-9]+){2,})")
-RULES: Final = {"own value": "category", "none expected": "refuse"}  # for missing cells
+RULES: Final = {"own value": "category", "none expected": "refuse"}  # for missing cells: words of the editor
 RULE_NAMES: Final = {rule: name for name, rule in RULES.items()}
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Cast the rows of the editor to types that hold an empty cell, as Streamlit drops an edit of another type."""
+    """Cast the rows of the editor to types that allow an empty cell.
+
+    Streamlit drops an edit that does not fit its type.
+    """
     types = dict.fromkeys(TICKED, "boolean") | dict.fromkeys((*BOUNDS, *TEXTS), "object")
     return frame.astype(types)
 
 
 def cleaned(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the editable cells. An empty cell becomes False, None or "", whatever value the editor gives it.
+    """Return the editable cells. The editor has several values for an empty cell; it becomes False, None or "".
 
     >>> cleaned({"use": pd.NA, "lowest": float("nan"), "values": None, "state": "documented"})
     {'use': False, 'lowest': None, 'values': ''}
@@ -48,14 +51,16 @@ def _cleaned(cell: str, value: Any) -> Any:
 
 
 def number(text: str) -> float | str:
-    """Parse the number in a cell, with a decimal point or comma. Return the text if it is ambiguous or no number.
+    """Parse the number in a cell, with a decimal point or comma.
+
+    An ambiguous text, or one without a number, stays text.
 
     >>> number("1,3"), number(" 1.3 "), number("0,125"), number("1,300"), number("abc")
     (1.3, 1.3, 0.125, '1,300', 'abc')
     """
-    text = text.strip().replace("\u2212", "-")  # a minus sign, as office programs write it
+    text = text.strip().replace("\u2212", "-")  # office programs write this minus sign
     if text.lower() in {"inf", "-inf"}:
-        return float(text)  # refused as not finite
+        return float(text)  # infinite or NaN; a later check refuses it
     if not _NUMBER.fullmatch(text) or _AMBIGUOUS.fullmatch(text):
         return text
     value = float(text.replace(",", "."))

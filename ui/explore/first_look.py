@@ -1,6 +1,6 @@
 """First curve of the default settings, from a file, for a machine that has compiled nothing yet. No Streamlit here.
 
-`scripts/first_curve.py` writes the file; a test simulates some of it again.
+`scripts/first_curve.py` writes the file. A test simulates some of its releases again.
 """
 
 from __future__ import annotations
@@ -31,24 +31,25 @@ class FirstLook:
     ledger: Ledger
 
     def into(self, job: SweepJob) -> None:
-        """Add the releases to a job, as if they had been simulated here."""
+        """Add the releases to a job. The job treats them as its own simulations."""
         for n, piece in enumerate(self.pieces):
             job.add(n, piece)
 
 
 def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
-    """Return the first look of these settings on this table, or None unless the app opens with them."""
+    """Return the first look of these settings on this table; None unless the app opens with this table and settings."""
     if table.uploaded or not PATH.exists():
         return None
     content = json.loads(PATH.read_text())
     if content["of"] != key(table, settings):
         return None
-    promise = Certificate.from_dict(content["certificate"]), Ledger.from_dict(content["ledger"])
-    return FirstLook([[_read(row) for row in piece] for piece in content["pieces"]], *promise)
+    ledger = Ledger.from_dict(content["ledger"])
+    certificate = Certificate.from_dict(content["certificate"], ledger)
+    return FirstLook([[_read(row) for row in piece] for piece in content["pieces"]], certificate, ledger)
 
 
 def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
-    """Return all that the stored releases depend on, as JSON reads it back."""
+    """Return everything that the stored releases depend on, in the types that JSON returns."""
     of = {
         "table": table.schema_key,
         "domain": fingerprint(table.domain),
@@ -60,13 +61,16 @@ def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
 
 
 def as_json(job: SweepJob) -> list[list[Row]]:
-    """Return the pieces in JSON types, with None for an infinite ε."""
-    return [
-        [{**row, "epsilon": row["epsilon"] if math.isfinite(row["epsilon"]) else None} for row in job.pieces[n]]
-        for n in range(job.n_done)
-    ]
+    """Return the pieces in JSON types, with None for an infinite ε, and bytes in base 16."""
+    return [[_written(row) for row in job.pieces[n]] for n in range(job.n_done)]
+
+
+def _written(row: Row) -> Row:
+    epsilon = row["epsilon"] if math.isfinite(row["epsilon"]) else None
+    return {**row, "epsilon": epsilon, "right": row["right"].hex()}
 
 
 def _read(row: Row) -> Row:
     """Convert one row of `as_json` back."""
-    return {**row, "epsilon": math.inf if row["epsilon"] is None else row["epsilon"]}
+    epsilon = math.inf if row["epsilon"] is None else row["epsilon"]
+    return {**row, "epsilon": epsilon, "right": bytes.fromhex(row["right"])}

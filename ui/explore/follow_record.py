@@ -1,4 +1,4 @@
-"""One held-out record on its way through the trees: its votes, the verdict, its path."""
+"""One held-out record: the votes of the trees, the verdict of the forest, and the path through a tree."""
 
 from __future__ import annotations
 

@@ -10,44 +10,48 @@ import streamlit as st
 from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
-from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
+from dpforest.privacy.ledger import Ledger, unit_noun
+from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
-from ui.explore.stories import story
+from ui.explore.stories import class_words, story
 from ui.jobs.baselines import THIS_FOREST, Baselines
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
-from ui.shared.loss_sums import at_delta, success_share, sure_words, would_promise
+from ui.shared.loss_sums import at_delta, success_share, would_promise
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
-from ui.shared.wording import epsilon_text, plain, unbroken, value_epsilon
+from ui.shared.tables import counted
+from ui.shared.wording import epsilon_text, plain, share_text, unbroken, value_epsilon
 
-UNTIL: Final = " That holds once the schema is public (*Data* tab)."
+UNTIL: Final = " This limit holds only once the schema is public (*Data* tab)."
 
 
 def header(choice: Choice) -> None:
-    """Write two lines: whose table it is and what a forest learns from it, and what a release promises."""
+    """Write two lines: the table and what a forest learns from it, and what a release promises."""
     table, settings = choice.table, choice.settings
     subject = story(table)
-    who = plural(len(table.frame), subject.one, subject.many)
+    who = counted(table) if table.domain.unit else plural(len(table.frame), subject.one, subject.many)
     st.markdown(f"**{plain(table.short_title, 50)}** · {who} · {subject.question}", width="content")
     st.caption(
-        f"A forest, published with noise: ε limits how sure anybody can become whether one {subject.one} is in the "
-        "table. Smaller ε: less sure." + (UNTIL if table.domain.leaks() else "")
+        f"A release publishes the forest with noise. ε limits how sure an attacker can become whether one "
+        f"{subject.one} is in the table: the smaller ε, the less sure." + (UNTIL if table.domain.leaks() else "")
         if settings.certified
-        else "This is a mechanism as it was published. What is claimed about its ε and what is true stand below."
+        else "The app shows this forest as it was published. Below are the ε that was claimed for it, and what is true."
     )
 
 
 def is_skewed(level: Baselines) -> bool:
-    """Return whether classes are so skewed that always guessing one of them looks better than it is."""
+    """Return whether one class is so frequent that always guessing it seems accurate."""
     return level.floor["accuracy"] > 1 / level.floor["classes"] + 0.1
 
 
 class Figures:
     """Four figures, drawn once and refined in place: accuracy, best without privacy, floor, and the meaning of ε."""
 
-    def __init__(self, choice: Choice, certificate: Certificate, result: SweepResult, level: Baselines) -> None:
-        self._choice, self._certificate, self._level = choice, certificate, level
+    def __init__(
+        self, choice: Choice, certificate: Certificate, ledger: Ledger, result: SweepResult, level: Baselines
+    ) -> None:
+        self._choice, self._certificate, self._ledger, self._level = choice, certificate, ledger, level
         self._elements = []
         with st.container(key="headline"):
             for column, (label, value, note, help) in zip(st.columns(4), self._texts(result), strict=True):
@@ -65,7 +69,7 @@ class Figures:
         """Return (label, value, note, help) of each figure."""
         at = list(result.epsilons).index(self._choice.settings.epsilon)  # every result has this ε
         shown, floor = is_skewed(self._level), self._level.floor
-        classes, most_frequent = self._choice.table.domain.classes, int(floor["class"])
+        most_frequent = int(floor["class"])
         (headroom,) = headroom_of(result, [self._level], "accuracy").values()
         accuracy, balanced = (result.private(measure)[:, at] for measure in ("accuracy", "balanced_accuracy"))
         mean = float(accuracy.mean())
@@ -75,35 +79,40 @@ class Figures:
                 "Accuracy",
                 percent(mean),
                 _spread(accuracy) + guessing + _balanced(balanced, shown),
-                "Share of held-out records predicted rightly. Each simulated release redraws trees, noise, and which "
-                "row goes to which tree; ± is the standard deviation over releases.",
+                "Share of held-out rows whose label the forest predicts correctly. Each simulated release redraws "
+                "trees, noise, and which row goes to which tree; ± is the standard deviation over releases.",
             ),
             self._without_privacy(result, shown),
             (
-                f"Always “{plain(classes[most_frequent], 20)}”",
+                f"Always “{plain(class_words(self._choice.table)[most_frequent], 20)}”",
                 percent(floor["accuracy"]),
                 "guessing, with no forest at all" + _balanced(1 / floor["classes"], shown),
-                "What always naming the most frequent class gets right."
-                + (" High because classes are skewed; balanced accuracy counts every class alike." if shown else ""),
+                "Share of held-out rows that are right if the guess is always the most frequent class."
+                + (
+                    " It is high because one class is frequent; balanced accuracy counts every class alike."
+                    if shown
+                    else ""
+                ),
             ),
             _broken(self._certificate)
             if not self._choice.settings.certified
-            else _meaning(self._choice, self._certificate),
+            else _meaning(self._choice, self._certificate, self._ledger),
         ]
         return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
     def _without_privacy(self, result: SweepResult, shown: bool) -> tuple[str, str, str, str | None]:
-        """Return the figure of the best model without privacy. Its note states this forest without noise."""
+        """Return the figure of the best model without privacy. Its note has the figure of this forest without noise."""
         without_noise = float(result.without_noise("accuracy").mean())
         forest = f"this forest without noise: {percent(without_noise)}"
         help = (
-            "The best model known without privacy, on the same records. Tried are scikit-learn's CART, its random "
-            "forest (Breiman's), and a forest of the same kind as yours without noise: all rows in every tree, and by "
-            "rule the deepest trees that the rule knows. Compare shows the other forests without noise, too."
+            "The best of the models without privacy that the app tries, on the same held-out rows: scikit-learn's "
+            "CART, scikit-learn's random forest (Breiman's), and a forest of the same kind as yours without noise. "
+            "This last forest has all rows in every tree and, if a rule sets the depth, the deepest trees that the "
+            "rule allows. The page Compare also shows the other forests without noise."
         )
         best, balanced = (ceiling_of(result, [self._level], measure) for measure in ("accuracy", "balanced_accuracy"))
         if best is None:
-            return "Without privacy", "…", f"being fitted; {forest}", help
+            return "Without privacy", "…", f"still being fitted; {forest}", help
         name, value = THIS_FOREST if best.is_forest else best.name, best.value
         is_this = name == THIS_FOREST
         note = f"best of those tried: {name}{' without noise' if is_this else ''}"
@@ -123,42 +132,62 @@ def _balanced(values: np.ndarray | float, shown: bool) -> str:
 
 def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
     claimed = epsilon_text(certificate.epsilon)
-    note = "no finite bound is known on what it may reveal about a row"
+    note = "no finite bound is known on what the forest may reveal about a row"
     return f"True loss, where ε = {claimed} is claimed", ":red[∞]", note, None
 
 
-def _meaning(choice: Choice, certificate: Certificate) -> tuple[str, str, str, str | None]:
-    settings, delta, holds = choice.settings, certificate.delta, certificate.certified
-    promise = guarantee_of(certificate) if holds else would_promise(settings.epsilon, delta, settings.neighbors)
+def _meaning(choice: Choice, certificate: Certificate, ledger: Ledger) -> tuple[str, str, str, str | None]:
+    settings, holds = choice.settings, certificate.certified
+    promise = would_promise(certificate, ledger)
     return (
-        f"What ε = {settings.epsilon:g}{at_delta(delta)} {'means' if holds else 'would mean'}",
-        success_share(promise, promise.questions[0]),
+        f"What ε = {settings.epsilon:g}{at_delta(certificate.delta)} {'means' if holds else 'would mean'}",
+        f"{success_share(promise, promise.questions[0])} of 100",
         _sure(promise, holds=holds),
         _odds(promise),
     )
 
 
 def _sure(promise: Guarantee, *, holds: bool) -> str:
-    """Describe the large number, and in a second paragraph how surely somebody's values may be guessed.
+    """Describe the large number, and in a second paragraph how sure an attacker can become.
 
-    >>> _sure(would_promise(1.0, 0.0, "add-remove"), holds=True).split("\\n\\n")[1]
-    'unsure between two values of theirs, at most 88.1 %'
+    With δ > 0 there is no second paragraph, because rare releases may change a belief without limit.
+
+    >>> for text in _sure(Guarantee(1.0), holds=True).split(". "):
+    ...     print(text)
+    An attacker who guesses whether a row is in the table is right at most this often; a coin is right 50 times
+    For a guess between two values of a row, the bound is 81.7.
+    <BLANKLINE>
+    An attacker who was 50 % sure before can become at most 73.2 % sure
+    Between two values of a row, the bound is 88.1 %.
     """
-    first = "" if holds else "not promised, as the schema was read from the rows; once it is public: "
-    about_member, _, about_value = sure_words(promise).partition("; ")
-    return first + about_member + (f"\n\n{about_value}" if about_value else "")
+    noun, epsilon = unit_noun(promise.unit), float(promise.epsilon)
+    asked, sure = f"between two values of a {noun} in the table", share_text(value_epsilon(epsilon, promise.neighbors))
+    of_value = sure_of_value = ""
+    if MEMBERSHIP in promise.questions:
+        of_value = f" For a guess between two values of a {noun}, the bound is {success_share(promise, VALUE)}."
+        sure_of_value = f" Between two values of a {noun}, the bound is {sure}."
+        asked, sure = f"whether a {noun} is in the table", share_text(epsilon)
+    not_yet = "This is not promised yet, because the schema was read from the rows. Once the schema is public, an"
+    start = "An" if holds else not_yet
+    guess = f"{start} attacker who guesses {asked} is right at most this often; a coin is right 50 times.{of_value}"
+    belief = f"An attacker who was 50 % sure before can become at most {sure} sure.{sure_of_value}"
+    return guess if promise.delta else f"{guess}\n\n{belief}"
 
 
 def _odds(promise: Guarantee) -> str | None:
-    """Describe by how much a belief may change. None with a δ, since rare releases may change a belief by anything."""
+    """Describe how much a belief may change.
+
+    None if there is a δ, because rare releases may change a belief without limit.
+    """
     if promise.delta:
         return None
     value = _factor(value_epsilon(float(promise.epsilon), promise.neighbors))
-    member = f"a row is in the table by {_factor(float(promise.epsilon))} at most, and the odds that "
+    noun = unit_noun(promise.unit)
+    member = f"a {noun} is in the table by at most {_factor(float(promise.epsilon))}, and the odds that "
     return (
-        "Differential privacy bounds odds. Whatever somebody believed before, the release multiplies the odds that "
-        f"{member if MEMBERSHIP in promise.questions else ''}somebody in it has one value rather than another by "
-        f"{value} at most. Shown for a guess that stood at 50:50."
+        "Differential privacy bounds how much odds can change. Whatever an attacker believed before, the release "
+        f"multiplies the odds that {member if MEMBERSHIP in promise.questions else ''}a {noun} in the table has one "
+        f"value rather than another by at most {value}. The figure shows this for odds that were 50:50."
     )
 
 
@@ -172,7 +201,7 @@ def broken_promise(certificate: Certificate) -> None:
         badge("Not certified")
         st.markdown(" ".join(plain(reason, 600) for reason in certificate.reasons[:1]))
         if len(certificate.reasons) > 1:
-            with st.expander(f"{len(certificate.reasons) - 1} more reasons"):
+            with st.expander(plural(len(certificate.reasons) - 1, "more reason")):
                 for reason in certificate.reasons[1:]:
                     st.markdown(f"- {plain(reason, 600)}")
-        st.caption("Shown to compare with what was published. It draws on no budget and cannot be released.")
+        st.caption("The app shows this forest only for comparison: it has no privacy budget and cannot be released.")

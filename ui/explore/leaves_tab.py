@@ -1,4 +1,4 @@
-"""Leaves: how often their labels flip, and the exact table behind it."""
+"""The Leaves tab: how often noise flips the labels of leaves, and a table of exact figures."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.plotting.style import flip_percent, percent
+from dpforest.plotting.style import flip_percent
 from dpforest.plotting.words import path_text
+from dpforest.simulation.label_flips import relabeled_share
 from dpforest.simulation.views import ForestView
+from dpforest.tables.units import MOST_ROWS
 from ui import state
 from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
@@ -30,29 +32,40 @@ NO_DATA = "no data: label is pure noise"
 
 def show(choice: Choice, view: ForestView) -> None:
     """Draw the Leaves tab."""
-    n_rows, flip = view.n_rows, view.flip
-    full = n_rows > 0
+    n_counted, flip, counted = view.n_counted, view.flip, view.counted
+    full = n_counted > 0
     titled(
         "How often labels flip",
         "Curator only",
         help="A label flips when the leaf publishes a class that is not its most frequent one. Leaves count by their "
-        "records, because a leaf with many records matters to many people.",
+        f"{counted}, because the label of a large leaf concerns many {counted}.",
     )
     chart(
-        plotting.flip_histogram(flip, n_rows, view.domain.n_classes),
-        "Histogram of the flip rate of leaves, weighted by the records in them.",
+        plotting.flip_histogram(flip, n_counted, view.domain.n_classes, view.rows_of_persons),
+        f"Histogram of the flip rate of leaves, weighted by the {counted} in them.",
         title="How often labels flip",
     )
     known_flip = full & np.isfinite(flip)
-    mean = float(np.average(flip[known_flip], weights=n_rows[known_flip])) if known_flip.any() else 0.0
-    says = "number" if view.added is not None else "label"
-    st.markdown(
-        f"At ε = {choice.settings.epsilon:g}, for a typical record, the noise turns the "
-        f"{'sign of its leaf’s step' if view.added is not None else 'label of its leaf into another one'} in "
-        f"**{flip_percent(mean)}** of releases. "
-        f"{percent(float((~full).mean()), 0)} of the {len(full):,} leaves are empty: they publish a {says} "
-        "as well, since a missing one would say that nobody is there."
-    )
+    mean = float(np.average(flip[known_flip], weights=n_counted[known_flip])) if known_flip.any() else 0.0
+    relabeled, epsilon = relabeled_share(view.noise), f"ε = {choice.settings.epsilon:g}"
+    if relabeled is None:
+        turned = "sign of the leaf’s step" if view.added is not None else "label of the leaf into another one"
+        st.markdown(
+            f"At {epsilon} the noise turns the {turned} in **{flip_percent(mean)}** of releases, on average over all "
+            f"{counted}."
+        )
+    else:
+        st.markdown(
+            f"At {epsilon} the noise turns the label of a leaf into another one, on average, in this share of "
+            f"releases:\n{_both_rates(mean, relabeled, int(full.sum()), counted)}"
+        )
+    if n_empty := int((~full).sum()):
+        st.markdown(empty_words(n_empty, len(full), "number" if view.added is not None else "label"))
+    if view.rows_of_persons is not None:
+        st.markdown(
+            f"A leaf has persons and rows: each of a person's k rows counts as 1/k person in its leaf. At most "
+            f"{MOST_ROWS} rows of a person are used."
+        )
     if view.added is not None:
         st.markdown(rounds_tab.flips_of_records(choice, view))
     if view.leaf_values is not None:
@@ -76,7 +89,7 @@ def show(choice: Choice, view: ForestView) -> None:
         tree = choose_tree(view) if scope == SCOPES[1] else None
     start = view.trees.leaf_start
     leaves = np.arange(view.trees.n_leaves) if tree is None else np.arange(start[tree], start[tree + 1])
-    shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_rows[leaves], nan=-1.0), kind="stable")[:SHOWN]]
+    shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_counted[leaves], nan=-1.0), kind="stable")[:SHOWN]]
     figures.table(
         leaf_table(view, shown),
         "Leaf by leaf",
@@ -88,10 +101,10 @@ def show(choice: Choice, view: ForestView) -> None:
             "gap": st.column_config.NumberColumn(help=tip("lead")),
             "path": st.column_config.TextColumn(width="large"),
         },
-        alt="Leaves with their counts, gap, true and released label, and flip rate.",
+        alt=f"Leaves with their {'persons and ' * (counted == 'persons')}rows, gap, labels, and flip rate.",
     )
     st.caption(
-        f"{len(shown):,} of {len(leaves):,} leaves, those first whose flips matter to most records. "
+        f"{len(shown):,} of {len(leaves):,} leaves, those first whose flips concern the most {counted}. "
         f"“flips (simulated)” comes from {N_DRAWS} redraws and should lie near the closed form."
     )
     st.download_button(
@@ -103,16 +116,44 @@ def show(choice: Choice, view: ForestView) -> None:
     )
 
 
+def _both_rates(per_one: float, per_leaf: float, n_full: int, counted: str) -> str:
+    """State the flip rate per row, or with a unit per person, and the flip rate per leaf, and explain both."""
+    return (
+        f"- Per {counted.removesuffix('s')}: **{flip_percent(per_one)}**. Each leaf counts by its {counted}, and a "
+        f"change between classes that tie for the most {counted} does not count.\n"
+        f"- Per leaf: **{flip_percent(per_leaf)}**. Each of the {n_full:,} leaves with rows counts once, so small "
+        "leaves, whose labels flip most, count as much as large ones. A change between tied classes "
+        "counts, too, as in figure 8 of Fletcher and Islam."
+    )
+
+
+def empty_words(n_empty: int, n_leaves: int, published: str) -> str:
+    """State how many leaves are empty and what they publish.
+
+    >>> empty_words(1, 2, "label").split(",")[0]
+    '1 of the 2 leaves is empty and publishes a label at random'
+    """
+    leaves = "leaves is empty and publishes" if n_empty == 1 else "leaves are empty and publish"
+    return (
+        f"{n_empty:,} of the {n_leaves:,} {leaves} a {published} at random, since a missing one would say that no row "
+        "is there."
+    )
+
+
 def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
-    """Return the exact figures of some leaves, one row for each. Curator only."""
+    """Return the exact figures of some leaves, one line for each leaf, for the curator only.
+
+    With a unit of privacy, a leaf has a number of persons and a number of rows, and each class a number of persons.
+    """
     trees, classes = view.trees, [str(c) for c in view.domain.classes]
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1
     true = view.true_labels[leaves]
     shown, tree_at = np.unique(tree_of, return_inverse=True)
     names = np.array([[str(c) for c in view.domain_of(int(t)).classes] for t in shown], dtype=object)
-    table = pd.DataFrame(
-        {"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1, "records": view.n_rows[leaves]}
-    )
+    table = pd.DataFrame({"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1})
+    if view.rows_of_persons is not None:
+        table["persons"] = view.n_counted[leaves].round(3)
+    table["rows"] = view.n_rows[leaves]
     table["flips (closed form)"] = view.flip[leaves]
     simulated = view.simulated_flip(leaves, N_DRAWS)
     table["flips (simulated)"] = np.where(view.n_rows[leaves] > 0, simulated, np.nan)
@@ -125,9 +166,9 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
         for k in range(len(classes)) if len(classes) > 2 else (1,):
             table[f"adds to the score of {classes[k]}"] = view.added.leaf_scores[leaves, k]
     else:
-        table["gap"] = view.gap[leaves]
+        table["gap"] = view.gap[leaves].round(3)
     for k, name in enumerate(classes):
-        table[f"count of {name}"] = view.counts[leaves, k]
+        table[f"{view.counted} with label {name}"] = view.counts[leaves, k].round(3)
     if len(np.unique(tree_of)) == 1 and len(leaves):
         one = trees.select(int(tree_of[0]))
         nodes = one.leaf_nodes[leaves - trees.leaf_start[tree_of[0]]]

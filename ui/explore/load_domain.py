@@ -51,7 +51,7 @@ def downloads(table: Table) -> None:
 
 
 def show(table: Table) -> None:
-    """Take a file, show what it says, and load it if the user presses the button."""
+    """Take a file, show its content, and load it if the user presses the button."""
     loaded = state.LOADED.value.get(table.schema_key)
     with st.expander("Load a domain from a file", icon=":material/upload_file:"):
         st.caption(

@@ -1,4 +1,4 @@
-"""Merge a domain from a file into the domain of a table; what the file leaves open stays. No Streamlit here."""
+"""Merge a domain from a file into the domain of a table. Parts that the file omits stay. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ def over(
     book : Codebook
         Entries of the file.
     file : Domain, optional
-        Domain of a JSON file. It provides the classes and the sources of what concerns the whole table.
+        Domain of a JSON file. It provides the classes, and the sources of statements about the whole table.
     exactly : bool
-        Whether to use the attributes that the file names and no others. If False, the choice of columns stays.
+        Whether to use exactly the attributes that the file names. If False, the choice of columns stays.
     other_kinds : bool
-        Whether the kind of an attribute may change. It may where the cells are read from text.
+        Whether the kind of an attribute may change. This is possible if cells are read from text.
     """
     if book.mistakes:
         return Loaded(domain, mistakes=book.mistakes)
@@ -122,7 +122,9 @@ def over(
     result = domain
     try:
         classes, of_label = _classes(domain, entries.get(domain.label), file)
-        result = replace(domain, features=tuple(features), **classes)
+        unit = domain.unit if file is None or file.unit not in {*used, *unused, domain.unit} else file.unit
+        features = [feature for feature in features if feature.name != unit]
+        result = replace(domain, features=tuple(features), unit=unit, **classes)
         result = replace(result, **_of_table(result, domain, file))
     except DomainError as problem:
         mistakes.append(str(problem))
@@ -171,10 +173,10 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
 
 
 def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
-    """Return the entry with a public rule for each part that its words assert but the file leaves open.
+    """Return the entry with a public rule for each part that its source covers but the file omits.
 
-    The table read such a part from the rows, so its present value must not count as asserted. The rule fits any
-    column: numbers need not be whole, and missing cells form a category.
+    The present value of such a part was read from the rows, so this value must not count as asserted. The public rule
+    fits any column: numbers may have fractions, and missing cells form a category.
     """
 
     def is_left_open(part: str) -> bool:
@@ -223,11 +225,11 @@ def _source(entry: CodebookEntry, part: str, now: Source, changed: bool) -> Sour
     if now[1] == stated[1] and now[0] != "data" and not changed:
         return now
     _check_words(entry.where, stated, now, changed=changed)
-    return "asserted", stated[1]  # the person who loads the file asserts it, also if the file says "documented"
+    return "asserted", stated[1]  # whoever loads the file asserts the part, even if the file says "documented"
 
 
 def _check_words(where: str, stated: Source, now: Source, *, changed: bool = False) -> None:
-    """Raise DomainError unless the words name a source. An unchanged part with an unchanged source passes."""
+    """Raise DomainError unless the words name a source. An unchanged part may keep its source unchecked."""
     if stated == now and not changed:
         return
     try:
@@ -261,7 +263,7 @@ def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -
 
 
 def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, Any]:
-    """Return the JSON's sources of the file format and of the choice of columns, each only where both domains agree."""
+    """Return the sources of the file format and of the choice of columns, each only if both domains agree about it."""
     changes: dict[str, Any] = {}
     if file is None:
         return changes

@@ -45,7 +45,7 @@ def show(table: Table) -> None:
 
 
 def look_alike(values: Iterable[object]) -> list[tuple[str, ...]]:
-    r"""Return groups of values that a reader takes for the same.
+    r"""Return groups of values that a reader may take for the same value.
 
     >>> look_alike(["Yes", "yes ", "no", "1"]), len(look_alike(["caf\u00e9", "cafe\u0301", "cafe"]))
     ([('Yes', 'yes ')], 1)

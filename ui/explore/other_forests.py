@@ -1,4 +1,4 @@
-"""Search for a forest that learns something where the chosen one does not, by one simulated release of each."""
+"""If the chosen forest learns nothing, search for a forest that does, by one simulated release of each forest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.shared.sidebar import Choice
 
 
 class OtherForests:
-    """The other forests with default settings, certified and by rule. Each `step` simulates one of them."""
+    """All other certified forests with default settings. Each `step` simulates one forest."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._jobs = choice, dict[str, SweepJob]()
@@ -32,7 +32,7 @@ class OtherForests:
         if not self._left:
             return False
         other = self._left.pop(0)
-        with suppress(ValueError):  # too large for this table
+        with suppress(ValueError):  # the forest is too large for this table
             job = sweep_job(self._choice.table, Line(other, grid_with(self._choice.settings.epsilon)))
             for _ in job.work():
                 pass
@@ -40,7 +40,7 @@ class OtherForests:
         return True
 
     def sentence(self, measure: str, at: Headroom) -> str:
-        """Name the forests that beat guessing at the present ε by more than luck. Empty until all are simulated."""
+        """Name the forests that beat guessing at this ε by more than chance. Empty until all forests are simulated."""
         if self._left:
             return ""
         epsilon = self._choice.settings.epsilon

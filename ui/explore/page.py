@@ -1,16 +1,29 @@
-"""The page Explore from top to bottom: pick a table and a forest, move ε, and see what it costs and what it buys."""
+"""The page Explore from top to bottom: choose a table and a forest, move ε, and see accuracy and privacy change."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
 
 from dpforest.tables.domain import DomainError
 from ui import state
-from ui.explore import budget_tab, curve_panel, data_tab, first_look, headline, leaves_tab, tree_tab, welcome
+from ui.explore import (
+    budget_tab,
+    curve_panel,
+    data_tab,
+    first_look,
+    groups_tab,
+    headline,
+    instrument,
+    leaves_tab,
+    tree_tab,
+    welcome,
+)
 from ui.jobs import baselines, first_release
+from ui.jobs.results import SweepResult
 from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
 from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
 from ui.jobs.workers import BACKGROUND
@@ -26,14 +39,19 @@ AWAY: Final = 0.3  # seconds for a chart to reach the browser, since nothing els
 def show() -> None:
     """Draw the page, then refine its figures until the user moves a control."""
     open_page("Explore")
-    top = st.container()
-    choice = sidebar.choose(choose_epsilon())
+    header = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
+    messages = st.container()
+    with header:
+        top = st.container(width="stretch")
+        with st.popover("Exact values", width="content", help="Type ε, depth, trees and α, or return to the rule."):
+            epsilon, shape = choose_epsilon(messages=messages), st.container()
+    choice = sidebar.choose(epsilon, shape)
     if choice is None:
         return
     table, settings = choice.table, choice.settings
     with top:
         headline.header(choice)
-    welcome.line()  # below ε, so that keyboard users reach ε first
+    instrument_place = st.container()
     stored = None if is_ready(settings) else first_look.stored(table, settings)
     try:
         if stored is None:
@@ -60,39 +78,50 @@ def show() -> None:
     few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
     result = first_release.first_releases(table, [job], few, st.container())
     level = baselines.level(table)
+    numbers = headline.Figures(choice, certificate, ledger, result, level)
+    welcome.line()
     panel = curve_panel.Panel(choice, result, ledger, level, certificate.delta)
-    numbers = headline.Figures(choice, certificate, result, level)
+    with instrument_place:
+        drawing = instrument.Instrument(choice, job, result, level, panel.measure, certificate.delta)
     if stored:
         time.sleep(AWAY)
         warm_up(settings, panel.progress)
-    _tabs(choice, certificate, ledger, job)
+    refine_tab = _tabs(choice, certificate, ledger, job, result)
+    drawing.show_tree(job.releases.view(settings.epsilon))  # after the tabs, because some forests take seconds
     with drawn:
         figures.offer()
 
     def other_work() -> bool:
-        """Do one step: fit the ceiling, then measure what δ buys, then try other forests if this one learns nothing."""
-        return level.step() or panel.look_elsewhere()
+        """Do one step: fit the ceiling, measure the effect of δ, or try other forests if this one learns nothing."""
+        return level.step() or drawing.step() or panel.look_elsewhere()
 
-    # Refine the curve until a control moves, and do the other work in between. Wait while the release dialog is open,
-    # because its buttons would wait for the end of this run; closing the dialog reruns the page.
+    # Refine the curve until a control moves, and do the other work in between. Do neither while the release dialog is
+    # open, because the dialog's buttons would wait for the end of this run. Closing the dialog reruns the page.
     if not is_asked:
         for surer in first_release.refined(job, result, first_release.LAST, panel.progress, other_work):
+            drawing.refine(surer)
             numbers.refine(surer)
             panel.refine(surer)
+            if refine_tab is not None:
+                refine_tab(surer)
         warm_up_the_rest(panel.progress)
         BACKGROUND.start_if_useful()
 
 
-def _tabs(choice: Choice, certificate, ledger, job: SweepJob) -> None:
-    """Add four tabs and draw the open one."""
+def _tabs(
+    choice: Choice, certificate, ledger, job: SweepJob, result: SweepResult
+) -> Callable[[SweepResult], None] | None:
+    """Add five tabs and draw the open one. Return how it is refined, if it shows simulated figures."""
     epsilon, releases = choice.settings.epsilon, job.releases
     tabs = {
         "Tree": lambda: tree_tab.show(choice, releases.view(epsilon)),
         "Leaves": lambda: leaves_tab.show(choice, releases.view(epsilon)),
         "Budget": lambda: budget_tab.show(choice, certificate, ledger),
         "Data": lambda: data_tab.show(choice, releases),
+        "Groups": lambda: groups_tab.GroupsTab(choice, result).refine,
     }
     for tab, show_it in zip(st.tabs(list(tabs), key=state.TAB, bind=LINKED), tabs.values(), strict=True):
         if tab.open:
             with tab:
-                show_it()
+                return show_it()
+    return None

@@ -57,9 +57,9 @@ _WHOLE: Final = {"yes": True, "no": False}
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Ask group by group about the parts that were read from the rows. If none was, offer to change many at once.
+    """Ask group by group about the parts that were read from the rows. If there are none, offer to change many parts.
 
-    While edits wait to be applied (`pending`), the button is off, because an answer would drop them.
+    While edits wait to be applied (`pending`), the button is off, because an answer would drop these edits.
     """
     questions = open_questions(table.domain)
     if not questions:
@@ -97,7 +97,7 @@ def _key(table: Table) -> str:
 
 
 def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
-    """Return the group that the user chooses. It starts at the first one that was not skipped."""
+    """Ask for a group, and return it. The choice starts at the first group that was not skipped."""
     left = [feature for feature in table.domain.features if feature.leaks()]
     groups = column_groups.groups(left) if left else {}
     others = [group for group, names in groups.items() if names not in questions.values()]
@@ -186,7 +186,7 @@ def _ask(
 
 
 def _kinds(table: Table, names: Collection[str], key: str, *, of_table: bool, again: bool) -> set[str]:
-    """Return the kinds of parts that the user asserts: all that these attributes have, or some of them."""
+    """Ask which kinds of parts the user asserts: all kinds that these attributes have, or some. Return these kinds."""
     parts = {part.what for part in read_parts(table.domain) if part.name in names or (of_table and not part.name)}
     if again:
         parts = {what for f in table.domain.features if f.name in names for what in sources(f)}
@@ -201,7 +201,7 @@ def _kinds(table: Table, names: Collection[str], key: str, *, of_table: bool, ag
 
 
 def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool) -> dict[str, tuple[float, float]]:
-    """Return the asserted ranges by name: one typed range for all, or rounder ones. Empty if the present ones stay."""
+    """Return the asserted ranges by name: one typed range for all, or rounder ranges. Empty if the ranges stay."""
     if not features:
         return {}
     st.markdown("**Between which numbers does everybody know these lie?**")
@@ -231,7 +231,7 @@ def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool)
 
 
 def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
-    """Return how the user states the ranges. A single attribute always gets a typed range."""
+    """Ask how to state the ranges, and return the answer. A single attribute always gets a typed range."""
     if len(names) == 1:
         return ONE
     choices = [ONE, EACH, STAND] if with_each else [ONE, STAND]
@@ -256,7 +256,7 @@ def _missing(features: Sequence[Feature], key: str) -> str | None:
 
 
 def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
-    """Return one choice for all attributes. If they differ now, "as listed" leaves each unchanged."""
+    """Return one choice for all attributes. If the attributes differ now, the choice "as listed" changes nothing."""
     start = next(iter(now)) if len(now) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]
     known(key, offered)

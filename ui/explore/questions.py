@@ -34,7 +34,7 @@ class StatedValues:
 
 
 def open_questions(domain: Domain) -> dict[str, list[str]]:
-    """Return the attributes that are not public yet, each in one group. The group about the whole table comes last.
+    """Return the attributes that are not public yet by group. The group about the whole table comes last.
 
     >>> columns = [Feature(f"word_freq_{w}", "numeric", 0, 1) for w in ("make", "all", "our")]
     >>> columns += [Feature("town", "categorical", categories=("x",)), Feature("age", "numeric", 0, 9)]
@@ -120,7 +120,7 @@ def _answered(feature: Feature, parts: set[str], stated: StatedValues, source: S
 
 
 def one_range(ranges: Collection[tuple[float, float]]) -> tuple[float, float]:
-    """Return the narrowest range that holds all of these."""
+    """Return the narrowest range that contains all of these ranges."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 

@@ -1,4 +1,4 @@
-"""The random-tree booster from inside: accuracy by round, attributes, and one prediction taken apart."""
+"""The inside of the random-tree booster: accuracy by round, effects of attributes, and the parts of one prediction."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split
 from ui.shared.wording import plain
 
-MOST_ROWS = 4_000  # held-out rows that accuracy by round and flips are computed on
+MOST_ROWS = 4_000  # largest number of held-out rows for accuracy by round and for flips
 MOST_ROUNDS = 60  # points of the curve of accuracy by round
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Draw what stands below the tree: accuracy by round, importances, effects."""
+    """Draw the charts below the tree: accuracy by round, importances, effects."""
     assert view.added is not None
     _by_round(choice, view)
     attributes(view.added, "Simulated")
@@ -53,7 +53,7 @@ def _by_round(choice: Choice, view: ForestView) -> None:
 
 
 def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of rounds, and the share of rows that the forest classifies correctly after each of them."""
+    """Return numbers of rounds, and the share of correctly classified rows after each number of rounds."""
     assert view.added is not None
     n_trees = view.trees.n_trees
     at = np.unique(np.linspace(1, n_trees, min(MOST_ROUNDS, n_trees)).astype(int))
@@ -67,7 +67,7 @@ def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) ->
 
 
 def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
-    """Show the scores of one record, how likely noise alone turned its prediction, and what each attribute adds."""
+    """Show one record's scores, the chance that noise alone reversed its prediction, and the parts of attributes."""
     classes, parts = added.domain.classes, added.taken_apart(codes)
     scores = added.base + parts.sum(axis=0)
     winner = int(scores.argmax())
@@ -91,7 +91,7 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
 
 
 def flips_of_records(choice: Choice, view: ForestView) -> str:
-    """State in a sentence how often noise alone turns a prediction, on average over held-out records."""
+    """State in a sentence how often noise alone reverses a prediction, on average over held-out records."""
     assert view.added is not None
     codes = split(read_by(choice.table, choice.settings)).X_test[:MOST_ROWS]
     leaves = leaves_of_rows(view.trees, view.domain, codes)

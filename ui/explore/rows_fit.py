@@ -1,4 +1,4 @@
-"""How the rows fit the public domain: cells and labels outside of it, and what the public rule reads them as."""
+"""How the rows fit the public domain: cells and labels outside of the domain, and the public rule for such cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("attribute", "what", "cells", "read as")
 
 
 def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
-    """Return (a row for each attribute and way not to fit, number of rows left out for their labels)."""
+    """Return (a row for each attribute and each problem with its cells, number of rows without a listed label)."""
     rows = [
         (feature.name, what, int(n), _read_as(feature, what))
         for feature, counts in zip(domain.features, domain.report(columns).itertuples(index=False), strict=True)
@@ -59,7 +59,7 @@ def _read_as(feature: Feature, what: str) -> str:
 
 
 def show(table: Table) -> None:
-    """Show the number of cells that do not fit, and what every fit reads them as."""
+    """Show the number of cells that do not fit the domain, and the values that every fit reads in their place."""
     titled(
         "How the rows fit",
         "Curator only",

@@ -1,4 +1,4 @@
-"""Panel of the Data tab: the scale of a numeric attribute, and where its rows lie on it."""
+"""Panel of the Data tab: the public scale of a numeric attribute, and the distribution of the rows on the scale."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ def spare(table: Table) -> list[Feature]:
         return []
     features = []
     for column in table.csv.columns:
-        if column.name in table.domain.names or column.name == table.label:
+        if column.name in table.domain.columns or column.name == table.label:
             continue
         try:
             features.append(Domain.infer(table.frame[[column.name]]).features[0])

@@ -12,6 +12,7 @@ from dpforest import plotting
 from dpforest.limits import LEAF_CAP
 from dpforest.models.base import AUTO
 from dpforest.plotting.focus import LEVEL, MOST_LEVELS
+from dpforest.plotting.overview import counted_text
 from dpforest.plotting.words import ancestors, answer, question
 from dpforest.simulation.views import ForestView, NodeTable
 from dpforest.tables.features import plural
@@ -104,8 +105,8 @@ def _questions(
         )
     _answers(structure, view, nodes, root)
     st.caption(
-        "The bar shows the classes of the records in a node, the dot is as large as they are many; its color is the "
-        "rate at which labels flip. Click a node to read on from there."
+        f"The bar shows the classes of the {view.counted} in a node, the dot is as large as they are many; its color "
+        "is the rate at which labels flip. Click a node to read on from there."
     )
     if nodes.probability is not None:
         st.caption(
@@ -130,7 +131,7 @@ def _whole_tree(
         f"The whole tree: {plural(nodes.trees.n_leaves, 'leaf', 'leaves')} on {plural(deepest + 1, 'level')}",
         "Curator only",
         help="One row for each level of the tree, the root on top. Color is the rate at which the label of a leaf "
-        "flips away from the most frequent class; above the leaves it is the mean over the records below.",
+        f"flips away from the most frequent class; above the leaves it is the mean over the {view.counted} below.",
     )
     chart(
         plotting.tree_overview(
@@ -181,17 +182,17 @@ def _flipped(nodes: NodeTable) -> str:
     at = nodes.trees.leaf_nodes
     full = int(np.isfinite(nodes.flip[at]).sum())
     if not full:
-        return "No leaf of it has records: all its labels are pure noise."
+        return "No leaf of it has rows: all its labels are pure noise."
     drawn, turned = state.NOISE_DRAWN.value, int(nodes.turned[at].sum())
     this = f"In draw {drawn + 1} of the noise" if drawn else "In this release"
     return (
-        f"{this} {turned:,} of its {plural(full, 'leaf', 'leaves')} with records {'has' if turned == 1 else 'have'} "
+        f"{this} {turned:,} of its {plural(full, 'leaf', 'leaves')} with rows {'has' if turned == 1 else 'have'} "
         f"flipped; {np.nansum(nodes.flip[at]):,.1f} would be expected."
     )
 
 
 def _no_say(view: ForestView) -> bool:
-    """Return whether every question was less than 1.5 times as likely to be drawn as by chance alone."""
+    """Return whether each question was drawn with less than 1.5 times its probability in a draw without data."""
     ratio = [p / c for trace in view.traces for p, c in zip(trace.probability, trace.chance, strict=True)]
     return max(float(r.max()) for r in ratio) < 1.5
 
@@ -205,7 +206,7 @@ def _of_class(view: ForestView, tree: int) -> str:
 
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
     settings, table = choice.settings, choice.table
-    by_rule = settings.certified and settings.depth == AUTO  # that depth follows a noisy number of records
+    by_rule = settings.certified and settings.depth == AUTO  # the rule then uses a noisy number of records
     asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, planned_rows(table, settings))[0]
     if deepest >= asked or FORESTS[settings.kind].is_fitted_anew:
         return ""
@@ -216,7 +217,7 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
 
 
 def choose_tree(view: ForestView) -> int:
-    """Return the index of the chosen tree, the same in every tab."""
+    """Ask for a tree, and return its index. All tabs show the same tree."""
     return place_by_number("Tree", view.trees.n_trees, state.TREE, width=130)
 
 
@@ -239,9 +240,9 @@ def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
 
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
-    """Return a key of the tree that a node number belongs to. It depends on the attributes asked, not on thresholds.
+    """Return a key of the tree that a node number belongs to. The key depends on tested attributes, not on thresholds.
 
-    Thresholds on the noisy scale move with ε, and the user's node must stay.
+    Thresholds on the noisy scale move with ε, but the user's node must stay.
     """
     attributes = b"".join(np.ascontiguousarray(part).tobytes() for part in (nodes.trees.kind, nodes.trees.feature))
     return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(attributes)
@@ -259,7 +260,7 @@ def _root(structure: tuple, nodes: NodeTable) -> int:
 
 
 def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int) -> None:
-    """Draw the questions and answers from the root to the first node drawn, each as a button that leads back up."""
+    """Draw the questions from the root to the first drawn node as buttons. A button leads back up to its node."""
     steps = ancestors(nodes.trees, root)
     if len(steps) == 1:
         return
@@ -299,7 +300,7 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
 
 
 def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
-    """Offer the questions of the overview that most records reach, for users without a mouse."""
+    """Offer the questions of the overview that the most rows or persons reach, for users without a mouse."""
     tree = nodes.trees
     inner = np.flatnonzero(tree.kind != LEAF)
     if len(inner) < 2:
@@ -312,8 +313,8 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
             state.TO_NODE.value = None  # a later click may go elsewhere
 
     def named(node: int) -> str:
-        asked = unescape(question(tree, view.domain, node))  # a select box shows its options as they are
-        return f"level {tree.level[node]}: {asked} ({plural(int(nodes.counts[node].sum()), 'record')})"
+        asked = unescape(question(tree, view.domain, node))  # a select box does not interpret HTML
+        return f"level {tree.level[node]}: {asked} ({counted_text(nodes, view.domain, node)})"
 
     st.selectbox(
         "Read from a question",
@@ -323,5 +324,5 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
         on_change=go,
         format_func=named,
         placeholder=f"Choose one of {plural(len(options), 'question')}",
-        help="Those that most records come to.",
+        help=f"Those that most {view.counted} come to.",
     )

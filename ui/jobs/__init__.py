@@ -1,1 +1,1 @@
-"""Background jobs of the pages: simulated releases, sweeps and baselines. Also: which job computes, where, how long."""
+"""Background jobs of the pages: simulated releases, sweeps and baselines. Also their order, processes and limits."""

@@ -1,7 +1,7 @@
 """Baselines of a table: the accuracy of guessing and of models without privacy.
 
-Models are fitted in the background. Figures of public tables are shared by all sessions. Those of bundled tables come
-from a file that `scripts/without_privacy.py` writes; a test fits some of them again.
+Models are fitted in the background. All sessions share the figures of public tables. The figures of bundled tables come
+from a file that `scripts/without_privacy.py` writes; a test fits some of these models again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Baselines(Job[Metrics]):
     split : callable
         Returns the split. The first step calls it.
     metrics : dict, optional
-        Figures from the file. Nothing is fitted then.
+        Figures from the file. If they are given, no model is fitted.
 
     Attributes
     ----------
@@ -91,7 +91,10 @@ class Baselines(Job[Metrics]):
 def _make(key: tuple, _table: Table) -> Baselines:
     folds, fold = key[-2:]
     if folds == 1:
+        whole = split(_table) if _table.unit else None  # whose label is held out depends on the persons
         labels = split_labels(_table.domain, _table.frame[_table.label])
+        if whole is not None:
+            labels = whole.y_train, whole.y_test
         return Baselines(_table.domain, *labels, lambda: split(_table), _stored(_table))
     one = splits_of(_table, folds)[fold]
     return Baselines(_table.domain, one.y_train, one.y_test, lambda: one)
@@ -114,27 +117,32 @@ def key_of(table: Table) -> list[str]:
 
 
 def level(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
-    """The baselines of a table on one split. Sessions share those of a public table; an upload's stay private."""
+    """The baselines of a table on one split. Sessions share the baselines of a public table, but not of an upload."""
     key = (table.schema_key, fingerprint(table.domain), folds, fold)
     return _make(key, table)
 
 
 def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
-    """Name and figure of the best model without privacy, mean over splits. None until all models are fitted."""
+    """Name and figure of the best model without privacy, as the mean over splits.
+
+    The result is None until all models are fitted, and None for a measure that the models do not have.
+    """
     if not levels or not all(one.metrics for one in levels):
         return None
-    means = {name: float(np.mean([one.metrics[name][measure] for one in levels])) for name in levels[0].metrics}
+    means = {
+        name: float(np.mean([one.metrics[name].get(measure, np.nan) for one in levels])) for name in levels[0].metrics
+    }
     known = {name: value for name, value in means.items() if np.isfinite(value)}
     return max(known.items(), key=lambda item: item[1]) if known else None
 
 
 def rows(levels: list[Baselines], measure: str) -> float:
-    """Number of rows at which an accuracy would be as precise as this measure is here (`headroom.effective_n`)."""
+    """Number of rows on which an accuracy would be as precise as this measure (`headroom.effective_n`)."""
     return sum(effective_n(measure, one.labels) for one in levels)
 
 
 def floor(levels: list[Baselines], measure: str) -> float | None:
-    """Figure of guessing, mean over splits. None for a measure that depends on the way of guessing."""
+    """Figure of guessing, as the mean over splits. None for a measure that depends on the way of guessing."""
     of_one = {
         "accuracy": lambda one: one.floor["accuracy"],
         "balanced_accuracy": lambda one: 1 / one.floor["classes"],

@@ -16,23 +16,23 @@ from ui.jobs.workers import INTERACTIVE
 from ui.shared.forests import FORESTS
 from ui.shared.tables import Table
 
-FIRST, LAST = 2, 20  # releases that a page shows first if they are quick, and after refinement
-QUICK: Final = 0.4  # seconds of one release, below which a page waits for a second one
-MOST_SECONDS: Final = 30  # of refinement; the page states how many releases its figures rest on
-MANY_CELLS: Final = 700_000  # of a table; with more, a release at all ε takes a noticeable time
-SOME_ROWS: Final = 5_000  # with more, the first release is at a few ε only while other threads compute
+FIRST, LAST = 2, 20  # number of releases that a page shows first if they are quick, and number after refinement
+QUICK: Final = 0.4  # if a release takes fewer seconds, a page waits for a second release
+MOST_SECONDS: Final = 30  # seconds of refinement; the page states how many releases its figures rest on
+MANY_CELLS: Final = 700_000  # cells of a table; with more cells, a release at all ε takes a noticeable time
+SOME_ROWS: Final = 5_000  # with more rows, the first release is at few ε while other threads compute
 
 
 def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
-    """Result of the available releases. If there are none, simulate the first one of each job.
+    """Result of the available releases. If there are none, simulate the first release of each job.
 
-    The first release is at a few ε only if the table is large, if other threads compute, or if worker processes have
+    The first release is at only a few ε if the table is large, if other threads compute, or if worker processes have
     started because several users wait.
 
     Parameters
     ----------
     few : tuple of float
-        These few ε.
+        The ε of a first release in these cases.
     place : container of Streamlit
         For the progress bar.
     """
@@ -61,7 +61,7 @@ def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...
 
 
 def _words(job: SweepJob, n_rows: int) -> str:
-    """Text of the progress bar: the accuracy at the chosen ε, once it is known."""
+    """Text of the progress bar. It has the accuracy at the chosen ε once this accuracy is known."""
     epsilon, so_far = job.line.settings.epsilon, job.so_far()
     if epsilon not in so_far:
         return f"Sending {n_rows:,} rows through the trees …"
@@ -72,10 +72,10 @@ def _words(job: SweepJob, n_rows: int) -> str:
 def refined(
     job: SweepJob, result: SweepResult, n_pieces: int, place: Any, other_work: Callable[[], bool] = lambda: False
 ) -> Iterator[SweepResult]:
-    """Add releases one by one. A progress bar appears if this takes long, and a moved control ends it at any time.
+    """Add releases one by one. A progress bar appears if this takes long. A moved control ends the work at any time.
 
-    Yields the result about once a second, if it differs from the last one: it rests on more releases, which another
-    session may have added, or the other work is done.
+    Yields a new result about once a second, if this or another session has added releases, or if the other work is
+    done.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def refined(
             pass
         now = time.monotonic()
         is_left = is_left and other_work()
-        start += time.monotonic() - now  # other work does not count as refinement
+        start += time.monotonic() - now  # the time of other work does not count as refinement
         worked, is_new = worked or is_left, is_new or (worked and not is_left)
         now = time.monotonic()
         if now - start > MOST_SECONDS:

@@ -1,8 +1,8 @@
 """A background job: numbered pieces of work that sessions share. Each piece is computed once and kept.
 
-The thread of a page computes a piece in short steps, or a worker process computes it as a whole. Between two steps, a
-moved control, the stop button, or the time budget of the page ends the work. The next session continues from there,
-also within a piece.
+The thread of a page computes a piece in short steps, or a worker process computes the whole piece. Between two steps, a
+moved control, the stop button, or the time budget of the page may end the work. The next session continues at this
+step.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ Piece = TypeVar("Piece")
 BAR_AFTER: Final = 0.5  # seconds; shorter work has no progress bar
 BAR_EVERY: Final = 0.2  # seconds between two changes of a progress bar
 TOO_LONG: Final = 1.0  # seconds to wait for a piece of another session or a worker before it is computed here too
-MANY: Final = 20  # pieces; with more, starting a worker pays off, which takes some seconds
+MANY: Final = 20  # with more pieces, it pays to start a worker, which takes some seconds
 
 
 class Job(Generic[Piece]):
-    """Pieces of work that several sessions compute together. A claim on a piece keeps others from computing it.
+    """Pieces of work that several sessions compute together.
+
+    While a session has a claim on a piece, no other computes it.
 
     A subclass defines `task`. It also defines `steps` if a piece takes long.
 
@@ -37,25 +39,31 @@ class Job(Generic[Piece]):
         Shown next to the progress bar.
     pieces : dict of int to Piece
         Finished pieces by number. They may finish in any order.
+    seconds : float
+        Computing time of all pieces so far, of all threads and in all processes. Waiting does not count.
     """
 
     name = ""
 
     def __init__(self) -> None:
         self.pieces: dict[int, Piece] = {}
+        self.seconds = 0.0
         self._claimed, self._lock = set[int](), threading.Lock()
-        self._left: dict[int, Generator[float]] = {}  # pieces begun in this process and left unfinished
-        self._share = 0.0  # done share of the piece that is under way, from 0 to 1
+        self._left: dict[int, Generator[float]] = {}  # unfinished pieces that this process has begun
+        self._share = 0.0  # finished share of the piece that is under way, from 0 to 1
 
     def task(self, n: int) -> tuple[Callable[..., Piece], tuple]:
-        """A module-level function and its arguments. Calling it in any process returns piece n.
+        """Return a module-level function and its arguments. In any process, this call returns piece n.
 
         The arguments hold codes of rows, never raw rows.
         """
         raise NotImplementedError
 
     def steps(self, n: int) -> Generator[float, None, Piece]:
-        """Compute piece n in short steps. Yields the done share of it after each step, and returns the piece."""
+        """Compute piece n in short steps.
+
+        Yields the finished share of the piece after each step, and returns the piece.
+        """
         function, arguments = self.task(n)
         yield from ()
         return function(*arguments)
@@ -67,11 +75,11 @@ class Job(Generic[Piece]):
 
     @property
     def progress(self) -> float:
-        """`n_done` plus the done share of the piece under way."""
+        """`n_done` plus the finished share of the piece under way."""
         return self.n_done + self._share
 
     def claim(self, n: int) -> bool:
-        """Claim piece n. False if it is finished or somebody has claimed it.
+        """Claim piece n. False if the piece is finished or already claimed.
 
         The caller must then call `add` or `drop`.
         """
@@ -88,16 +96,21 @@ class Job(Generic[Piece]):
             self._claimed.discard(n)
             self._left.pop(n, None)
 
+    def count(self, seconds: float) -> None:
+        """Add the computing time of a piece or a step."""
+        with self._lock:
+            self.seconds += seconds
+
     def drop(self, n: int) -> None:
         """Give up the claim on a piece, so that others can claim it."""
         with self._lock:
             self._claimed.discard(n)
 
     def make_here(self, n: int, *, interactive: bool) -> Generator[float]:
-        """Compute a claimed piece in this thread. Yields the done share after each step.
+        """Compute a claimed piece in this thread. Yields the finished share after each step.
 
-        It waits for its turn first (`SCHEDULER`). If the caller stops early, the piece is kept unfinished and the claim
-        is dropped.
+        The thread waits for its turn first (`SCHEDULER`). If the caller stops early, the unfinished piece is kept, and
+        the claim is dropped.
 
         Parameters
         ----------
@@ -110,8 +123,9 @@ class Job(Generic[Piece]):
                 with self._lock:
                     making = self._left.pop(n, None)
                 making = making or self._making(n)
-                for self._share in making:
-                    yield self._share
+                for share in self._counted(making):
+                    self._share = share
+                    yield share
                     pause()
         finally:
             if making is not None and getgeneratorstate(making) != GEN_CLOSED and n not in self.pieces:
@@ -121,16 +135,26 @@ class Job(Generic[Piece]):
     def _making(self, n: int) -> Generator[float]:
         self.add(n, (yield from self.steps(n)))
 
+    def _counted(self, making: Generator[float]) -> Generator[float]:
+        """Count the computing time of each step. Only one thread computes at a time, so this is the process's time."""
+        while True:
+            start = time.process_time()
+            share = next(making, None)
+            self.count(time.process_time() - start)
+            if share is None:
+                return
+            yield share
+
     def make(self, n: int, *, interactive: bool) -> Generator[float]:
-        """As `make_here`, but in a worker process while workers run. They start once several users wait."""
+        """Like `make_here`, but in a worker process if workers run. Workers start once several users wait."""
         if SCHEDULER.is_crowded:
             INTERACTIVE.start(load)
             BACKGROUND.start(load)
-        if INTERACTIVE.is_ready and n not in self._left:  # otherwise this thread continues what it has begun
+        if INTERACTIVE.is_ready and n not in self._left:  # this thread continues a piece that it has begun
             try:
-                function, arguments = self.task(n)
-                if (piece := (INTERACTIVE if interactive else BACKGROUND).work(function, *arguments)) is not None:
-                    self.add(n, piece)
+                result = (INTERACTIVE if interactive else BACKGROUND).work(_timed, *self.task(n))
+                if result is not None:
+                    self._keep(n, *result)
                     return
             except BaseException:
                 self.drop(n)
@@ -138,23 +162,32 @@ class Job(Generic[Piece]):
         yield from self.make_here(n, interactive=interactive)
 
     def hand_over(self, n: int) -> None:
-        """Let the background worker compute a claimed piece. It is kept even if every session has ended by then."""
+        """Let the background worker compute a claimed piece.
 
-        def then(piece: Piece | None) -> None:
-            if piece is None:
+        The piece is kept even if every session has ended by then.
+        """
+
+        def then(result: tuple[Piece, float] | None) -> None:
+            if result is None:
                 self.drop(n)
             else:
-                self.add(n, piece)
+                self._keep(n, *result)
 
         is_taken = False
         try:
-            is_taken = BACKGROUND.hand_over(*self.task(n), then)
+            is_taken = BACKGROUND.hand_over(_timed, self.task(n), then)
         finally:
             if not is_taken:
                 self.drop(n)
 
+    def _keep(self, n: int, piece: Piece, seconds: float) -> None:
+        self.count(seconds)
+        self.add(n, piece)
+
     def work(self, n_pieces: int = 1, *, interactive: bool = False) -> Generator[float]:
-        """Compute until the job has this many pieces. Yields its progress after each step, and while others compute.
+        """Compute until the job has this many pieces.
+
+        Yields the job's progress after each step, and while others compute.
 
         Parameters
         ----------
@@ -179,6 +212,12 @@ class Job(Generic[Piece]):
             return next(steps, None) is not None
 
 
+def _timed(function: Callable[..., Piece], arguments: tuple) -> tuple[Piece, float]:
+    """Call a function in a worker. Return its result and the computing time of the call."""
+    start = time.process_time()
+    return function(*arguments), time.process_time() - start
+
+
 def n_of_all(jobs: Sequence[Job]) -> int:
     """Number of pieces that every job has finished."""
     return min(job.n_done for job in jobs)
@@ -194,8 +233,8 @@ def run(
 ) -> Iterator[int]:
     """Compute until every job has this many pieces, with a progress bar after `BAR_AFTER` seconds.
 
-    The jobs advance together: all first pieces come before any second piece. Yields the number of pieces that all jobs
-    have, from time to time, when it is larger than the number that the page shows.
+    The jobs advance together: all first pieces come before any second piece. From time to time, yields the number of
+    pieces that all jobs have, if this number is larger than the number that the page shows.
 
     Parameters
     ----------
@@ -206,14 +245,14 @@ def run(
     text : str
         Text of the bar. `{n}` of `{total}` is the number of the piece under way, `{name}` is the name of its job.
     budget : TimeBudget, optional
-        Pauses the work when it is used up.
+        When this budget is used up, the work pauses.
     drawn : int
         Number of pieces of each job that the page shows already.
     """
-    bar, start = None, time.monotonic()
+    bar, start, seconds = None, time.monotonic(), _seconds(jobs)
     last, changed = start, start + BAR_AFTER - BAR_EVERY
     with closing(_steps(jobs, n_pieces)) as steps:
-        for name, worked, has_turn in steps:
+        for name, has_turn in steps:
             now, n = time.monotonic(), n_of_all(jobs)
             if now - changed > BAR_EVERY:
                 total = n_pieces * len(jobs)
@@ -222,12 +261,14 @@ def run(
                 words = text.format(n=min(done + 1, total), total=total, name=name)
                 if bar is None:
                     bar = place.progress(share, words)
-                else:  # the first element: `progress` returns a new one that keeps its predecessor in memory
+                else:  # keep the first bar, because each call returns a new bar that keeps the previous bar in memory
                     bar.progress(share, words)
                 changed = now
             if budget and n < n_pieces:
-                budget.pause_if_over(worked)
-            # Not within a piece: it holds the turn to compute, and drawing the page may wait for that turn.
+                before, seconds = seconds, _seconds(jobs)
+                budget.pause_if_over(seconds - before)
+            # Never yield within a piece, because this thread then holds the turn to compute, and drawing may need that
+            # turn.
             if not has_turn and drawn < n < n_pieces and now - last > max(1.5, (now - start) / 4):
                 yield n
                 last, drawn = time.monotonic(), n
@@ -237,17 +278,21 @@ def run(
         yield n_pieces
 
 
-def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float, bool]]:
+def _seconds(jobs: Sequence[Job]) -> float:
+    return sum(job.seconds for job in jobs)
+
+
+def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
     """Compute pieces, here and in the background worker, until all jobs have this many.
 
-    Yields after each step the name of the job, the computing seconds of this thread in the step, and whether this
-    thread is within a piece. Within a piece it holds the turn to compute.
+    After each step, yields the name of the job, and whether this thread is within a piece. Within a piece, this thread
+    holds the turn to compute.
     """
     if sum(n_pieces - min(job.n_done, n_pieces) for job in jobs) > MANY:
         BACKGROUND.start_if_useful()
     since = time.monotonic()
     while n_of_all(jobs) < n_pieces:
-        start, is_busy = time.thread_time(), SCHEDULER.is_busy
+        is_busy = SCHEDULER.is_busy
         while BACKGROUND.has_room and (claimed := _claimed(jobs, n_pieces, others_wait=is_busy)):
             job, n = claimed
             job.hand_over(n)
@@ -255,26 +300,25 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, float, bo
         if claimed is None and time.monotonic() - since < TOO_LONG:  # others compute the missing pieces
             time.sleep(LOOK / 5)
             look_up()
-            yield jobs[0].name, time.thread_time() - start, False
+            yield jobs[0].name, False
             continue
         job, n = claimed or _missing(jobs)  # a worker can be slow on a busy machine
         with closing(job.make_here(n, interactive=n == 0)) as steps:
             for _ in steps:
-                yield job.name, time.thread_time() - start, True
-                start = time.thread_time()
+                yield job.name, True
         since = time.monotonic()
         look_up()
-        yield job.name, time.thread_time() - start, False
+        yield job.name, False
 
 
 def _missing(jobs: Sequence[Job]) -> tuple[Job, int]:
-    """The first unfinished piece. Others may be computing it too; the result of a piece is always the same."""
+    """The first unfinished piece. Others may be computing this piece too, but its result is always the same."""
     job = min(jobs, key=lambda job: job.n_done)
     return job, job.n_done
 
 
 def _claimed(jobs: Sequence[Job], n_pieces: int, *, others_wait: bool = False) -> tuple[Job, int] | None:
-    """Claim the next free piece. None if all are finished or claimed.
+    """Claim the next free piece. None if all pieces are finished or claimed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Forests side by side, as the app starts from them: their settings, and a line for each."""
+"""Forests side by side with the default settings of the app, and a chart line for each."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ui.shared.tables import Table
 
 
 def delta_control() -> bool:
-    """Whether forests that offer a weaker promise are shown with it as well."""
+    """Draw a switch. Return whether to add lines with δ above 0, a weaker promise, for the forests that offer it."""
     return bool(st.toggle("Also with δ = 10⁻⁶", key=state.ALSO_DELTA, bind=LINKED, help=ALLOW_DELTA.sentence))
 
 
 def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, delta: bool = False) -> list[Line]:
-    """One line for each forest that has this mode. With `delta`, one more for each forest that offers δ above 0."""
+    """A line for each forest with this mode. With `delta`, a further line for each forest that offers δ above 0."""
     pairs = [(kind, 0.0) for kind in kinds if mode in FORESTS[kind].modes().values()]
     pairs += [(kind, DELTA) for kind in kinds if delta and ALLOW_DELTA in FORESTS[kind].options]
     return [Line(settings_of(table, kind, mode, neighbors, delta=delta_of)) for kind, delta_of in pairs]
 
 
 def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: float = 0.0) -> ForestSettings:
-    """A forest as the app starts from it, on this table."""
+    """Default settings of a forest on this table."""
     settings = as_it_comes(kind, mode, 1.0, neighbors, delta=delta)
     if mode == "certified" and neighbors == "add-remove" and kind == "boosted":
         settings = replace(settings, options=(("n_bound", boost_controls.default_bound(table)), *settings.options))

@@ -1,7 +1,7 @@
-"""Which thread of the server may compute now. A user who waits for a first figure goes before a finer figure.
+"""The order in which threads of the server compute. A first figure, which a user waits for, goes before finer figures.
 
-Every open page has a thread. Python runs one thread at a time, so pages take turns (`Scheduler`). While a page waits,
-it checks every `LOOK` seconds whether its user has moved a control (`look_up`). If so, this run of the page ends.
+Every open page has a thread. Python runs one thread at a time, so pages take turns (`Scheduler`). A waiting page checks
+every `LOOK` seconds whether its user has moved a control (`look_up`). If so, this run of the page ends.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ def held(lock: threading.Lock) -> Iterator[None]:
 
 
 class Scheduler:
-    """Lets a limited number of threads compute at a time. The others wait in three queues, first in, first out.
+    """Lets a limited number of threads compute at a time. Other threads wait in three queues, first in, first out.
 
-    First comes interactive work (a user waits for a first figure), then work that was interrupted, then all other work.
-    More threads than processors would mostly wait for Python's lock, and so would the server.
+    The first queue has interactive work (a user waits for a first figure), the second has interrupted work, and the
+    third has all other work. If more threads than processors computed, they and the server would mostly wait for
+    Python's lock.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class Scheduler:
 
     @property
     def is_busy(self) -> bool:
-        """Whether all places are taken."""
+        """Whether as many threads compute now as may compute at a time."""
         return not self._free
 
     @property
@@ -68,10 +69,10 @@ class Scheduler:
 
     @contextmanager
     def turn(self, *, interactive: bool) -> Iterator[Callable[[], None]]:
-        """Hold a place. Yields a function to call between two steps of the work.
+        """Hold one of the places. Yields a function to call between two steps of the work.
 
-        It ends the work if the user has moved a control. After `TURN` seconds of interactive work, or at once for other
-        work, it gives the place to interactive work that waits, and waits for a place again.
+        The function ends the work if the user has moved a control. If interactive work waits, the function gives the
+        place to it, and waits for a place again: at once, or after `TURN` seconds if this work is interactive too.
 
         Parameters
         ----------
@@ -108,7 +109,7 @@ class Scheduler:
                 look_up()
         except BaseException:
             with self._lock:
-                has_place = mine not in waiting  # it came while this thread was ending
+                has_place = mine not in waiting  # this thread got the place while it was ending
                 if not has_place:
                     waiting.remove(mine)
             if has_place:

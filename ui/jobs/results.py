@@ -1,44 +1,51 @@
-"""Results of sweeps, also of unfinished ones: figures of each forest, and how far they are above guessing."""
+"""Results of finished and unfinished sweeps: figures of each forest, and their distance from guessing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import weakref
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from dpforest.evaluation.group_rates import worst_accuracy
+from dpforest.evaluation.groups import Groups
 from dpforest.evaluation.headroom import Headroom, headroom
-from dpforest.simulation.sweep import summary
+from dpforest.simulation import sweep
+from dpforest.simulation.pieces import Row
 from dpforest.tables.features import plural
 from ui.jobs import baselines
 from ui.jobs.baselines import Baselines
 from ui.jobs.sweep_job import SweepJob
 
 QUANTILES: Final = (0.1, 0.9)
+_LATEST: Final = weakref.WeakKeyDictionary[SweepJob, "SweepResult"]()  # latest result of each job
 
 
 @dataclass(frozen=True, eq=False)
 class SweepResult:
     """Figures of all finished pieces of some jobs, and their summary. A piece is one repeat on one split.
 
+    A page that moves only ε reads a few arrays. The frames are built when they are first read.
+
     Attributes
     ----------
-    pieces : DataFrame
-        One row for each piece, forest, ε and cell, in the format of `sweep.surface`.
-    cells : DataFrame
-        Means and quantiles over pieces, in the format of `sweep.summary`.
+    rows : list of dict
+        One row for each piece, forest, ε and cell, with the columns of `sweep.surface`.
     n : int
         Number of pieces that every job has.
     folds : int
         Number of splits.
     most : int
-        Number of pieces of the job that has most.
+        Number of pieces of the job with the most pieces.
     """
 
-    pieces: pd.DataFrame
-    cells: pd.DataFrame
+    rows: list[Row]
     n: int
     folds: int
     most: int = 0
@@ -57,39 +64,103 @@ class SweepResult:
         rest = f", the last on {self.n % self.folds} only" if self.n % self.folds else ""
         return f"{releases} on each of {self.folds} splits{rest}"
 
-    @property
+    @cached_property
+    def pieces(self) -> pd.DataFrame:
+        """The rows, in the format of `sweep.surface`."""
+        frame = pd.DataFrame(self.rows)
+        keys = [key for key in sweep.KEYS if key in frame]
+        return frame[[*keys, *(column for column in frame if column not in (*keys, "cell", "right"))]]
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """Means and quantiles over pieces, in the format of `sweep.summary`."""
+        return sweep.summary(self.pieces, QUANTILES)
+
+    @cached_property
     def epsilons(self) -> np.ndarray:
         """The finite ε, in rising order."""
-        return np.sort(self.pieces.loc[np.isfinite(self.pieces["epsilon"]), "epsilon"].unique())
+        return np.array(sorted({row["epsilon"] for row in self.rows} - {np.inf}))
 
-    @property
+    @cached_property
     def forests(self) -> list[str]:
         """Names of the forests."""
-        return [str(name) for name in self.pieces["forest"].unique()]
-
-    def _by_repeat(self, measure: str, forest: str | None) -> pd.DataFrame:
-        pieces = self.pieces if forest is None else self.pieces[self.pieces["forest"] == forest]
-        return pieces.pivot_table(index="repeat", columns="epsilon", values=measure, dropna=False)
+        return list(dict.fromkeys(str(row["forest"]) for row in self.rows))
 
     def private(self, measure: str, forest: str | None = None) -> np.ndarray:
-        """A measure of one forest with noise, mean over splits, float array of shape (n_repeats, n_epsilons).
+        """Return a measure of one forest with noise, as the mean over splits: float array (n_repeats, n_epsilons).
 
-        `forest` is its name. It may be None if there is one forest only.
+        `forest` is the name of the forest; it may be None if there is only one forest.
         """
-        by_repeat = self._by_repeat(measure, forest)
-        return by_repeat.loc[:, np.isfinite(by_repeat.columns)].to_numpy(float)
+        return self._by_repeat(measure, forest)[:, :-1]
 
     def without_noise(self, measure: str, forest: str | None = None) -> np.ndarray:
-        """The same measure without noise, float array of shape (n_repeats,)."""
-        return self._by_repeat(measure, forest)[np.inf].to_numpy(float)
+        """The same measure of the forest without noise, float array of shape (n_repeats,)."""
+        return self._by_repeat(measure, forest)[:, -1]
+
+    def right(self, epsilon: float, forest: str | None = None) -> list[bytes]:
+        """The held-out rows that each release at an ε classifies correctly, from `packed`, by repeat and fold."""
+        return [row["right"] for row in self.rows if row["epsilon"] == epsilon and forest in (None, row["forest"])]
+
+    def means_without_noise(self, measure: str) -> list[tuple[str, float]]:
+        """Name and mean of each forest without noise, once for each of its cells."""
+        values = defaultdict[tuple, list[float]](list)
+        for row in self.rows:
+            if math.isinf(row["epsilon"]):
+                values[row["forest"], row.get("cell", 0)].append(row[measure])
+        return [(str(forest), float(np.nanmean(seen))) for (forest, _), seen in values.items() if seen]
+
+    def _by_repeat(self, measure: str, forest: str | None) -> np.ndarray:
+        """Mean of a measure over splits and cells, by repeat and ε; ε = ∞ is last. NaN if no row has the measure."""
+        if (measure, forest) not in self._means:
+            epsilons = {epsilon: i for i, epsilon in enumerate([*self.epsilons.tolist(), np.inf])}
+            rows = [row for row in self.rows if forest is None or row["forest"] == forest]
+            repeats = {repeat: i for i, repeat in enumerate(sorted({row["repeat"] for row in rows}))}
+            at = [repeats[row["repeat"]] * len(epsilons) + epsilons[row["epsilon"]] for row in rows]
+            values = np.array([row[measure] for row in rows], float)
+            known, size = np.isfinite(values), len(repeats) * len(epsilons)
+            sums = np.bincount(at, np.where(known, values, 0.0), size)
+            counts = np.bincount(at, known, size)
+            means = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
+            self._means[measure, forest] = means.reshape(len(repeats), len(epsilons))
+        return self._means[measure, forest]
+
+    @cached_property
+    def _means(self) -> dict[tuple[str, str | None], np.ndarray]:
+        return {}
+
+
+def with_worst_group(result: SweepResult, groups: Mapping[str, Sequence[Groups]]) -> SweepResult:
+    """The result with a further measure "worst_group": accuracy of each release in the group where it is lowest.
+
+    The rows also get "n_worst", the size of the smallest group that counts.
+
+    Parameters
+    ----------
+    groups : dict of str to sequence of Groups
+        For each forest the groups of the rows that are held out in each split.
+    """
+    by_split = defaultdict[tuple, list[Row]](list)
+    for row in result.rows:
+        by_split[row["forest"], row["fold"]].append({**row})
+    for (forest, fold), rows in by_split.items():
+        of_fold = groups[forest][fold]
+        smallest = int(of_fold.n_persons[of_fold.are_large].min(initial=len(of_fold.index)))
+        for row, worst in zip(rows, worst_accuracy([row["right"] for row in rows], of_fold).tolist(), strict=True):
+            row.update(worst_group=worst, n_worst=smallest)
+    return SweepResult([row for rows in by_split.values() for row in rows], result.n, result.folds, result.most)
 
 
 def gathered(jobs: Sequence[SweepJob]) -> SweepResult:
     """The result of some jobs, from all of their finished pieces."""
-    frames = [job.frame() for job in jobs]
-    pieces = pd.concat(frames, ignore_index=True)
-    sizes = [len(frame[["repeat", "fold"]].drop_duplicates()) for frame in frames]
-    return SweepResult(pieces, summary(pieces, QUANTILES), min(sizes), jobs[0].releases.folds, max(sizes))
+    sizes = [job.n_done for job in jobs]
+    latest = _LATEST.get(jobs[0]) if len(jobs) == 1 else None
+    if latest is not None and latest.n == sizes[0]:
+        return latest
+    rows = [row for job, n in zip(jobs, sizes, strict=True) for row in job.rows(n)]
+    result = SweepResult(rows, min(sizes), jobs[0].releases.folds, max(sizes))
+    if len(jobs) == 1:
+        _LATEST[jobs[0]] = result
+    return result
 
 
 class Ceiling(NamedTuple):
@@ -105,7 +176,7 @@ class Ceiling(NamedTuple):
 
 
 def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ceiling | None:
-    """The best model without privacy, or the best forest without noise if that is better. None until all are fitted.
+    """The best model without privacy, or the best forest without noise if it is better. None until all are fitted.
 
     Parameters
     ----------
@@ -117,14 +188,13 @@ def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ce
     others = baselines.best(levels, measure)
     if others is None:
         return None
-    exact = result.cells[measure]["mean"].reset_index()
-    exact = exact[np.isinf(exact["epsilon"])].dropna(subset=["mean"])
-    forests = [Ceiling(str(name), float(m), True) for name, m in zip(exact["forest"], exact["mean"], strict=True)]
+    exact = result.means_without_noise(measure)
+    forests = [Ceiling(name, mean, True) for name, mean in exact if np.isfinite(mean)]
     return max(Ceiling(*others, False), *forests, key=lambda ceiling: ceiling.value)
 
 
 def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> dict[str, Headroom]:
-    """How far each forest is above guessing, by name. For F1, where guessing has no figure, by balanced accuracy."""
+    """Headroom of each forest by name. For F1, it is the headroom of balanced accuracy, as guessing has no F1."""
     floor = baselines.floor(levels, measure)
     if floor is None:
         return headroom_of(result, levels, "balanced_accuracy")

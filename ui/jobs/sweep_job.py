@@ -1,7 +1,7 @@
-"""Simulated releases of forests. All pages share them, and sessions share those of public tables.
+"""Simulated releases of forests. All pages share them, and all sessions share the releases of public tables.
 
-Pages ask for different ε and numbers of releases. They all read the same releases and use every finished one, so a
-forest at an ε has the same figure on every page.
+Pages request different ε and numbers of releases. All pages use all finished releases, so a forest at an ε has the same
+figure on every page.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
-
-import pandas as pd
 
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
@@ -33,7 +31,7 @@ from ui.shared.forests import EPSILONS, ForestSettings
 from ui.shared.tables import Table, fingerprint
 
 N_JOBS: Final = min(N_CORES, 4)
-VIEWS: Final = Scheduler(1)  # for views of one forest: these are short and need not wait for a sweep
+VIEWS: Final = Scheduler(1)  # for views of one forest, which are quick and do not wait for a sweep
 
 
 @dataclass(frozen=True)
@@ -63,12 +61,12 @@ class Line:
 
     @property
     def key(self) -> tuple:
-        """Identifies what is simulated for the line. The chosen ε of the settings is no part of it."""
+        """Key of the simulations of the line. It does not contain the chosen ε of the settings."""
         return *self.forest, self.epsilons, self.title
 
     @property
     def forest(self) -> tuple:
-        """All that its figures depend on, except the table and ε."""
+        """Everything that the figures of the line depend on, except the table and ε."""
         parameters = {**self.settings.estimator().get_params(), "epsilon": None}
         if parameters.get("alpha", 0.0) is None:  # Compare leaves α to the estimator; Explore sets the same value
             parameters["alpha"] = 0.0 if self.settings.certified else "published"
@@ -76,12 +74,12 @@ class Line:
 
 
 class Releases:
-    """Simulated releases of one forest on one table. A piece is one repeat on one split, at all ε that were asked for.
+    """Simulated releases of one forest on one table. A piece is one repeat on one split, at all requested ε.
 
     Parameters
     ----------
     line : Line
-        Its forest is simulated; its ε and its title do not matter.
+        The line of the forest to simulate. The line's ε and title have no effect.
     splits : callable
         Returns the splits. The first piece calls it.
     folds : int
@@ -104,13 +102,13 @@ class Releases:
         self.rows = dict[int, dict[float, list[Row]]]()
         self._jobs, self._checked = dict[tuple, SweepJob](), set[float]()
         self._simulation: Simulation | None = None
-        # Numbers of rows by split, because `add` runs in threads that may not read the table.
+        # Numbers of rows by split are kept here, because `add` runs in threads that may not read the table.
         self._sizes = dict[int, dict[str, int]]()
         self._views = dict[float, ForestView]()
         self._lock, self._viewing = threading.Lock(), threading.Lock()
 
     def job(self, line: Line) -> SweepJob:
-        """The job that computes these releases at the ε of a line, under its name."""
+        """The job that computes these releases at the ε of a line. The job has the name of the line."""
         with self._lock:
             return self._jobs.setdefault((line.epsilons, line.name), SweepJob(line, self))
 
@@ -137,13 +135,16 @@ class Releases:
         return {epsilon for epsilon, rows in self.rows.get(n, {}).items() if len(rows) == len(self.cells)}
 
     def split(self, n: int) -> Split:
-        """The split of piece n. Only the thread of a page may call this: Streamlit refuses its caches to others."""
+        """The split of piece n.
+
+        Only the thread of a page may call this, because other threads cannot use Streamlit's caches.
+        """
         split = self._splits()[n % self.folds]
         self._sizes[n % self.folds] = {"n_train": len(split.y_train), "n_test": len(split.y_test)}
         return split
 
     def simulation(self, n: int) -> Simulation:
-        """The simulation of piece n. It is kept if there is one split only."""
+        """The simulation of piece n. It is kept if there is only one split."""
         if self.folds > 1 or self._simulation is None:
             simulation = simulation_for(self.forest, self.domain, self.split(n), n_rows=self.n_rows, n_jobs=N_JOBS)
             if self.folds > 1:
@@ -176,7 +177,7 @@ class Releases:
 
 
 class _PiecesAt:
-    """A mapping of those pieces of `Releases` that are complete at some given ε."""
+    """A mapping from number to piece. It holds the pieces of `Releases` that have all of the given ε."""
 
     def __init__(self, releases: Releases, epsilons: frozenset[float]) -> None:
         self._releases, self._epsilons = releases, epsilons
@@ -203,7 +204,7 @@ class SweepJob(Job[list[Row]]):
         self._losses = dict[float, float]()
 
     def _missing(self, n: int) -> list[float]:
-        """The ε at which piece n is still to be simulated, the chosen ε first and those near it next."""
+        """The ε at which piece n is not simulated yet. The chosen ε comes first, the others by distance from it."""
         at = self.line.settings.epsilon
         missing = set(self.epsilons) - self.releases.complete(n)
         return sorted(missing, key=lambda epsilon: abs(math.log(epsilon / at)))
@@ -214,7 +215,7 @@ class SweepJob(Job[list[Row]]):
         return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds, of.n_rows)
 
     def steps(self, n: int) -> Generator[float, None, list[Row]]:
-        """Simulate piece n. Each step is kept at once, so a later call continues from there."""
+        """Simulate piece n. Each finished step is kept, so a later call continues after it."""
         of, missing = self.releases, self._missing(n)
         n_cells, n_rows = len(of.cells) * len(missing), 0
         for rows in of.simulation(n).pieces(missing, of.cells, n // of.folds) if missing else ():
@@ -237,33 +238,31 @@ class SweepJob(Job[list[Row]]):
             self._losses[epsilon] = max(loss for _, loss in promises.values())
         return self._losses[epsilon]
 
-    def frame(self) -> pd.DataFrame:
-        """Figures of the finished pieces, one row for each piece, ε and cell, in the format of `sweep.surface`."""
-        of = self.releases
-        rows = []
-        for n in range(self.n_done):
+    def rows(self, n_pieces: int) -> list[Row]:
+        """Figures of the first finished pieces: one row for each piece, ε and cell, as in `sweep.surface`."""
+        of, rows = self.releases, []
+        for n in range(n_pieces):
             where = {"forest": self.name, "repeat": n // of.folds, "fold": n % of.folds}
             rows += [{**where, **row} for row in self.pieces[n]]
-        frame = pd.DataFrame(rows).drop(columns="cell")
-        return frame[[*sweep.KEYS, *(column for column in frame if column not in sweep.KEYS)]]
+        return rows
 
 
 class Recent:
-    """Limits the memory of trees and leaves: the least recently used releases drop theirs and keep their figures.
+    """Limits the memory of trees and leaves: the least recently used releases drop their trees, and keep their figures.
 
     Parameters
     ----------
     most_bytes : int
-        Limit for all releases together. The most recent one stays, however large it is.
+        Limit for all releases together. The most recently used releases stay, whatever their size.
     """
 
     def __init__(self, most_bytes: int) -> None:
         self._most, self._lock = most_bytes, threading.Lock()
-        # The most recent one last. Weak references, so that the end of a session frees them.
+        # The most recently used releases are last. References are weak, so the end of a session frees its releases.
         self._kept: list[weakref.ref[Releases]] = []
 
     def add(self, releases: Releases) -> None:
-        """Note the use of these releases. Others drop their trees if the limit is exceeded."""
+        """Note the use of these releases. If the limit is exceeded, other releases drop their trees."""
         with self._lock:
             others = [old for ref in self._kept if (old := ref()) is not None and old is not releases]
             left = self._most - releases.n_bytes
@@ -287,7 +286,9 @@ def _releases(key: tuple, _table: Table, _line: Line) -> Releases:
 
 
 def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -> SweepJob:
-    """The job of a line on a table. Sessions share jobs of public tables; a job of an upload belongs to one session.
+    """The job of a line on a table.
+
+    Sessions share the jobs of public tables; a job of an upload belongs to one session.
 
     Parameters
     ----------
@@ -306,17 +307,17 @@ def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -
 @cache.by_table(everybody=4, session=2)
 def _split_folds(key: tuple, _table: Table) -> list[Split]:
     rows = SimpleNamespace(domain=_table.domain, X=_table.columns(), y=_table.frame[_table.label])
-    return sweep.splits(rows, key[-1], 0)
+    return sweep.splits(rows, key[-1], 0, groups=_table.identifiers)
 
 
 def splits_of(table: Table, folds: int) -> list[Split]:
     """The split that all pages use (`folds` = 1), or the splits of a cross-validation."""
     if folds == 1:
         return [tables.split(table)]
-    return _split_folds((table.schema_key, fingerprint(table.domain), folds), table)
+    return _split_folds((table.schema_key, fingerprint(table.domain), table.unit, folds), table)
 
 
 @cache.for_session(max_entries=64)
 def promise(fingerprint: str, settings: ForestSettings, n_rows: int, _domain: Domain) -> tuple[Certificate, Ledger]:
-    """Certificate and ledger that a release would carry. They depend on public knowledge only."""
+    """Certificate and ledger that a release would have. They depend only on public knowledge."""
     return settings.estimator(_domain).preview(_domain, n_rows)

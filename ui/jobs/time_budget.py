@@ -1,4 +1,4 @@
-"""The stop button of a page, and the time budget after which a page pauses by itself."""
+"""The stop button of a page, and the time budget after which a page pauses."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from ui import state
 
 
 class TimeBudget:
-    """Seconds that a page may compute before it pauses until the user presses "Go on".
+    """Seconds that the jobs of a page may compute before the page pauses until the user presses "Go on".
 
-    Only the computing time of the page's thread counts (`time.thread_time`). Waiting for other users, for a busy
-    machine or for a worker process does not count.
+    The computing time of all pieces counts (`Job.seconds`), wherever they are computed. Waiting for other users or for
+    a busy machine does not count.
 
     Parameters
     ----------
     key : object
         The work that this budget is for. Other work has a separate budget.
     seconds : float
-        Computing time until the pause.
+        Computing time of all processors together until the pause.
     """
 
     def __init__(self, key: object, seconds: float) -> None:
         self._key, self._seconds = key, seconds
 
     def pause_if_over(self, seconds: float) -> None:
-        """Add computing time. If the budget is used up, pause and draw the page again with the pieces that are done.
+        """Add computing time. If the budget is used up, pause, and draw the page again with the finished pieces.
 
-        Call it between two pieces.
+        Call this function between two pieces.
         """
-        before = state.WORKED.value  # kept in the session, because the page may be drawn several times meanwhile
+        before = state.WORKED.value  # kept in the session, because several runs of the page may use up one budget
         worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
         state.WORKED.value = (self._key, worked)
         if worked > self._seconds and state.PATIENT.value != self._key:
@@ -44,7 +44,7 @@ class TimeBudget:
 
 @contextmanager
 def stoppable(key: object, place) -> Iterator[Any]:
-    """Draw a stop button. Yields the place for progress bars next to it, or None if the work is stopped or paused.
+    """Draw a stop button. Yields the place for progress bars next to the button; None if the work is stopped or paused.
 
     Parameters
     ----------
@@ -75,6 +75,6 @@ def _stop(key: object) -> None:
 
 
 def _go_on(key: object) -> None:
-    """Continue to the end, without a time budget."""
+    """Remove the time budget, so that the work continues to its end."""
     state.STOPPED.pop()
     state.PATIENT.value = key

@@ -1,4 +1,4 @@
-"""Compile the kernels on a tiny table before anybody waits for a large one: first what a page needs, then the rest."""
+"""Compile the kernels on a tiny table before anybody needs them: first the kernels of a page, then the rest."""
 
 from __future__ import annotations
 
@@ -31,22 +31,25 @@ _EXACT = (
 
 @cache.for_everybody()
 def _done() -> set[Step]:
-    """What this process has compiled, or loaded from disk."""
+    """Steps that this process has compiled, or loaded from disk."""
     return set()
 
 
 def is_ready(settings: ForestSettings) -> bool:
-    """Whether nothing has to be compiled before a forest with these settings can be simulated."""
+    """Whether a forest with these settings can be simulated without compiling anything."""
     return _needed(settings) <= _done()
 
 
 def warm_up(settings: ForestSettings | None = None, place=st) -> None:
-    """What a forest needs, or everything, with a counted bar. Compiled code is kept on disk: later starts are quick."""
+    """Compile the kernels of a forest, or all kernels, with a progress bar.
+
+    Later starts load the code from the disk.
+    """
     _run(steps() if settings is None else _needed(settings), place, "The very first start compiles them.")
 
 
 def warm_up_the_rest(place) -> None:
-    """What other forests need, while somebody looks at this one. A moved control ends it between two parts."""
+    """Compile the kernels of other forests in the meantime. A moved control ends this work between two steps."""
     _run(steps(), place, "No need to wait: they are for other forests.")
 
 
@@ -72,7 +75,7 @@ def _run(needed: Iterable[Step], place, words: str) -> None:
 
 @lru_cache(1)
 def steps() -> dict[Step, Callable[[], object]]:
-    """The engine bit by bit, then each forest in each mode, then exact noise."""
+    """All steps of compiling: parts of the engine, then each forest in each mode, then exact noise."""
     domain, X, y = _tiny()
     spec = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).spec(domain, len(y))
     return {

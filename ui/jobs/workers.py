@@ -1,8 +1,8 @@
 """Worker processes next to the server. They simulate releases and fit models without privacy.
 
-A Python process runs one thread at a time. So two sweeps in two threads of the server take as long as one after the
-other, and they also slow down drawing the pages. A worker gets the schema, codes of rows and settings of a whole piece,
-and returns figures. It keeps nothing.
+A Python process runs one thread at a time. So two sweeps in two threads of the server take as long as two sweeps in
+turn, and both slow down the drawing of pages. A worker process gets the schema, the codes of rows and the settings of a
+whole piece. It returns figures, and keeps nothing.
 
 `BACKGROUND` starts after Explore's first curve, or with a long sweep. `INTERACTIVE` starts once several users wait for
 a first figure. Both run until the server ends. Before they are ready, the server computes everything itself.
@@ -53,13 +53,14 @@ class Workers:
                 if self._pool is not None:
                     self._pool.shutdown(wait=False)
                 context = get_context("spawn")
-                together = context.Barrier(self._n)  # or one early process would make all the first calls
+                # Without this barrier, one early process would make all the first calls.
+                together = context.Barrier(self._n)
                 begin = (self._niceness, together)
                 self._pool = ProcessPoolExecutor(self._n, context, _begin, begin)
                 self._started = [self._pool.submit(first) for _ in range(self._n)]
 
     def start_if_useful(self) -> None:
-        """Start if the machine has a second core, also for a single user. Call it after the kernels are compiled."""
+        """Start the processes if the machine has a second core. Call this function after the kernels are compiled."""
         if N_CORES > 1:
             self.start(load)
 
@@ -71,20 +72,21 @@ class Workers:
 
     @property
     def has_room(self) -> bool:
-        """Whether a call would start at once or wait for one other call at most."""
+        """Whether a call would start at once, or after at most one other call."""
         return self.is_ready and len(self._in_flight) <= self._n
 
     def work(self, function: Callable[..., Result], *given) -> Result | None:
-        """Call a function in a process and wait for its result. None if no process is ready, or if it has died.
+        """Call a function in a process, and wait for the result.
 
-        The caller then calls the function itself. A moved control ends the wait.
+        The result is None if no process is ready, or if the process has died. Then the caller must call the function
+        itself. A moved control ends the wait.
 
         Parameters
         ----------
         function : callable
             A module-level function that never returns None.
         *given
-            Its arguments. They are pickled, so they hold codes of rows, never raw rows (docs/PRIVACY.md).
+            Arguments of the function. They are pickled, so they hold codes of rows, never raw rows (docs/PRIVACY.md).
         """
         future = self._submit(function, given)
         try:
@@ -93,12 +95,12 @@ class Workers:
             return None
 
     def hand_over(self, function: Callable[..., Result], given: tuple, then: Callable[[Result | None], None]) -> bool:
-        """As `work`, without waiting. False if no process is ready.
+        """Like `work`, but do not wait for the result. False if no process is ready.
 
         Parameters
         ----------
         then : callable
-            Called with the result, in another thread, even if the session has ended. Called with None if the function
+            Called with the result, in another thread, even if the session has ended. The result is None if the function
             failed or its process died.
         """
         future = self._submit(function, given)
@@ -126,7 +128,7 @@ class Workers:
         return future
 
     def _bury(self, pool: ProcessPoolExecutor) -> None:
-        """Forget a pool whose processes have died, so that `start` makes another one."""
+        """Forget a pool whose processes have died, so that `start` makes a new pool."""
         with self._lock:
             if self._pool is pool:
                 self._pool, self._started = None, []
@@ -141,11 +143,11 @@ def _result_of(future: Future[Result]) -> Result:
             except TimeoutError:
                 look_up()
     finally:
-        future.cancel()  # has no effect once the call has begun
+        future.cancel()  # has no effect on a call that has begun
 
 
 def _worked(function: Callable[..., Result], given: tuple) -> Result:
-    """Call a function in a worker process, and keep nothing of it there."""
+    """Call a function in a worker process, and delete all data of the call in this process."""
     try:
         return function(*given)
     finally:

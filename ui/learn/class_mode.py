@@ -22,16 +22,20 @@ NO_COOKIE: Final = (
     "This browser did not keep the cookie that the server needs to count one vote for each phone. Allow cookies for "
     "this address, then reload the page."
 )
-ROOMS: Final = Rooms()  # all rooms of this server; not in a Streamlit cache, because every visitor can clear those
+# All rooms of this server; they are not in a Streamlit cache, because every visitor can clear the caches.
+ROOMS: Final = Rooms()
 
 
 def led() -> tuple[str, str] | None:
-    """Return the letters of the room that this page leads, and the token of its browser. No address has the token."""
+    """Return the letters of the room that this page leads, and the token of its browser.
+
+    No address contains the token.
+    """
     code = st.query_params.get(ROOM) or state.LED_ROOM.value
     browser = this_browser() if code else None
     if not code or browser is None or not ROOMS.leads(code, browser):
         return None
-    state.LED_ROOM.value = code  # a visit to another page empties the address
+    state.LED_ROOM.value = code  # kept here, because a visit to another page empties the address
     st.query_params[ROOM] = code
     return code, browser
 
@@ -43,9 +47,10 @@ def joined() -> str | None:
 
 
 def resume() -> None:
-    """Open the leader's new page at the room's step, whatever its link says. Call it before `progress.take_the_link`.
+    """Open the leader's new page at the room's step, not at the step of its link. Call before `progress.take_the_link`.
 
-    A pupil may get the teacher to open a link that names a step and shows its answer. The class must not follow it.
+    A pupil may get the teacher to open a link that names a step and shows its answer. The class must not follow such a
+    link.
     """
     is_new = state.PAGE_DRAWN.value != progress.TITLE
     room = led() if is_new else None
@@ -89,7 +94,10 @@ def offer(step: Step) -> None:
 
 
 def lead(step: Step, shown: bool) -> None:
-    """Move the room to this page's step. Show the letters, the address, and how many phones joined and answered."""
+    """Move the room to this page's step.
+
+    Show the letters, the address, and the numbers of phones that joined and answered.
+    """
     if (room := led()) is None:
         return
     ROOMS.go(*room, STEPS.index(step), shown=shown)
@@ -97,7 +105,7 @@ def lead(step: Step, shown: bool) -> None:
 
 
 def counted(step: Step) -> None:
-    """Draw bars of the phones' answers once there are five."""
+    """Draw bars of the phones' answers once there are five answers."""
     if (room := led()) is None:
         return
     votes = ROOMS.counted(*room, STEPS.index(step), n_answers=len(step.answers))
@@ -139,7 +147,8 @@ def phone(code: str) -> None:
     names, mine = list(step.lettered), ROOMS.answer_of(code, browser, seen.step)
     why_not = _why_not_joined(code, browser)
     key = state.VOTE(code, seen.step)
-    key.value = None if mine is None else names[mine]  # all tabs of this browser show the answer that counts
+    # All tabs of this browser show the same answer, the one that counts.
+    key.value = None if mine is None else names[mine]
     st.radio(
         step.question,
         names,

@@ -14,7 +14,7 @@ DEPTH: Final = Step(
     title="Depth and empty leaves",
     text="Nursery again: 100 trees, each row in one tree. A question opens a branch for every answer, so deeper trees "
     "tell more rows apart. Without noise that helps: 88.6 % right at depth 4, 94.8 % at depth 6. Empty leaves publish "
-    "a random label, since silence would say that nobody is there.",
+    "a random label, since silence would say that no row is there.",
     question="At ε = 1, trees of depth 6 are right in …",
     answers=(
         AnswerOption(
@@ -35,7 +35,7 @@ DEPTH: Final = Step(
     control=Control("ε", ("0.1", "1", "10"), "1"),
     reveal="At ε = 1, depth 3 is best: 86.6 %. Depth 4: 78.1 %, 5: 51.5 %, 6: 30.5 %. Guessing: 33.3 %. At ε = 0.1 "
     "depth 1 is best (64.9 %), at ε = 10 depth 3 (89.4 %).",
-    take_away="Every question thins the crowd that hides people. Shallow first; deeper only with more rows or more ε.",
+    take_away="Every question thins the crowd that hides a row. Shallow first; deeper only with more rows or more ε.",
     links=(
         Link(
             "Open in the app: depth 6 at ε = 0.1",
@@ -97,7 +97,7 @@ REBUILD: Final = Step(
     question="At ε = 1 the attacker rebuilds …",
     answers=(
         AnswerOption("30", False, "Each count now carries noise of size 10 in a class of thirty."),
-        AnswerOption("24", False, "Good thinking: 24.5 is what nobody can exceed. This attacker is far from it."),
+        AnswerOption("24", False, "No attacker exceeds 18.7 on average: the noise of ten trees is independent."),
         AnswerOption("about 17", True, "Two more than a coin. The noise of a count has size 10."),
         AnswerOption(
             "15, exactly a coin", False, "That would need ε = 0: a little is always told, 16.7 instead of 15."
@@ -105,7 +105,7 @@ REBUILD: Final = Step(
     ),
     control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
     reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Limit for any "
-    "attacker: 24.5 at ε = 1, 18.9 at ε = 0.3.",
+    "attacker: 18.7 at ε = 1, 16.2 at ε = 0.3.",
     take_away="ε = 10 would have told on 25 of 30. Small ε, small table: next to nothing leaks, and next to nothing "
     "is learned.",
     links=(
@@ -121,13 +121,13 @@ CHOOSE: Final = Step(
     minutes=5,
     badges=("Simulated", "Curator only"),
     title="Choose ε: a school, a hospital, a bank",
-    text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 patients. Bank: "
+    text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 tissue samples. Bank: "
     "32,561 customers. Marks: wrong predictions of 1,000; bars: two thirds of releases. Above: how often an attacker "
-    "guesses a person’s answer. There is no right ε, but you must sign.",
+    "guesses the answer in a row. There is no right ε, but you must sign.",
     question="ε = 0.1 instead of no noise. Who pays most in wrong predictions?",
     answers=(
-        AnswerOption("the school", False, "Five classes make it hard, but 12,960 rows hide people well."),
-        AnswerOption("the hospital", True, "Only 699 rows hide its patients: 84 more of 1,000 are wrong."),
+        AnswerOption("the school", False, "Five classes make it hard, but 12,960 rows hide one row well."),
+        AnswerOption("the hospital", True, "Only 699 rows hide one row: 84 more of 1,000 are wrong."),
         AnswerOption(
             "the bank, it has most to lose",
             False,

@@ -17,11 +17,12 @@ from dpforest.risk.rounding import percent_down, percent_up
 from ui.learn import lesson_facts
 
 Drawn = tuple[go.Figure, str, str]  # the chart, its description, and a sentence below it
-_TRUE_CLASS: Final = 0  # the class that is drawn of the made-up ones
+_DEGREES: Final = {"Masters": "master’s", "Bachelors": "bachelor’s", "HS-grad": "high school"}
+_TRUE_CLASS: Final = 0  # index of the made-up class that is drawn
 
 
 def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
-    """Return the chart of a step at a value of its control, without the answer until it is shown.
+    """Return the chart of a step at a value of its control. The chart has the answer only if `shown`.
 
     Parameters
     ----------
@@ -35,6 +36,26 @@ def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
         Number of presses of "Draw again".
     """
     return _proof(at, shown, again) if key == "proof" else _CHARTS[key](at, shown)
+
+
+def who_pays() -> Drawn:
+    """Return the chart of the wrong predictions for customers of the bank by degree, for the end of the lesson."""
+    measured = lesson_facts.measured()
+    epsilons, degrees = measured["choose"]["epsilon"], measured["degrees"]
+    groups = {_DEGREES[name]: degree["wrong"] for name, degree in degrees.items()}
+    at = epsilons.index(0.1)
+    more = {name: f"{1000 * (wrong[at] - wrong[-1]):.0f}" for name, wrong in groups.items()}
+    master, _, school = more.values()
+    below = (
+        f"The bank’s average hides who pays. At ε = 0.1, {master} more of 1,000 customers with a master’s degree are "
+        f"wrong than without noise, and {school} more of 1,000 with a high-school diploma."
+    )
+    listed = ", ".join(f"{name} {count}" for name, count in more.items())
+    return (
+        lesson_measured.wrong_by_group(epsilons, groups),
+        f"Wrong predictions of the bank by degree against ε. More of 1,000 at ε = 0.1 than without noise: {listed}.",
+        below,
+    )
 
 
 def _class(at: str, shown: bool) -> Drawn:
@@ -150,7 +171,7 @@ def _rebuild(at: str, shown: bool) -> Drawn:
     names = [*(f"{e:g}" for e in measured["epsilon"]), "exact"]
     i = names.index(at)
     words = "Exact counts" if at == "exact" else f"ε = {at}"
-    below = f"{words}: {right[i]:.1f} of 30 rebuilt on average; nobody can exceed {limit[i]:.1f}."
+    below = f"{words}: {right[i]:.1f} of 30 rebuilt on average; no attacker can exceed {limit[i]:.1f}."
     listed = ", ".join(f"{name}: {r:.1f} (limit {m:.1f})" for name, r, m in zip(names, right, limit, strict=True))
     return fig, f"Students rebuilt by ε. {listed}. A coin: 15.", below
 

@@ -1,4 +1,7 @@
-"""Numbers of the lesson: measured ones from `data/lesson.json`, others computed by the engine. No streamlit in here."""
+"""Numbers of the lesson: measurements from `data/lesson.json`, and numbers that the engine computes.
+
+No streamlit here.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from dpforest.audit.events import lower_bound
 from dpforest.audit.leaf_attack import CONFIDENCE, LeafPair, first_pair
 from dpforest.privacy.mechanisms import pmf
 from dpforest.privacy.simulators import simulate_labels
+from dpforest.risk import classroom
 from dpforest.risk.guarantee import VALUE, Guarantee
 from dpforest.risk.tradeoff import DistinguishingGame
 
@@ -30,7 +34,7 @@ def measured() -> dict[str, Any]:
 
 
 def lies(epsilon: float = 1.0) -> np.ndarray:
-    """Return how often a leaf of 0 to 10 rows of one class publishes the other one of two classes.
+    """Return the probability that a leaf of 0 to 10 rows, all of one class, publishes the other of two classes.
 
     >>> lies().round(4).tolist()[:4]
     [0.5, 0.1839, 0.0677, 0.0249]
@@ -41,7 +45,7 @@ def lies(epsilon: float = 1.0) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Beliefs:
-    """Probability that Ann is in the table, for somebody whose prior is 50 %.
+    """Probability that Ann is in the table, for an attacker whose prior is 50 %.
 
     Parameters
     ----------
@@ -74,24 +78,26 @@ def most_right(epsilon: float, question: str = VALUE) -> float:
     return float(DistinguishingGame(Guarantee(epsilon), question).success())
 
 
-def most_rebuilt(epsilon: float, students: int = 30) -> float:
-    """Return an upper bound on the mean number of secrets, one for each student, that any attacker can rebuild.
+def most_rebuilt(epsilon: float) -> float:
+    """Return an upper bound on the mean number of secrets, of thirty, that any attacker rebuilds from ten trees.
 
-    >>> round(most_rebuilt(1.0), 1), round(most_rebuilt(0.3), 1)
-    (24.5, 18.9)
+    It is rounded up to one decimal.
+
+    >>> most_rebuilt(1.0), most_rebuilt(0.3)
+    (18.7, 16.2)
     """
-    return students * most_right(epsilon)
+    return math.ceil(10 * classroom.N_STUDENTS * classroom.most_right(10, epsilon)) / 10
 
 
 @cache
 def broken_pair() -> LeafPair:
-    """Return the two tables that show that the rule of 2017 does not keep ε = 1."""
+    """Return two tables that prove that the loss of the rule of 2017 is above ε = 1."""
     return first_pair(PAPER, 1.0, 2, "add-remove")
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Number of releases of each of the two tables that published "class 2".
+    """Number of releases of two tables that published "class 2".
 
     Parameters
     ----------

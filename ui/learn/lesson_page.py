@@ -17,7 +17,7 @@ from ui.server.streamlit_patches import styles
 from ui.shared import figures
 from ui.shared.controls import LINKED, known
 from ui.shared.link import copy_link
-from ui.shared.page import badge, chart, sorry
+from ui.shared.page import badge, chart, sorry, titled
 from ui.shared.wording import unbroken
 
 
@@ -97,7 +97,7 @@ def _picture(step: Step, shown: bool) -> None:
 
 
 def _control(step: Step, shown: bool) -> str:
-    """Draw the control, which moves once the answer is shown. A value that this step lacks becomes its start."""
+    """Draw the control. It can move once the answer is shown. A value that this step lacks becomes the start value."""
     control, options = step.control, list(step.control.options)
     known(progress.AT, options)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -156,13 +156,23 @@ def _answered(step: Step) -> None:
 
 
 def _more(step: Step) -> None:
-    """Draw the feedback on each answer, and further notes."""
+    """Draw the feedback on each answer, and the further notes of the step."""
     with st.popover("More"):
         if step.aside:
             st.markdown(f"**{step.aside_title}**\n\n{step.aside}")
+        if step is STEPS[-1]:
+            _who_pays()
         st.markdown("**Feedback on each answer**")
         for name, answer in step.lettered.items():
             st.markdown(f"{'✓' if answer.right else '✗'} {name}: {answer.feedback}")
+
+
+def _who_pays() -> None:
+    title = "Who pays for the noise?"
+    titled(title, "Simulated", "Curator only")
+    fig, alt, words = lesson_charts.who_pays()
+    st.markdown(_unbroken(words))
+    chart(fig, alt, title=title, key="lesson_who_pays")
 
 
 def _back_and_next(step: Step, after: Callable[[Step], None]) -> None:

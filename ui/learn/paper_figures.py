@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pandas as pd
 import streamlit as st
 
-from dpforest.plotting.papers import measured_curves, published_and_ours
-from reproduce.protocol import CONTRADICTS, DRAWN, MATCHES, NOT_COMPARABLE, NOT_THERE, RIGHT, Record
+from dpforest.plotting.papers import VERDICTS, measured_curves, published_and_ours
+from dpforest.tables.features import plural
+from reproduce.paired import PairedTest, paired_tests
+from reproduce.protocol import DRAWN, NOT_THERE, RIGHT, Record
 from ui.shared import figures
 from ui.shared.page import chart, titled
 
@@ -26,28 +28,50 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
     titled(
         f"Printed and measured: {item}",
         None,
-        help="A point on the dotted line comes out as printed. Triangles: the mechanism as published. Dots: one that "
-        "keeps its ε. Bars: one standard deviation over folds.",
+        help="A point on the dotted line comes out as printed. Full dots: a certified mechanism, which keeps its ε. "
+        "Other marks: the mechanism as published, by its verdict. Equal: within 2 points of the printed figure. "
+        "Compatible: within the spread in the table. Contradicts: neither. Bars: one standard deviation over folds.",
     )
     verdicts = Counter(cell.verdict for cell in cells)
-    summary = f"{verdicts[MATCHES]} of {len(cells)} figures come out as printed, {verdicts[CONTRADICTS]} do not"
-    summary += f", {verdicts[NOT_COMPARABLE]} cannot be compared." if verdicts[NOT_COMPARABLE] else "."
-    numbers = [(c.setting, c.published, c.ours, c.certified, c.sd) for c in cells if c.published is not None]
+    counts = [f"{look.text} {name}: {verdicts[name]}" for name, look in VERDICTS.items() if verdicts[name]]
+    summary = f"{plural(len(cells), 'printed figure')}. {', '.join(counts)}."
+    numbers = [(c.setting, c.published, c.ours, c.certified, c.sd, c.verdict) for c in cells if c.published is not None]
     unit = cells[0].unit
-    alt = " ".join(f"{name}: printed {was:.1f} {unit}, ours {is_:.1f} {unit}." for name, was, is_, _, _ in numbers)
-    names, printed, ours, certified, spread = zip(*numbers, strict=True)
-    drawn = published_and_ours(names, printed, ours, certified, spread, unit)
+    alt = " ".join(f"{name}: printed {was:.1f} {unit}, ours {is_:.1f} {unit}." for name, was, is_, *_ in numbers)
+    names, printed, ours, certified, spread, judged = zip(*numbers, strict=True)
+    drawn = published_and_ours(names, printed, ours, certified, spread, judged, unit)
     chart(drawn, alt, title="Printed and measured", public=True)
     st.markdown(summary)
+    if tests := paired_tests(cells):
+        _list_tests(tests)
     _table(
         summary,
         {
             "figure": [c.setting for c in cells],
             f"printed, {unit}": [c.published for c in cells],
             **_ours(cells),
-            "verdict": [c.verdict for c in cells],
-            "why": [c.reason for c in cells],
+            f"compatible within, {unit}": [c.spread or None for c in cells],
+            "verdict": [f"{VERDICTS[c.verdict].text} {c.verdict}" for c in cells],
         },
+    )
+    if reasons := reasons_of(cells):
+        st.markdown("\n".join(f"- **{'; '.join(settings)}:** {reason}." for reason, settings in reasons.items()))
+
+
+def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
+    """Return each reason for a difference, with the settings that the reason concerns."""
+    reasons: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.reason:
+            reasons.setdefault(cell.reason, []).append(cell.setting)
+    return reasons
+
+
+def _list_tests(tests: Sequence[PairedTest]) -> None:
+    """List the paired tests of a table. A paired test can show a shift of all cells that no single cell shows."""
+    st.caption(
+        "Our figures against the printed ones, by paired t-tests. One test in twenty has p < 0.05 by luck:\n"
+        + "\n".join(f"- {test.words}" for test in tests)
     )
 
 
@@ -64,6 +88,14 @@ def curve(item: str, cells: Sequence[Record]) -> None:
     source = _SOURCES[cells[0].reason]
     st.markdown(f"{_LINES if any(c.certified is not None for c in cells) else 'As published only.'} {source}")
     _table(source, {"line": lines, axis: at, **_ours(cells)})
+
+
+def left_out(reasons: Mapping[str, str]) -> None:
+    """List the tables and figures of a paper that are not reproduced, with the reason for each."""
+    if not reasons:
+        return
+    with st.expander(f"What we did not run, and why ({len(reasons)})"):
+        st.markdown("\n".join(f"- **{item[0].upper()}{item[1:]}:** {why}." for item, why in reasons.items()))
 
 
 def _ends(name: str, axis: str, cells: Sequence[Record]) -> str:
@@ -90,8 +122,6 @@ def _table(summary: str, columns: dict[str, Sequence]) -> None:
         public=True,
         placeholder="–",
         column_config={
-            **{name: st.column_config.NumberColumn(format="%.1f") for name in columns if name.endswith(("%", "±"))},
-            "why": st.column_config.TextColumn(width="large"),
-            next(iter(columns)): st.column_config.TextColumn(pinned=True),
+            name: st.column_config.NumberColumn(format="%.1f") for name in columns if name.endswith(("%", "±"))
         },
     )

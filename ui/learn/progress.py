@@ -1,4 +1,4 @@
-"""The place in the lesson: the link holds the step, the control, and whether the answer is shown.
+"""The state of the lesson: the link holds the step, the control, and whether the answer is shown.
 
 The link does not hold predictions. They stay in the session, which ends with the tab.
 """
@@ -16,11 +16,11 @@ from ui.learn.steps import STEPS
 NUMBERS: Final = [str(i) for i in range(len(STEPS))]
 TITLE: Final = "Lesson"
 STEP, AT = state.STEP, state.AT
-SHOWN: Final = "shown"  # in the link, as STEP and AT are
+SHOWN: Final = "shown"  # parameter of the link, like STEP and AT
 
 
 def take_the_link() -> None:
-    """Apply the link when somebody comes to the page. Call it before any control is drawn."""
+    """Apply the link when somebody comes to the page. Call this function before any control is drawn."""
     if state.PAGE_DRAWN.value == TITLE:
         return
     sentences, asked = [], st.query_params.get(STEP, NUMBERS[0])
@@ -37,7 +37,7 @@ def take_the_link() -> None:
 
 
 def notes(step: Step) -> list[str]:
-    """Return messages about the link, while the page shows the step that the link led to."""
+    """Return messages about the link, as long as the page shows the step of the link."""
     key, sentences = _memory().get("said", ("", []))
     return sentences if key == step.key else []
 
@@ -77,7 +77,7 @@ def reveal(step: Step, answer: str | None) -> None:
 
 
 def into_link(step: Step) -> None:
-    """Put into the link whether the answer is shown. Controls put their values there themselves."""
+    """Write into the link whether the answer is shown. Controls write their values into the link themselves."""
     if step.key in revealed():
         if st.query_params.get(SHOWN) != "1":
             st.query_params[SHOWN] = "1"

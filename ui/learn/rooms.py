@@ -3,8 +3,8 @@
 The server knows a browser by a random token (`ui/server/browser_cookie.py`). The browser that opened a room leads it.
 Each other browser has one vote per question. A room keeps in memory: the tokens that joined, the answers of each token,
 and how many browsers recently joined from each network address. It keeps no names, no times of votes, and no record of
-which token joined from which address. All this is deleted when the leader closes the room, or, if the leader's page was
-closed for an hour, as soon as anybody uses any room.
+which token joined from which address. When the leader closes the room, all of this is deleted. If the leader's page was
+closed for an hour, all of this is deleted as soon as anybody uses any room.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Final
 
 LETTERS: Final = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # without letters that look like others
 N_LETTERS: Final = 4
-ENDS_AFTER: Final = 3600  # seconds without the leader's page: longer than a lesson
+ENDS_AFTER: Final = 3600  # seconds without the leader's page after which a room ends; longer than a lesson
 MOST_ROOMS: Final = 20
-MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms, but teachers of a school may share an address
+MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms, but several teachers may share an address
 MOST_PHONES: Final = 300  # phones in a room, as in a lecture
-AT_ONCE: Final = 40  # phones that may join at once from one address: a whole class may share it
+AT_ONCE: Final = 40  # phones that may join at once from one address, which a whole class may share
 NEXT_AFTER: Final = 5.0  # seconds until one more phone of that address may join
-LEAST_DRAWN: Final = 5  # answers: with fewer, bars would show who gave which
+LEAST_DRAWN: Final = 5  # least number of answers to draw; bars of fewer answers would reveal individual answers
 
 
 class Refused(Exception):
@@ -50,8 +50,8 @@ class _Room:
     step: int = 0
     shown: bool = False
     phones: set[str] = field(default_factory=set)
-    answers: dict[int, dict[str, int]] = field(default_factory=dict)  # by step: the answer of each phone
-    # By address: a count of phones that falls with time, and the time of its last update.
+    answers: dict[int, dict[str, int]] = field(default_factory=dict)  # for each step, the answer of each phone
+    # For each address: a count of phones that falls with time, and the time of the last update of the count.
     joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -81,12 +81,13 @@ class Rooms:
         self._now, self._lock, self._rooms = now, threading.Lock(), dict[str, _Room]()
 
     def open(self, browser: str, address: str = "") -> str:
-        """Open a room that this browser leads, and return its letters. The room that it led before ends.
+        """Open a room that this browser leads, and return its letters. An earlier room of this browser ends.
 
         Raises
         ------
         Refused
-            If the server or this address already has its limit of rooms. No other room is closed to make space.
+            If the server or this address already has its largest number of rooms. No other room is closed to make
+            space.
         """
         with self._lock:
             self._delete_ended()
@@ -108,7 +109,7 @@ class Rooms:
             return code
 
     def close(self, code: str, browser: str) -> None:
-        """End a room, if this browser leads it."""
+        """End a room if this browser leads the room."""
         with self._lock:
             if self._led(code, browser):
                 del self._rooms[code]
@@ -131,14 +132,14 @@ class Rooms:
                 room.step, room.shown, room.used = step, shown, self._now()
 
     def seen(self, code: str) -> Seen | None:
-        """Return the public state of a room; None if there is no such room, or it has ended."""
+        """Return the public state of a room; None if the room does not exist or has ended."""
         with self._lock:
             if (room := self._of(code)) is None:
                 return None
             return Seen(room.step, room.shown, len(room.answers.get(room.step, ())), len(room.phones))
 
     def join(self, code: str, browser: str, address: str = "") -> None:
-        """Let a browser vote in a room. Does nothing if it joined before.
+        """Let a browser vote in a room. Does nothing if the browser has already joined.
 
         Raises
         ------
@@ -165,7 +166,7 @@ class Rooms:
             room.phones.add(browser)
 
     def vote(self, code: str, browser: str, step: int, answer: int, *, n_answers: int) -> bool:
-        """Count an answer in place of this browser's earlier one. Return whether it is counted."""
+        """Count an answer in place of this browser's earlier answer. Return whether the answer is counted."""
         with self._lock:
             room = self._of(code)
             if room is None or browser not in room.phones or room.step != step or room.shown:
@@ -182,7 +183,10 @@ class Rooms:
             return None if room is None or browser is None else room.answers.get(step, {}).get(browser)
 
     def counted(self, code: str, browser: str, step: int, *, n_answers: int) -> list[int]:
-        """Return how many browsers gave each answer of a step. Only the leader gets it; empty if nobody answered."""
+        """Return how many browsers gave each answer of a step.
+
+        Empty if nobody answered, or if this browser does not lead.
+        """
         with self._lock:
             room = self._led(code, browser)
             given = Counter(room.answers.get(step, {}).values()) if room else Counter[int]()
@@ -197,6 +201,6 @@ class Rooms:
         return self._rooms.get(code)
 
     def _delete_ended(self) -> None:
-        """Delete the rooms whose leader has left: their answers must not stay in memory."""
+        """Delete the rooms whose leader has left, because their answers must not stay in memory."""
         oldest = self._now() - ENDS_AFTER
         self._rooms = {code: room for code, room in self._rooms.items() if room.used > oldest}

@@ -12,7 +12,7 @@ EXPLORE, CHOOSE_EPSILON, AUDIT = "app.py", "pages/2_Choose_epsilon.py", "pages/3
 
 @dataclass(frozen=True)
 class AnswerOption:
-    """One answer of a question, and the feedback to whoever chooses it."""
+    """One possible answer to a question, and the feedback to people who choose this answer."""
 
     text: str
     right: bool
@@ -21,16 +21,16 @@ class AnswerOption:
 
 @dataclass(frozen=True)
 class Control:
-    """The control of a step, which moves once the answer is shown.
+    """The control of a step. It can move once the answer is shown.
 
     Parameters
     ----------
     options : tuple of str
-        Values as the link has them.
+        Values, as they are written in the link.
     start : str
-        Value until somebody moves it.
+        Value until somebody moves the control.
     few : bool
-        Whether it is drawn as buttons side by side instead of a slider.
+        Whether the control is a row of buttons instead of a slider.
     """
 
     label: str
@@ -60,9 +60,9 @@ class Step:
     goal : str
         Goal of the step, for the teacher; the page does not show it.
     reveal : str
-        The right answer, shown to everybody whatever they predicted.
+        The right answer, shown to everybody after the prediction.
     aside : str
-        Further notes, closed until somebody opens them.
+        Further notes, in a section that is closed at first.
     """
 
     key: str
@@ -82,5 +82,5 @@ class Step:
 
     @property
     def lettered(self) -> dict[str, AnswerOption]:
-        """Answers by the text on their button, which starts with a letter that a class can call out."""
+        """Answers by the text on their buttons. The text starts with a letter that a class can call out."""
         return {f"{letter}. {a.text}": a for letter, a in zip(LETTERS, self.answers, strict=False)}

@@ -1,6 +1,6 @@
 """The nine steps of the lesson with all their texts. No streamlit in here.
 
-Their numbers come from `data/lesson.json` or from closed forms. A test computes each of them again.
+The numbers in the texts come from `data/lesson.json` or from closed forms. A test computes each number again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ HOOK: Final = Step(
     minutes=3,
     badges=("Made-up tables",),
     title="Rebuild the class",
-    text="Thirty students. Seats, heights and birthdays are on the class list; who failed is secret. The school "
-    "publishes small random decision trees. Each leaf says how many of its students passed and how many failed, "
+    text="Thirty students, one row each. Seats, heights and birthdays are on the class list; who failed is secret. The "
+    "school publishes small random decision trees. Each leaf says how many of its students passed and how many failed, "
     "exactly. No names, only counts. Each tile is a student. A coin would guess 15 of 30.",
     question="How many trees until all thirty are rebuilt?",
     answers=(
@@ -77,13 +77,13 @@ LEAF: Final = Step(
             "You are near: the chance that the truth gets lost is 1/e = 37 %. Then a coin is tossed, so half of it is "
             "right by luck.",
         ),
-        AnswerOption("50", False, "That is an empty leaf. With 50 % the label would say nothing about anybody."),
+        AnswerOption("50", False, "That is an empty leaf. With 50 % the label would say nothing about any student."),
     ),
     control=Control("Students in the leaf", tuple(str(n) for n in range(11)), "1"),
     reveal="Half of 1/e is 18.4 %. An empty leaf: 50 %. With 2 students 6.8 %, with 3 2.5 %, with 5 0.34 %, with 10 "
     "0.002 %.",
-    take_away="Noise is a lie with a known rate. It hides one person and leaves crowds visible: 4 rows of lead and the "
-    "lie is below 1 % (at ε = 0.1 it takes 40).",
+    take_away="Noise is a lie with a known rate. It hides one student and leaves crowds visible: 4 rows of lead and "
+    "the lie is below 1 % (at ε = 0.1 it takes 40).",
     links=(Link("Open in the app: this rule in Audit", AUDIT, (("rule", "permute-and-flip"), ("eps", "1"))),),
     aside_title="The same with two coins",
     aside="Heads: tell the truth. Tails: toss again, and say what that coin says. The answer is wrong in 25 %. For "
@@ -92,7 +92,7 @@ LEAF: Final = Step(
 
 PROMISE: Final = Step(
     key="promise",
-    goal="ε limits how much more one can know about a person, whoever asks and whatever they know.",
+    goal="ε limits how much more one can learn about one row, whoever asks and whatever they know.",
     minutes=6,
     badges=("From a formula",),
     title="What ε promises",
@@ -102,7 +102,7 @@ PROMISE: Final = Step(
     question="You were 50 % sure. At ε = 1, how sure can a release make you at most?",
     answers=(
         AnswerOption(
-            "still 50 %", False, "That would be ε = 0: the release could depend on nobody, so it could teach nothing."
+            "still 50 %", False, "That would be ε = 0: the release could depend on no row, so it could teach nothing."
         ),
         AnswerOption(
             "51 %", False, "ε = 1 is not 1 %. It is a factor of e = 2.72 on the odds: 1:1 becomes at most 2.72:1."
@@ -113,8 +113,8 @@ PROMISE: Final = Step(
     control=Control("ε", tuple(f"{e:g}" for e in EPSILONS), "1"),
     reveal="At ε = 1: at most 73.2 %, at least 26.8 %. In this leaf “failed” makes you 62.0 % sure, “passed” 26.9 %. "
     "Who was 10 % sure becomes 23.2 % sure at most.",
-    take_away="ε is an exponent on odds: 1:1 becomes at most e^ε : 1. It says nothing about what is true of all people "
-    "like Ann.",
+    take_away="ε is an exponent on odds: 1:1 becomes at most e^ε : 1. It says nothing about what is true of all who "
+    "are like Ann.",
     links=(
         Link(
             "Open in the app: what ε = 2 means",
@@ -155,7 +155,7 @@ VOTES: Final = Step(
     control=Control("Trees", ("1", "3", "11", "31", "100", "300"), "31"),
     reveal="1 tree: 60.4 % right. 31 trees: 84.2 %, although 21.0 % of rows get a lie. 300 trees: 65.3 %, as 79 % of "
     "their leaves are empty and vote at random.",
-    take_away="A vote forgives lies that are independent. It cannot forgive trees that have nobody in their leaves.",
+    take_away="A vote forgives lies that are independent. It cannot forgive trees whose leaves have no rows.",
     links=(
         Link(
             "Open in the app: 31 trees on nursery",
@@ -180,9 +180,9 @@ BUDGET: Final = Step(
     badges=("Simulated", "Curator only"),
     title="The budget",
     text="One hundred trees. Plan A: every row is in every tree, and each tree spends ε = 0.01. Plan B: every row is "
-    "drawn into one tree, and each tree spends ε = 1. The ledger adds up what one single person pays, not what the "
-    "table pays. Ann is one person.",
-    question="What does plan B cost one person?",
+    "drawn into one tree, and each tree spends ε = 1. The ledger adds up what one single row pays, not what the table "
+    "pays. Ann has one row.",
+    question="What does plan B cost one row?",
     answers=(
         AnswerOption(
             "ε = 0.01",
@@ -200,7 +200,7 @@ BUDGET: Final = Step(
     control=Control("Plan", ("all rows in every tree", "each row in one tree"), "each row in one tree", few=True),
     reveal="Both cost ε = 1. A: 100 × 1/100 in sequence, added up. B: 12,201 leaves in parallel, at 1 each. Nursery, "
     "depth 4: A is right in 77.2 %, B in 78.1 %; at ε = 10 A 92.5 %, B 89.1 %.",
-    take_away="Same rows: add. Different rows: take the dearest. Noise per tree × trees is a trade, not a free lunch.",
+    take_away="Same rows: add. Different rows: take the largest. Noise per tree × trees is a trade, not a free lunch.",
     links=(
         Link(
             "Open in the app: ledger of A",
@@ -233,6 +233,7 @@ BUDGET: Final = Step(
 
 STEPS: Final = (HOOK, LEAF, PROMISE, VOTES, BUDGET, DEPTH, PROOF, REBUILD, CHOOSE)
 FOOTER: Final = (
-    "One row more or less (add-remove), δ = 0. Names: made up. Nursery is a model of applications, not real families. "
-    "Some forests elsewhere in the app spend δ > 0."
+    "One row more or less (add-remove), δ = 0. A column of identifiers, where a table declares one, makes ε count for "
+    "a person with all rows. Names: made up. Nursery is a model of applications, not real families. Some forests "
+    "elsewhere in the app spend δ > 0."
 )

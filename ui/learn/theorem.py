@@ -1,4 +1,4 @@
-"""Parts that all theorems share: the panel, the line that says whether its bound is informative, and sliders."""
+"""Parts that all theorems share: the panel, a line that states whether the bound is informative, and sliders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ui.shared.wording import plain
 
 @dataclass(frozen=True)
 class BoundStatus:
-    """Whether a bound is informative at this setting, and why."""
+    """Whether a bound is informative at this setting, and the reason."""
 
     something: bool
     why: str
@@ -43,11 +43,24 @@ class Picture:
 
 @dataclass(frozen=True)
 class Shown:
-    """Status, charts and note of a theorem at one setting."""
+    """Status, charts and note of a theorem at one setting.
+
+    Attributes
+    ----------
+    names_rows : bool
+        Whether the status or the note states the table's number of rows. This is separate from whether a chart uses
+        rows.
+    """
 
     status: BoundStatus
     pictures: Sequence[Picture]
     note: str = ""
+    names_rows: bool = False
+
+    @property
+    def is_for_curator(self) -> bool:
+        """Whether status and note state facts about the rows."""
+        return self.names_rows or any(picture.badge == "Curator only" for picture in self.pictures)
 
 
 @dataclass(frozen=True)
@@ -59,13 +72,13 @@ class Theorem:
     claim : str
         The theorem in one sentence.
     formula : str
-        Its formula for KaTeX.
+        Formula of the theorem, for KaTeX.
     standing : str
-        How good it is: exact, true but weak, or with a gap in its proof.
+        Kind of result: exact, true but weak, or with a gap in its proof.
     assumptions : sequence of str
     source : str
     show : function without parameters that returns a Shown
-        It draws the controls, too.
+        Draws the controls of the theorem, and returns its status and charts.
     """
 
     claim: str
@@ -105,7 +118,7 @@ def error_chart(
 def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
 ) -> Any:
-    """Draw a slider over listed values, and return its value. The link holds it, and other theorems do not reset it."""
+    """Draw a slider over listed values, and return its value. The link and the other theorems keep this value."""
     key = state.THEORY(key)
     known(key, options)
     value = st.select_slider(
@@ -123,7 +136,7 @@ def _short(value: Any) -> str:
 
 
 def present_table(*, two_classes: bool) -> Table | Shown:
-    """Return the table that is chosen in the sidebar, or what the page shows if the theorem does not apply to it."""
+    """Return the table that is chosen in the sidebar, or a `Shown` that says why the theorem does not apply to it."""
     table = choose_table()
     if table is None:
         why = "there is no table yet. Attach a file in the sidebar, or choose another table."
@@ -138,7 +151,7 @@ def present_table(*, two_classes: bool) -> Table | Shown:
 
 
 def choose(label: str, options: Sequence[str], key: str, help: str) -> str:
-    """Draw buttons for a few options and return the chosen one. It is in the link."""
+    """Draw buttons for a few options, and return the chosen option. The link holds this option."""
     key = state.THEORY(key)
     known(key, options)
     value = st.segmented_control(
@@ -178,7 +191,7 @@ def share(value: float) -> str:
 
 
 def at_most(value: float) -> str:
-    """Return an upper bound on a share as text. It is rounded up, so that the text is an upper bound, too.
+    """Return an upper bound on a share as text. The number is rounded up, so that the text is also an upper bound.
 
     >>> at_most(0.25641), at_most(0.25), at_most(2e-7), at_most(0.99999), at_most(45.67), at_most(float("inf"))
     ('at most 25.7 %', 'at most 25 %', 'at most 0.01 %', 'at most 100 %', 'at most 4,570 %', 'no bound')
@@ -189,7 +202,7 @@ def at_most(value: float) -> str:
 
 
 def at_least(value: float) -> str:
-    """Return a lower bound on a share as text. It is rounded down, so that the text is a lower bound, too.
+    """Return a lower bound on a share as text. The number is rounded down, so that the text is also a lower bound.
 
     >>> at_least(0.25691), at_least(0.999999), at_least(0.0)
     ('at least 25.6 %', 'at least 99.9 %', 'at least 0 %')
@@ -198,6 +211,6 @@ def at_least(value: float) -> str:
 
 
 def _digits(share_of_one: float, rounding: str) -> str:
-    """Return a share in percent, rounded to nine digits, to drop a float's last bit, and then up or down to three."""
+    """Return a share in percent, rounded to nine digits (to drop the float's last bit) and then up or down to three."""
     percent = Context(prec=3, rounding=rounding).create_decimal(f"{100 * share_of_one:.9g}")
     return size_text(float(percent)) if percent >= 100 else f"{float(percent):g}"

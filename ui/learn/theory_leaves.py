@@ -109,7 +109,7 @@ def empty() -> Shown:
         f"Empty leaves, {n_trees} trees, by depth: at {depth} {share(cell['expected'])} expected, "
         f"{share(cell['counted'])} counted."
     )
-    return Shown(status, [Picture("Leaves that nobody is in", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("Leaves without rows", "Curator only", figure, alt)], note)
 
 
 def chance_down(p: float) -> str:
@@ -123,7 +123,7 @@ def chance_down(p: float) -> str:
 
 
 def floor() -> Shown:
-    """Show the least flip rate of any rule that keeps ε, and the flip rates of two rules."""
+    """Show the least flip rate of any ε-private rule, and the flip rates of two rules."""
     epsilon = choose_epsilon(others=False)
     classes = pick("Classes", list(range(2, 11)), 2, "classes", "How many labels there are.")
     lead = pick("Lead, in rows", list(range(31)), 3, "lead", "All rows of the leaf are of one class: so many.")
@@ -170,7 +170,7 @@ def floor() -> Shown:
 
 
 def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return flip rates by lead: floor, permute-and-flip, rule of 2017. Lead 0 is an empty leaf, which guesses."""
+    """Return flip rates by lead: the floor, permute-and-flip, and the rule of 2017. A lead of 0 means an empty leaf."""
     low = flip_floor(leads, epsilon, classes)
     certified, paper = (flip_by_gap(rule, leads, classes, epsilon) for rule in (CERTIFIED, PAPER))
     certified[leads == 0] = paper[leads == 0] = (classes - 1) / classes

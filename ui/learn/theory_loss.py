@@ -1,17 +1,21 @@
-"""Theorems about the Mα-loss: how far one row moves it, and how α speeds up boosting."""
+"""Theorems about the Mα-loss: its change by one row, the speed of boosting by α, its link and its surrogate."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import plotly.graph_objects as go
 
 from dpforest.limits import MAX_DEPTH
 from dpforest.losses import m_alpha
-from dpforest.plotting.style import PRIVATE
+from dpforest.plotting.style import PRIVATE, QUIET
 from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.theory.boosting_bounds import levels_for_error
 from dpforest.theory.brute_force import largest_move
-from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, dots_of, pick, size_text
+from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, dots_of, pick, present_table, size_text
 from ui.shared import cache
+from ui.shared.wording import plain
 
 ALPHAS = [round(0.05 * i, 2) for i in range(21)]
 TRIED = ALPHAS[::2]
@@ -23,7 +27,7 @@ TARGET = 0.1  # target error of boosting
 def moves() -> Shown:
     """Show Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka, and the exact value."""
     alpha = _alpha()
-    n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are, with the one that is added.", size_text)
+    n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are, including the one that is added.", size_text)
     exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     printed = [float(m_alpha(a).published_sensitivity(n)) for a in ALPHAS]
     bound = exact[ALPHAS.index(alpha)]
@@ -40,10 +44,10 @@ def moves() -> Shown:
         )
     )
     part = f"with α = {alpha:g} one of {n:,} rows moves the score of a split by at most {bound:,.1f}"
-    why = f"{part}, of a score that is {n:,} at most."
+    why = f"{part}, of a score that is at most {n:,}."
     if bound >= n:
         first = next(rows for rows in range(2, 100) if m_alpha(alpha).sensitivity(rows) < rows)
-        why = f"{part}, and the score is {n:,} at most. From {first} rows on it says something."
+        why = f"{part}, and the score is at most {n:,}. From {first} rows on it says something."
     status = BoundStatus(bound < n, why)
     note = (
         "Noise is in proportion to this number, so a small α needs less of it. The bound is attained: the row is the "
@@ -59,7 +63,7 @@ def mixture() -> Shown:
     """Show the Mα-loss, from the 0/1 loss to Matsushita's."""
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are.", size_text)
-    edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.5, "edge",
+    edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.7, "edge",
                 "By how much the classes’ shares that a test sends one way differ, in every leaf.")  # fmt: skip
     levels = [levels_for_error(edge, a, TARGET, "derived") for a in ALPHAS[1:]]
     moved = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
@@ -86,10 +90,11 @@ def mixture() -> Shown:
         needed = levels[ALPHAS.index(alpha) - 1]
         needs, enough = f"{needed:,} levels", needed <= MAX_DEPTH
         why = f"α = {alpha:g} takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
-        why += "." if enough else f"; trees here have {MAX_DEPTH} at most. {_first(levels)}"
+        why += "." if enough else f"; trees here have at most {MAX_DEPTH}. {_first(levels)}"
     note = (
         "α mixes two losses: at 1 trees boost fastest and one row moves the score most, at 0 it is the other way "
-        "round. So α buys speed with noise. The edge must hold in every leaf; nobody knows it beforehand."
+        "round. So a larger α needs fewer levels and more noise. The edge must hold in every leaf, and it is not "
+        "known beforehand."
     )
     alt = f"Levels to a bound of 10 % against what one row moves: α = {alpha:g}, {needs}, {place:.1f}."
     return Shown(
@@ -102,6 +107,87 @@ def mixture() -> Shown:
     )
 
 
+def link() -> Shown:
+    """Show figure 1 of Nock and Henecka: the inverse link and the surrogate for several α."""
+    table = present_table(two_classes=False)
+    if isinstance(table, Shown):
+        return table
+    alpha, rows, name = _alpha(), len(table.frame), plain(table.short_title, 40)
+    if alpha == 0:
+        why = "at α = 0 a leaf only votes, and the published steps have length 0. From α = 0.05 on there are steps."
+    elif alpha == 1:
+        why = (
+            "at α = 1 a row’s weight follows its score at once: from the second tree on misclassified rows weigh more."
+        )
+    else:
+        why = (
+            f"at α = {alpha:g} a row keeps its weight of ½ until its score is beyond ±{2 * (1 - alpha):.3g}. The "
+            f"published steps take more than {math.floor(4 * (1 - alpha) / alpha + 1e-9):,} trees to get there. Up to "
+            "then no tree learns from the errors of the others."
+        )
+    loss, largest = m_alpha(alpha), float(m_alpha(alpha).link(1 - 1 / max(rows, 3)))
+    note = (
+        f"A leaf with all {rows:,} rows of {name} but one in one class has the value {largest:.3g}, and a pure leaf "
+        f"has {'an infinite one' if alpha else 'the same'}, so forests here limit the values of leaves. The surrogate "
+        "is at least 1 where the prediction is wrong, and never below 0, so its mean is at least the training error."
+    )
+    at_2, lost = (f"{float(value(2.0)):.3f}" for value in (loss.inverse_link, loss.surrogate))
+    means = f"Probability of the positive class by score for several α: {at_2} at a score of 2 and α = {alpha:g}."
+    lowers = f"Surrogate by score for several α: 1 at a score of 0; {lost} at a score of 2 and α = {alpha:g}."
+    return Shown(
+        BoundStatus(alpha > 0, why),
+        [
+            Picture("What a score means", "From a formula", _meaning(alpha), means),
+            Picture("What boosting lowers", "From a formula", _surrogates(alpha), lowers),
+        ],
+        note,
+        names_rows=True,
+    )
+
+
+def _named(others: tuple[float, ...], alpha: float) -> list[tuple[str, float, int]]:
+    """Return name, α and dash of each curve. The curve of the chosen α is last, so it is drawn on top."""
+    listed = [(f"α = {a:g}", a, dash) for dash, a in enumerate(others, 1) if a != alpha]
+    return [*listed, (f"your α = {alpha:g}", alpha, 0)]
+
+
+def _meaning(alpha: float) -> go.Figure:
+    z = np.linspace(-4, 4, 321)
+    named = _named((0.1, 0.5, 1.0), alpha)
+    return theory_chart(
+        Chart(
+            Axis("score of a row", -4, 4),
+            Axis("probability of the positive class", 0, 1, percent=True),
+            [
+                FormulaCurve(z, np.asarray(m_alpha(a).inverse_link(z)), name, dash, QUIET if dash else PRIVATE)
+                for name, a, dash in named
+            ],
+            height=380,
+        )
+    )
+
+
+def _surrogates(alpha: float) -> go.Figure:
+    z = np.linspace(-4, 4, 321)
+    named = _named((0.0, 0.5, 1.0), alpha)
+    return theory_chart(
+        Chart(
+            Axis("score of a row of the positive class", -4, 4),
+            Axis("surrogate loss", 0, 4),
+            [
+                FormulaCurve([-4, 0, 0, 4], [1, 1, 0, 0], "the error itself"),
+                *(
+                    FormulaCurve(z, np.asarray(m_alpha(a).surrogate(z)), name, dash, QUIET if dash else PRIVATE)
+                    for name, a, dash in named
+                ),
+            ],
+            "below",
+            height=380,
+            band="below the error",
+        )
+    )
+
+
 def _first(levels: list[int]) -> str:
     first = next((a for a, level in zip(ALPHAS[1:], levels, strict=True) if level <= MAX_DEPTH), None)
     return (
@@ -109,7 +195,7 @@ def _first(levels: list[int]) -> str:
     )
 
 
-def _losses(alpha: float):
+def _losses(alpha: float) -> go.Figure:
     u = np.linspace(0, 1, 201)
     return theory_chart(
         Chart(
@@ -163,5 +249,20 @@ PANELS = {
         ["Two classes.", "Every leaf has a test with the edge γ.", "All leaves of a level are split."],
         "Nock and Henecka 2020, Definition 6.",
         mixture,
+    ),
+    "Link and surrogate": Theorem(
+        "Each α has a link, which turns a leaf’s share into its score, and a convex surrogate, whose mean boosting "
+        "lowers and which is never below the training error.",
+        r"\begin{aligned} \psi(u) & = \alpha\tfrac{2u-1}{\sqrt{u(1-u)}} + 2(1-\alpha)\,\text{sgn}(u - \tfrac12) \\ "
+        r"F(z) & = 1 - \tfrac z2 + \sqrt{\alpha^2 + t^2} - \alpha \\ "
+        r"t & = \max\left(0, \tfrac{|z|}2 - 1 + \alpha\right) \end{aligned}",
+        "Exact. The partial losses in the paper’s Definition 6 have 2α where this link and surrogate need α.",
+        [
+            "Two classes.",
+            "A positive score predicts the positive class.",
+            "Steps as published: α divided by the square of the largest leaf value.",
+        ],
+        "Nock and Henecka 2020, figure 1 and Definition 6.",
+        link,
     ),
 }

@@ -1,4 +1,4 @@
-"""Measurements for the page Theory: those of bundled tables from `data/theory.json`, those of other tables live."""
+"""Measurements for the page Theory: from `data/theory.json` for bundled tables, and live for other tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ui.shared import cache
 from ui.shared.tables import Table, fingerprint, split
 
 PATH: Final = Path(__file__).parents[2] / "data" / "theory.json"
-MOST_ROWS: Final = 40_000  # rows that are measured while the user waits; every bundled table has fewer
+MOST_ROWS: Final = 40_000  # largest number of rows to measure while the user waits; bundled tables have fewer
 
 
 @once
@@ -44,15 +44,20 @@ def _measure(key: tuple, _table: Table) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Return a value rounded to six decimals, with keys as JSON reads them back."""
+    """Return a value rounded to six decimals, with keys as text, like keys read from JSON."""
     if isinstance(value, dict):
         return {str(key): rounded(each) for key, each in value.items()}
     return round(value, 6) if isinstance(value, float) else value
 
 
+def _of_rows(domain: Domain) -> Domain:
+    """Return the domain that the theorems assume: on the linear scale, with one row as the unit of privacy."""
+    return replace(domain.on_scale("linear"), unit=None)
+
+
 def _split(table: Table) -> tuple[Domain, Split]:
-    """Return domain and rows on the linear scale, as the theorems assume; at most `MOST_ROWS` training rows."""
-    linear = replace(table, domain=table.domain.on_scale("linear"))
+    """Return domain and rows on the linear scale, which the theorems assume, with at most `MOST_ROWS` training rows."""
+    linear = replace(table, domain=_of_rows(table.domain), person_column=table.unit)
     parts = split(linear)
     if len(parts.y_train) <= MOST_ROWS:
         return linear.domain, parts
@@ -63,25 +68,31 @@ def _split(table: Table) -> tuple[Domain, Split]:
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
     """Return the domain on the linear scale, and columns and labels of the rows with a listed label.
 
-    A long table keeps `MOST_ROWS` of them. All numbers about training rows come from these rows, so that they share one
-    guessing rate.
+    A longer table keeps `MOST_ROWS` rows. All numbers about training rows come from these rows, so that all numbers
+    have the same error of guessing.
     """
-    domain = table.domain.on_scale("linear")
+    domain = _of_rows(table.domain)
     places = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)
     if len(places) > MOST_ROWS:
         places = places[np.linspace(0, len(places) - 1, MOST_ROWS).astype(int)]
     return domain, table.columns().iloc[places], table.frame[table.label].iloc[places]
 
 
-def _goodness(table: Table) -> dict[str, Any]:
-    domain, X, y = _labeled(table)
-    rows = read_rows(domain, X, y, out_of_domain=OutOfDomainCells())
-    return measurements.goodness(domain, rows.codes, rows.y)
+def _of_codes(measure: Callable[..., dict[str, Any]]) -> Callable[[Table], dict[str, Any]]:
+    """Turn a function of domain, codes and labels into a function of a table."""
+
+    def of(table: Table) -> dict[str, Any]:
+        domain, X, y = _labeled(table)
+        rows = read_rows(domain, X, y, out_of_domain=OutOfDomainCells())
+        return measure(domain, rows.codes, rows.y)
+
+    return of
 
 
-# Function of each measure, and whether its theorem is about two classes only.
+# Function of each measure, and whether the theorem of the measure is about two classes only.
 MEASURES: Final[dict[str, tuple[Callable[[Table], dict[Any, Any]], bool]]] = {
-    "goodness": (_goodness, True),
+    "goodness": (_of_codes(measurements.goodness), True),
+    "root_edge": (_of_codes(measurements.root_edge), True),
     "noisy_votes": (lambda table: measurements.noisy_votes(*_split(table)), True),
     "empty": (lambda table: measurements.empty_leaves(*_split(table)), False),
     "boosted": (lambda table: measurements.boosted_errors(*_labeled(table)), True),

@@ -5,42 +5,65 @@ from __future__ import annotations
 import streamlit as st
 
 from ui import state
-from ui.learn import theory_growth, theory_leaves, theory_loss, theory_votes
+from ui.learn import (
+    theory_growth,
+    theory_labels,
+    theory_leaves,
+    theory_loss,
+    theory_multinomial,
+    theory_vote_proofs,
+    theory_votes,
+)
 from ui.learn.theorem import Shown, Theorem
 from ui.shared import figures
 from ui.shared.controls import LINKED, known
 from ui.shared.epsilon import LEAST, MOST
 from ui.shared.link import copy_link
-from ui.shared.page import chart, titled
+from ui.shared.page import badge, chart, titled
 from ui.shared.wording import plain
 
 TITLE = "Theory"
-_ALL = theory_votes.PANELS | theory_leaves.PANELS | theory_growth.PANELS | theory_loss.PANELS
+_ALL: dict[str, Theorem] = {
+    **theory_votes.PANELS,
+    **theory_vote_proofs.PANELS,
+    **theory_leaves.PANELS,
+    **theory_labels.PANELS,
+    **theory_multinomial.PANELS,
+    **theory_growth.PANELS,
+    **theory_loss.PANELS,
+}
 PANELS: dict[str, Theorem] = {
     name: _ALL[name]
     for name in (
         "Votes of random trees",
         "… with privacy",
+        "Votes on other rows",
+        "The coin rule",
+        "Best number of trees",
         "Depth rule",
         "Empty leaves",
+        "Rows or ε divided",
         "Floor of a leaf",
         "Votes of noisy trees",
+        "Chance of a split",
         "Consistency",
         "Boosting a tree",
         "Trees added up",
         "Private splits",
         "What a row moves",
         "The Mα-loss",
+        "Link and surrogate",
     )
 }
 HEAD = (
-    "A theorem may be true and too weak to choose by. The dots show how much too weak. Some are exact, and one "
-    "contradicts a privacy claim that was printed."
+    "A theorem may be true and still too weak to choose settings by. Dots are measurements: their distance from the "
+    "curve shows how weak the theorem is. Some theorems are exact, and some contradict what a paper prints. "
+    "On this page ε is for one row, also if the table names a column of identifiers."
 )
 
 
 def show() -> None:
-    """Draw the page below its frame."""
+    """Draw the content of the page."""
     st.markdown("#### Theorems that you can move", anchors=False)
     st.markdown(HEAD)
     panel = PANELS[_chosen()]
@@ -53,6 +76,9 @@ def show() -> None:
     _about(panel)
     with verdict:
         st.markdown(shown.status.line)
+        if shown.is_for_curator:
+            badge("Curator only")
+            st.caption("The text here and below the charts states facts about the rows of the table.")
     with picture:
         _pictures(shown)
     with st.sidebar, st.container(horizontal=True, gap="small"):
@@ -81,8 +107,8 @@ def _link_asks() -> None:
     if asked is None or _is_epsilon(asked) or state.ASKED(state.EPSILON).value:
         return
     st.caption(
-        f"The link asks for ε = {plain(asked, 20)}, which is no number from {LEAST:g} to {MOST:g}; here nothing goes "
-        "by ε."
+        f"The link asks for ε = {plain(asked, 20)}, which is no number from {LEAST:g} to {MOST:g}; this theorem "
+        "does not depend on ε."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
+from dpforest.tables.features import plural
 from dpforest.theory.votes import (
     average_bound,
     even_vote_right,
@@ -18,6 +19,7 @@ from dpforest.theory.votes import (
     slack_of,
     trees_to_beat,
 )
+from dpforest.theory.votes_printed import printed_probability
 from ui.learn.theorem import (
     BoundStatus,
     Picture,
@@ -38,8 +40,8 @@ from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text, plain
 
-TREES = [1, 3, 11, 31, 51, 101, 201, 301, 501, 1001, 2001, 5001, 10_001]
-PROOF_TREES = [11, 31, 51, 101, 201, 301, 401, 521, 801, 1201, 2001, 5001, 10_001]
+TREES = [1, 3, 9, 11, 13, 17, 19, 20, 21, 30, 31, 51, 101, 201, 301, 501, 1001, 2001, 5001, 10_001]
+PROOF_TREES = [9, 11, 13, 17, 19, 20, 21, 30, 31, 51, 101, 201, 301, 401, 521, 801, 1201, 2001, 5001, 10_001]
 ROWS = [m * 10**p for p in range(3, 11) for m in (1, 3)] + [10**11]
 CHANCES = [0.4, 0.45, 0.5, 0.51, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.99]
 
@@ -52,7 +54,7 @@ def votes() -> Shown:
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 101, "votes", "How many random trees vote.", thousands)
     about = "The theorem may fail if the trees are drawn unluckily: this often it does not."
-    confidence = pick("Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "confidence", about, _percent)
+    confidence = pick("Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "confidence", about, percent_text)
     e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
     bounds, sharper = bounds_at(measures, x, confidence)
@@ -70,9 +72,11 @@ def votes() -> Shown:
     truth = f"Measured with {near} tree{'s' * (near > 1)}: {share(seen[near])}."
     first = trees_to_beat(guessing, e, rows, confidence)
     if bound < guessing:
-        why = f"with {k:,} trees {at_most(bound)} of the rows are wrong; guessing gets {share(guessing)}. {truth}"
+        why = (
+            f"with {plural(k, 'tree')} {at_most(bound)} of the rows are wrong; guessing gets {share(guessing)}. {truth}"
+        )
     else:
-        why = f"with {k:,} trees there is no bound, as the slack is ½ or more"
+        why = f"with {plural(k, 'tree')} there is no bound, as the slack is ½ or more"
         if math.isfinite(bound):
             why = f"the bound says {at_most(bound)}, and guessing gets {share(guessing)} wrong"
         when = f"No number of trees helps, because the bound stays above twice a tree’s error, {share(2 * e)}."
@@ -94,12 +98,21 @@ def votes() -> Shown:
     return Shown(status, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
 
 
-def _percent(share_of_one: float) -> str:
+def percent_text(share_of_one: float) -> str:
+    """Return a share in percent, in full."""
     return f"{100 * share_of_one:g} %"
 
 
+def proved(probability: float) -> str:
+    """Return the lower bound of a proof on a probability, in words. The text is never 100 %."""
+    return at_least(min(probability, 0.9999))
+
+
 def tree_error(measures: dict[str, Any]) -> float:
-    """Return the mean error of a tree, computed from the number of rows that each number of trees classifies right."""
+    """Return the mean error of a tree.
+
+    The measurements hold, for each j, how many rows exactly j trees classify right.
+    """
     counts = np.array(measures["rows_by_trees_right"], float)
     return float(1 - (counts * np.arange(len(counts))).sum() / counts.sum() / (len(counts) - 1))
 
@@ -116,31 +129,35 @@ def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> 
 def private() -> Shown:
     """Show Theorem 5.6 of Bojarski and others."""
     epsilon = choose_epsilon(others=False)
-    n = pick("Rows", ROWS, 30_000, "rows", "How many rows the table has.", size_text)
+    n = pick("Rows", ROWS, 10**8, "rows", "How many rows the table has.", size_text)
     k = pick("Trees", PROOF_TREES, 521, "proof_trees", "They share ε.", thousands)
     depth = pick("Depth", list(range(1, 11)), 3, "proof_depth", "Questions on a path.")
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "slack",
-             "How far votes may be off. More slack: likelier to hold, and a weaker bound.")  # fmt: skip
+             "How far votes may be off. With more slack the bound is likelier to hold, and weaker.")  # fmt: skip
     about = "Larger: fewer rows are given up, but smaller leaves have to withstand the noise."
     parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "leaf_share", about)
     about = "On average over all random trees, without noise."
-    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", about, _percent)
-    x, bound_values, best = _proved(k, depth, d, parts, epsilon)
+    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", about, percent_text)
+    x, bound_values, best, printed = _proved(k, depth, d, parts, epsilon)
     at, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
     figure = theory_chart(
         Chart(
             Axis("rows", 1e3, 1e11, log=True),
             Axis("the bound holds at least with probability", 0, 1, percent=True),
-            [FormulaCurve(x, bound_values, f"{k:,} trees"), FormulaCurve(x, best, "the best number of trees", 1)],
+            [
+                FormulaCurve(x, bound_values, f"{k:,} trees"),
+                FormulaCurve(x, best, "the best number of trees", 1),
+                FormulaCurve(x, printed, f"{k:,} trees, as printed", 2),
+            ],
             "below",
-            yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else at_least(at)}"),
+            yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else proved(at)}"),
         )
     )
     status = _proof_says(n, k, at, limit, depth, d, parts, epsilon)
     note = (
-        f"It would say: {at_most(limit)} of the training rows are wrong. "
-        "Too few trees, and their vote is luck; too many, and each one’s share of ε is too small. Nothing is "
-        "measured here: no bundled table has so many rows."
+        f"Where the bound holds, {at_most(limit)} of the training rows are wrong. "
+        "The vote of too few trees is luck, and each of too many has too small a share of ε. Nothing is measured "
+        "here, as no bundled table has so many rows."
     )
     alt = f"Probability that the bound holds by rows: {size_text(at)} at {size_text(n)} rows."
     return Shown(status, [Picture("When the proof says something", "From a formula", figure, alt)], note)
@@ -149,6 +166,7 @@ def private() -> Shown:
 def _proof_says(
     n: float, k: int, at: float, limit: float, depth: int, d: float, parts: int, epsilon: float
 ) -> BoundStatus:
+    first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
     if limit >= 0.5:
         even = private_error_bound(0.0, d, parts)
         fewest = next((p for p in range(1, 10_000) if private_error_bound(0.0, d, p) < 0.5), 0)
@@ -157,13 +175,12 @@ def _proof_says(
             more = f"Even perfect trees would not help below K = {fewest}."
         return BoundStatus(False, f"it would promise an error of {at_most(limit)}, no better than a coin. {more}")
     if at > 0:
-        why = f"with a probability of {at_least(at)}, {at_most(limit)} of the training rows are wrong."
-        return BoundStatus(True, why)
-    first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
-    best = "No number of trees up to 10,001 is right for it."
+        why = f"with a probability of {proved(at)}, {at_most(limit)} of {size_text(n)} training rows are wrong."
+        return BoundStatus(True, f"{why} It means something from {size_text(first or n)} rows on.")
+    best = "No number of trees up to 10,001 makes it say something."
     if least:
         best = f"With the best number of trees it takes {size_text(least)} rows."
-    enough = f"With {k:,} trees it {f'does from {size_text(first)} rows on' if first else 'never does'}."
+    enough = f"With {k:,} trees it says something {f'from {size_text(first)} rows on' if first else 'for no rows'}."
     return BoundStatus(
         False,
         f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it holds with a probability of at least "
@@ -172,10 +189,12 @@ def _proof_says(
 
 
 @cache.for_everybody(data=True, max_entries=64)
-def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[list[float], list[float], list[float]]:
+def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[list[float], ...]:
+    """Return numbers of rows, and probabilities: for k trees, for the best number of trees, for k trees as printed."""
     x = np.logspace(3, 11, 161).tolist()
     of_all = [[proof_probability(n, each, depth, d, parts, epsilon) for each in PROOF_TREES] for n in x]
-    return x, [row[PROOF_TREES.index(k)] for row in of_all], [max(row) for row in of_all]
+    printed = [printed_probability(n, k, depth, d, parts, epsilon) for n in x]
+    return x, [row[PROOF_TREES.index(k)] for row in of_all], [max(row) for row in of_all], printed
 
 
 def noisy() -> Shown:
@@ -186,7 +205,7 @@ def noisy() -> Shown:
     measures, name = of_table("noisy_votes", table), plain(table.short_title, 40)
     sizes = [int(k) for k in measures]
     k = pick("Trees", sizes, 101, "noisy_trees", "How many vote.")
-    p = pick("Each is right with probability", CHANCES, 0.6, "chance", "On any row, by itself.", _percent)
+    p = pick("Each is right with probability", CHANCES, 0.6, "chance", "On any row, by itself.", percent_text)
     cells = {n: measures[str(n)] for n in sizes}
     cell, x = cells[k], list(range(1, 302, 2))
     yours = [float(even_vote_right(p, n)) for n in x]
@@ -206,7 +225,7 @@ def noisy() -> Shown:
             yours=(k, here, f"{k} trees: {share(here)}"),
         )
     )
-    why = f"{k} independent votes, each right in {_percent(p)}, are right together in {share(here)}"
+    why = f"{k} independent votes, each right in {percent_text(p)}, are right together in {share(here)}"
     why += "." if p > 0.5 else ", no better than a coin. Above 50 % for each, more votes help."
     note = (
         f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(cell['tree'])} of the rows held out. If "
@@ -221,9 +240,9 @@ def noisy() -> Shown:
 PANELS = {
     "Votes of random trees": Theorem(
         "If random trees get a share e of the training rows wrong, on average, then a vote of many such trees gets "
-        "little more than 2e of them wrong, at the most.",
+        "at most little more than 2e of them wrong.",
         r"\text{error} \le \frac{e}{\frac12 - d}, \qquad d = \sqrt{\frac{\ln(n/\beta)}{2k}}",
-        "True, and mostly too weak to choose by.",
+        "True, and mostly too weak to choose settings by.",
         [
             "Two classes, no privacy.",
             "Error on the rows that label the leaves.",

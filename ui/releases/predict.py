@@ -44,7 +44,7 @@ _NOT = {"numeric": "no number", "categorical": "not listed"}
 
 
 def choose_forest() -> tuple[ReleasedForest | None, bool]:
-    """Ask for a forest. Return it, or None, and whether it comes from a file instead of this session."""
+    """Ask for a forest. Return the forest (or None), and whether it comes from a file instead of this session."""
     of_session = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
     picked = FILE
     if of_session:
@@ -76,7 +76,11 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
 
 
 def describe(forest: ReleasedForest, *, from_file: bool) -> None:
-    """Show the forest, its privacy and its columns. The promise of a loaded file is only what the file states."""
+    """Show the forest, its privacy and its columns.
+
+    If the forest comes from a file, its privacy guarantee is shown as what the file says, because the app cannot check
+    it.
+    """
     domain = forest.domain
     classes = ", ".join(plain(c, 20) for c in domain.classes[:8])
     trees, leaves = plural(forest.trees.n_trees, "tree"), plural(forest.trees.n_leaves, "leaf", "leaves")
@@ -114,7 +118,7 @@ def _badge(forest: ReleasedForest, from_file: bool) -> Badge:
 
 
 def explain(forest: ReleasedForest, *, from_file: bool) -> None:
-    """Show what moves the scores of an additive forest. It is computed from the file alone."""
+    """Show the effects of attributes on the scores of an additive forest. They are computed from the file alone."""
     if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key=state.EXPLAINED):
         return
     kept, scores = state.SCORES_OF.value  # computed once for each forest
@@ -134,7 +138,10 @@ def _values(feature: Feature) -> str:
 
 
 def _private(forest: ReleasedForest, from_file: bool) -> str:
-    """Return a sentence on what the forest may reveal. Empty if it is not certified: the certificate says so."""
+    """Return a sentence on what the forest may reveal.
+
+    Empty if the forest is not certified: the certificate already says that it is not.
+    """
     if not forest.certificate.certified:
         return ""
     promised = "ε and δ allow" if forest.certificate.delta else "ε allows"
@@ -165,7 +172,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     try:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)
         _check_columns(forest.domain, list(csv.table.columns))
-        # Cells are read as in the fit, but in the CSV format of this file. Labels are not needed.
+        # Cells are read by the rules of the fit, but in the CSV format of this file. Labels are not needed.
         rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
         why = _why_not_predicted(forest.domain, rows)
         fits = np.array([not sentence for sentence in why], dtype=bool)
@@ -206,12 +213,12 @@ def predict_csv(forest: ReleasedForest) -> None:
     )
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
-    # Written on demand, as all downloads here: a file made at every run may be gone when the browser requests it.
+    # The file is written on demand, because a file that a run has made may be gone when the browser requests it.
     offer_csv("Download predictions", lambda: out, "CURATOR_ONLY_predictions.csv")
 
 
 def unused(name: str, columns: Iterable[str]) -> str:
-    """Return a name that no column has yet, because a file may already have predictions.
+    """Return a new column name. A file may already have a column of predictions with the usual name.
 
     >>> unused("how sure", ["how sure", "age"])
     'how sure (2)'
@@ -220,7 +227,7 @@ def unused(name: str, columns: Iterable[str]) -> str:
 
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
-    """Return for each row a sentence on the cells that the forest refuses; empty if it refuses none."""
+    """Return for each row a sentence on the cells that the forest refuses; empty if it refuses no cell."""
     refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
     if not refusing:
         return [""] * len(rows)
@@ -230,7 +237,11 @@ def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
 
 
 def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (class, share) of each row that fits. If rows are left out, classes are text, as those rows get a text."""
+    """Return (class, share) of each row that fits.
+
+    If some rows do not fit, all classes are returned as text, because the caller writes in the same column why a row
+    was not predicted.
+    """
     if fits.all():
         return forest.predict(rows), forest.class_shares(rows).max(axis=1)
     predicted, shares = np.full(len(rows), "", dtype=object), np.full(len(rows), np.nan)

@@ -1,11 +1,11 @@
-"""A random token for each browser, in a cookie. All tabs of a browser share it, and it survives F5.
+"""A random token for each browser, in a cookie. All tabs of a browser share the token, and a reload keeps it.
 
-The token does not identify a person, and the browser deletes it when it closes. Only this server can issue a token: it
-signs tokens with a key that it draws at startup and never stores. No script can read the cookie. A private window, or a
-program that sends a request without the cookie, gets another token.
+The token does not identify a person, and a browser deletes the token when the browser closes. Only this server can
+issue a token, because it signs tokens with a key that it draws at startup and never stores. No script can read the
+cookie. A private window, or a program that sends a request without the cookie, gets another token.
 
-The cookie is `SameSite=Lax`. With `Strict`, a browser that follows a link from another site would not send it. The
-server would then replace it, and a teacher would lose the room.
+The cookie is `SameSite=Lax`. With `Strict`, a browser that follows a link from another site would not send the cookie.
+The server would then replace the cookie, and a teacher would lose the room.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BrowserCookie:
 
 
 def this_browser() -> str | None:
-    """Return the token of the browser that shows the page; None if it keeps no cookies."""
+    """Return the token of the browser that shows the page; None if the browser keeps no cookies."""
     return _checked(st.context.cookies.get(_cookie_name(st.context.headers.get("Host", "") or ""), ""))
 
 

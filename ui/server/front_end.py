@@ -1,8 +1,8 @@
-"""The scripts that every page needs: the page requests them at once and runs them early, and memory serves them.
+"""The scripts that every page needs. A page requests all of them at once and runs them early.
 
-Otherwise Streamlit's front end requests the code of buttons with the first button, and that of charts, the largest of
-all, with the first chart, and each file waits for the one before. While the server imports the engine, each file that
-it reads from the disk waits several times for Python's lock.
+Without this module, Streamlit's front end would request the code of buttons with the first button, and the code of
+charts, the largest file, with the first chart. Each file would wait for the previous file. The server keeps the scripts
+in memory: while it imports the engine, reading a file from the disk waits several times for Python's lock.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from ui.server.streamlit_patches import scripts
 
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
 _HEAD: Final = 20_000  # number of bytes at the start of a file that hold its imports
-_HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}  # as Streamlit's: names carry versions
+# The same as Streamlit's; file names contain versions.
+_HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}
 
 
 class FrontEnd:
-    """Serves these files from memory."""
+    """Serves the scripts of `files` from memory."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

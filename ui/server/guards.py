@@ -1,8 +1,8 @@
 """Guards of the app: a page requests nothing from other hosts, and the server refuses requests of other sites.
 
 The page shows figures of the rows. A name or a category in a file must not make the browser fetch a picture from
-another host, which would learn what the user looks at. A page of another site must not connect to an app on this
-machine, neither by the app's name nor by a name of that site that leads to this machine (DNS rebinding).
+another host, because that host would learn what the user looks at. A page of another site must not connect to an app on
+this machine: not by the app's name, and not by a name of that site that leads to this machine (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _HEADERS: Final = {
 
 
 class Guard:
-    """Refuses requests with a wrong host name or from another site's page; sends a security policy with each answer."""
+    """Refuses requests with a wrong host name or from a page of another site. Adds a security policy to each answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # Read only once: while Streamlit reads its options again, they briefly have other values.
+        # The names are read only once, because Streamlit's options briefly have other values while it reads them again.
         self._names = HostNames.of_config()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,7 +72,7 @@ class Guard:
 
 
 def _is_same_site(origin: str | None, host: str) -> bool:
-    """Return whether a request comes from a page of this app. Programs that are no browsers send no origin."""
+    """Return whether a request comes from a page of this app. Programs other than browsers send no origin."""
     try:
         return origin is None or urlsplit(origin).netloc == host
     except ValueError:

@@ -1,8 +1,8 @@
 """The names that the server answers to. The name of another web site must not lead a browser to this machine.
 
 The owner of a web site can make the site's name point to this machine (DNS rebinding). A visitor's browser then sends
-requests to this machine and gives the answers to that site's page. Such a request has the site's name in its header
-`Host`. Nobody can make an IP address point elsewhere, so every IP address is safe in that header.
+requests to this machine and gives the answers to the site's page. Such a request has the site's name in its header
+`Host`. Nobody can make an IP address lead to another machine, so every IP address is safe in this header.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class HostNames:
     Parameters
     ----------
     names : tuple of str
-        As in `server.allowedHosts`: a name, `*.example.com` for all names below that one, or `*` for all names.
+        Names in the form of `server.allowedHosts`: a name, `*.example.com` for all names below `example.com`, or `*`
+        for all names.
     any_address : bool
         Whether the server answers to every IP address.
     """
@@ -37,10 +38,10 @@ class HostNames:
 
     @classmethod
     def of_config(cls) -> HostNames:
-        """Return `server.allowedHosts` if it is set, as Streamlit applies it to websockets. Otherwise a safe default.
+        """Return the names in `server.allowedHosts`, which Streamlit applies to websockets, or a safe default.
 
-        A server that listens only to its machine answers to the loopback names. A server that listens to a network
-        answers to every IP address and to the names of its machine.
+        By default, a server that listens only to its machine answers to the loopback names. A server that listens to a
+        network answers to every IP address and to the names of its machine.
         """
         if listed := st.get_option("server.allowedHosts"):
             return cls(tuple(name.strip().lower().rstrip(".") for name in listed))
@@ -51,7 +52,7 @@ class HostNames:
         return cls(tuple(dict.fromkeys(names)), any_address=True)
 
     def include(self, host: str) -> bool:
-        """Return whether the server answers to a header `Host`. Its port does not matter."""
+        """Return whether the server answers to a header `Host`, whatever the port."""
         name = _name(host)
         if not name:
             return False

@@ -1,6 +1,6 @@
-"""Inserts scripts into the head of each page: the server's address, what Back does, and files to load early.
+"""Inserts scripts into the head of each page: for the server's address, for the Back button, and for early loading.
 
-`ui/server/streamlit_patches/scripts.py` holds the scripts, and says why they are needed.
+`ui/server/streamlit_patches/scripts.py` holds the scripts, and explains why the pages need them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ui.server import front_end
 from ui.server.streamlit_patches import scripts
 from ui.server.streamlit_patches.internals import NOT_PAGES
 
-# Without these headers, Streamlit sends the whole page, not compressed and never as "not modified".
+# Without these headers in the request, Streamlit always sends the whole page, uncompressed.
 _NOT_PASSED_ON: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
 class PageHead:
-    """Inserts one script at the start and the others at the end of the head that Streamlit serves for each page."""
+    """Inserts one script at the start of each page's head, and the other scripts at the end of the head."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

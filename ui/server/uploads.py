@@ -27,14 +27,14 @@ from ui.server.streamlit_patches.internals import (
 )
 
 MB: Final = 1024 * 1024
-SESSION_FILES: Final = 12  # the pages have four fields: a file and its replacement for each, and four to spare
-SESSION_SIZE: Final = 2.5  # in largest files: one, its replacement on the way, and half of one for domains and forests
-SERVER_SIZE: Final = 5  # in largest files: two sessions at their limit, or many with files of usual size
-BLOCKS: Final = 20  # per largest file: the size of each session is rounded up to whole blocks
+SESSION_FILES: Final = 12  # the pages have four fields; each needs a file and its replacement, and four files are spare
+SESSION_SIZE: Final = 2.5  # in largest files: a file, its arriving replacement, and half a file for domains and forests
+SERVER_SIZE: Final = 5  # in largest files: two sessions at their limit, or many sessions with files of usual size
+BLOCKS: Final = 20  # number of blocks in a largest file; the size of each session is rounded up to whole blocks
 
 
 def lesson_only() -> bool:
-    """Return whether the server is open for the lesson only. Then no page reads a file, and it accepts no upload."""
+    """Return whether the server is open for the lesson only. Then no page reads a file, and all uploads are refused."""
     return os.environ.get("DPFOREST_LESSON_ONLY") == "1"
 
 
@@ -68,7 +68,7 @@ class _Refused(Exception):
 class Uploads:
     """Refuses uploads beyond the limits, and every upload if the server is open for the lesson only.
 
-    It counts complete files where Streamlit keeps them, so that a removed file no longer counts.
+    Complete files are counted in Streamlit's memory, so that a removed file no longer counts.
 
     Parameters
     ----------
@@ -109,10 +109,10 @@ class Uploads:
             await PlainTextResponse(str(why), 413)(scope, receive, send)
         finally:
             self._arriving.remove(upload)
-            self._remove_of_ended()  # if the session has ended, nothing else would remove this file
+            self._remove_of_ended()  # nothing else would remove this file if its session has ended
 
     def _remove_of_ended(self) -> None:
-        """Remove files of sessions that have ended: Streamlit removes them only when a later session ends."""
+        """Remove files of sessions that have ended, because Streamlit removes them only when a later session ends."""
         server = self._running()
         for session in list(server.uploaded_file_mgr.file_storage):
             if has_ended(server, session):
@@ -127,7 +127,7 @@ class Uploads:
 def refusal(
     files: MemoryUploadedFileManager, session: str, limits: Limits, more: int = 0, arriving: Iterable[_Upload] = ()
 ) -> str:
-    """Return why `more` bytes are too many for this session. Empty if they are not."""
+    """Return why `more` bytes are too many for this session. The text is empty if they are not too many."""
     sizes, n_files = Counter[str](), 0
     for key, kept in list(files.file_storage.items()):
         sizes[key] += sum(len(file.data) for file in list(kept.values()))
@@ -141,14 +141,15 @@ def refusal(
         return f"A session can hold {SESSION_FILES} files, and yours has no room for another."
     if sizes[session] > limits.session:
         return f"A session can hold {_mb(limits.session)} of files, and yours holds {_mb(held)}."
-    # In whole blocks, so that trying sizes does not reveal the exact size of other people's files.
+    # Sizes are counted in whole blocks, so that an attacker who tries several sizes cannot learn the exact size of
+    # other people's files.
     if sum(-(-size // limits.block) * limits.block for size in sizes.values()) > limits.server:
         return f"The server can hold {_mb(limits.server)} of files, and other sessions leave too little room."
     return ""
 
 
 def shortage() -> str:
-    """Return a caution before the next upload. Empty while the server accepts a file of any allowed size."""
+    """Return a caution before the next upload. It is empty while the server accepts a file of any allowed size."""
     if (here := files_of_this_session()) is None:
         return ""
     (files, session), limits = here, Limits.of_config()
@@ -166,7 +167,7 @@ def remove(file_id: str) -> None:
 
 
 def remove_all() -> None:
-    """Remove all files of this session, because a browser never requests that."""
+    """Remove all files of this session, because a browser never requests their removal."""
     if (here := files_of_this_session()) is not None:
         here[0].remove_session_files(here[1])
 

@@ -1,4 +1,4 @@
-"""Effects of the attributes on the scores of an additive forest, and the chance that noise alone turns a prediction."""
+"""Effects of attributes on the scores of an additive forest, and the chance that noise alone reverses a prediction."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
 
 
 def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
-    """Return a sentence with the chance that noise alone turns a prediction: Φ(−lead / deviation), to first order."""
+    """Return a sentence on the chance that noise alone reverses a prediction: Φ(−lead / deviation), to first order."""
     chance = chance_of_a_turn(added, scores)
     if math.isnan(chance):
         return ""
@@ -84,9 +84,9 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
 
 
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
-    """Return the probability that noise reverses the lead of the best class over the second; NaN if it is unknown."""
+    """Return the probability that noise reverses the lead of the best class over the second; NaN if unknown."""
     first, second = np.sort(scores)[::-1][:2]
-    if added.domain.n_classes == 2:  # one score is the negative of the other, with the same noise
+    if added.domain.n_classes == 2:  # the two scores have opposite signs and the same noise
         lead, deviation = abs(first), added.score_noise
     else:
         centered = math.sqrt(1 - 1 / added.domain.n_classes)

@@ -35,7 +35,7 @@ BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000
 
 
 def strategy(mode: str) -> str:
-    """Draw the choice of an α strategy, and return it as the estimator names it, or as "fixed" or "hand"."""
+    """Ask for an α strategy. Return the estimator's name of the strategy, or "fixed" or "hand"."""
     name = select(
         "α: how questions are judged",
         list(ALPHAS[mode]),
@@ -48,7 +48,7 @@ def strategy(mode: str) -> str:
 
 
 def alpha(how: str, depth: int) -> Any:
-    """Draw the controls of a strategy, with a small drawing of α by level, and return α as the estimator takes it."""
+    """Draw the controls of a strategy and a small drawing of α by level. Return the value of the parameter `alpha`."""
     if how == "fixed":
         within(state.ALPHA, 0.0, 1.0)
         value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key=state.ALPHA, bind=LINKED)
@@ -68,6 +68,33 @@ def alpha(how: str, depth: int) -> Any:
     if how != "schedule":
         st.caption("For example; what it was in each tree stands in the Tree tab.")
     return how
+
+
+def stops(mode: str) -> tuple[str, ...]:
+    """Return the values of one slider for all strategies: α from 0 to 1, then the names of the other strategies.
+
+    "drawn by hand" has a slider for each level, so it is no stop.
+
+    >>> stops("certified")[-4:]
+    ('1', 'falls level by level', 'follows the error, with noise', 'follows the error of the tree before')
+    """
+    names = [name for name, how in ALPHAS[mode].items() if how not in ("fixed", "hand")]
+    return *(f"{value / 10:g}" for value in range(11)), *names
+
+
+def stop_of(alpha: Any, mode: str) -> str:
+    """Return the stop of a value of the parameter `alpha`."""
+    if isinstance(alpha, tuple):
+        return "drawn by hand"
+    return f"{alpha:g}" if isinstance(alpha, float) else next(n for n, how in ALPHAS[mode].items() if how == alpha)
+
+
+def take_stop(stop: str, mode: str) -> None:
+    """Set the strategy on a page that is not drawn yet, as if the user had chosen it."""
+    if stop in ALPHAS[mode]:
+        state.ALPHAS.value = stop
+    else:
+        state.ALPHAS.value, state.ALPHA.value = "fixed", float(stop)
 
 
 def what_measurements_say() -> str:
@@ -90,7 +117,7 @@ def _draw(levels: list[float], *, exact: bool) -> None:
 
 
 def default_bound(table: Table | None) -> int:
-    """Return the least bound that the row count of a public table keeps, or the highest bound for another table."""
+    """Return the least bound that is not below the row count of a public table. Other tables get the highest bound."""
     n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
     return next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
 

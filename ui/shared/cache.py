@@ -1,4 +1,4 @@
-"""Caches of the app: results on public tables are shared, those on an upload stay in its session until it is cleared.
+"""Caches of the app: all sessions share results on public tables; results on an upload stay in its session.
 
 Every cache is made here, so that "Clear my data" empties all caches of a session.
 """
@@ -28,7 +28,7 @@ def for_everybody(*, data: bool = False, max_entries: int | None = None, spinner
 
 
 def for_session(*, data: bool = False, max_entries: int | None = None, spinner: bool | str = False) -> Callable:
-    """Make a cache of one session, which `clear` empties."""
+    """Make a cache of one session. `clear` empties it."""
     kind: Any = st.cache_data if data else st.cache_resource
 
     def made(function: Callable) -> Any:
@@ -64,4 +64,4 @@ def clear() -> None:
     """Empty all caches of this session."""
     for cached in _SESSION_CACHES:
         cached.clear()
-    pack.cache_clear()  # the packed trees that were used last, in any session
+    pack.cache_clear()  # this cache holds the last packed trees of any session

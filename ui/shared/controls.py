@@ -1,8 +1,8 @@
-"""Controls whose value is in the link, and checks of a value against the options that a control has now.
+"""Controls whose value is in the link, and checks of a value against the present options of a control.
 
-A choice can arrive after its options changed: a link can hold any value, and a value for one table may not fit the
-next. These functions remove a value that does not fit; the control or the page starts from its default. `drop_unfit`
-of `ui.state` checks the type of a value when a page opens.
+A value may not be among the present options: a link can hold any value, and a value for one table may not fit the next
+table. These functions remove a value that does not fit; then the control or the page starts from its default.
+`drop_unfit` of `ui.state` checks the type of a value when a page opens.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LINKED: Final = "query-params"
 
 
 def among(value: Any, options: Any) -> bool:
-    """Return whether a value is one of the options and has its type: 1.0 is not the option 1, nor is True."""
+    """Return whether a value is one of the options and has its type: the values 1.0 and True are not the option 1."""
     return any(type(value) is type(option) and value == option for option in options)
 
 
@@ -28,7 +28,7 @@ def known(key: str, options: Any) -> bool:
 
 
 def all_known(key: str, options: Any) -> bool:
-    """Drop a list with a value that is not among the current options of a control. Return whether it was dropped."""
+    """Drop a list if one of its values is not a current option of a control. Return whether the list was dropped."""
     return drop(key, lambda values: isinstance(values, list | tuple) and all(among(each, options) for each in values))
 
 
@@ -38,7 +38,10 @@ def within(key: str, low: float, high: float) -> bool:
 
 
 def select(title: str, options: list[str], key: str, help: str, default: str = "") -> str:
-    """Draw a select box that is linked to the URL. A value that is no option becomes `default`, or the first option."""
+    """Draw a select box whose value is in the link.
+
+    A value that is no option becomes `default`, or the first option.
+    """
     known(key, options)
     default = default or options[0]
     value = st.selectbox(title, options, options.index(default), key=key, bind=LINKED, help=help)

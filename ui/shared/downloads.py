@@ -18,7 +18,7 @@ _ENDS = re.compile(r"(?<=[;|\t\r\n])")  # matches the empty string after each se
 def as_csv(table: pd.DataFrame) -> str:
     """Return a table as CSV. A text that a spreadsheet would take for a formula gets an apostrophe before it.
 
-    Numbers stay as they are, also those that are written as text.
+    Numbers stay unchanged, even if they are written as text.
 
     >>> as_csv(pd.DataFrame({"=a": ["=1+1", "-5", "+x"], "b": [-1.5, 2, 3]})).split()
     ["'=a,b", "'=1+1,-1.5", '-5,2.0', "'+x,3.0"]
@@ -51,7 +51,7 @@ def _no_formula(part: str) -> str:
 
 
 def offer_csv(label: str, table: Callable[[], pd.DataFrame], file_name: str, **settings) -> None:
-    """Draw a button that downloads a table, which is written when somebody presses."""
+    """Draw a button that downloads a table. A press of the button writes the table."""
     st.download_button(label, lambda: as_csv(table()), file_name, "text/csv", on_click="ignore", **settings)
 
 
@@ -87,7 +87,8 @@ def _in_latex(cell: object) -> str:
 _COMMANDS = (
     r"\varepsilon \delta \alpha \beta \mu \infty \leq \geq \pm \times \to \gets - ^{-} ^{6} ^{5} ^{2} ^{\varepsilon}"
 )
-# Brackets and stars are escaped too: at the start of a row LaTeX takes them for an argument of the row end before it.
+# Brackets and stars are escaped too, because at the start of a row LaTeX takes them for an argument of the previous
+# row's end.
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",

@@ -1,10 +1,11 @@
-"""The control of ε above the chart that it moves on: a scale, a field for any number, and the ε of known releases."""
+"""The control of ε, above the chart that it changes: a slider, a field for any number, and the ε of known releases."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui import state
 from ui.shared.controls import LINKED, known
@@ -12,11 +13,12 @@ from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
 LEAST: Final = 0.001
-MOST: Final = 20.0
+MOST: Final = 25.0  # the largest ε of Nock and Henecka's experiments
+SCALE: Final = (*EPSILONS, MOST)  # values of the slider; curves cover `EPSILONS`
 
 
 class Deployment(NamedTuple):
-    """A release that others published: what its ε covers, and the source."""
+    """A release that others published, with the unit that its ε covers, and the source."""
 
     epsilon: float
     what: str
@@ -35,12 +37,14 @@ DEPLOYMENTS: Final = (
     ),
     Deployment(9.98, "Israel, births of 2014", "a mother and her child", "https://arxiv.org/abs/2405.00267"),
 )
-OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)  # for a chart
+# Budget and text of each release, for a chart.
+OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)
 
 
 _HELP: Final = (
-    "How much the release may reveal about any one row. Whatever somebody believed, a certified release (with δ = 0; "
-    "with a δ not each one) multiplies or divides the odds that a row is in the table by at most e^ε (2.72 at ε = 1); "
+    "How much the release may reveal about any one row; with a column of identifiers, about any one person. Whatever "
+    "an attacker believed, a certified release (with δ = 0; with a δ not each one) multiplies or divides the odds that "
+    "this row or person is in the table by at most e^ε (2.72 at ε = 1); "
     "the odds of which value it has by at most e^ε twice, e^(2ε) (with replace-one once, e^ε)."
 )
 
@@ -52,8 +56,9 @@ def choose_epsilon(
     start: float = 1.0,
     help: str = _HELP,
     others: bool = True,
+    messages: DeltaGenerator | None = None,
 ) -> float:
-    """Draw a slider of ε and a field to type it in. A link may hold any ε that can be typed; another value is reported.
+    """Draw a slider of ε and a field for typing ε. A link may hold any ε that can be typed; other values are reported.
 
     Parameters
     ----------
@@ -63,16 +68,26 @@ def choose_epsilon(
         Value of the slider until somebody moves it.
     others : bool
         Whether to show a button that lists the ε of known releases.
+    messages : container of Streamlit, optional
+        For messages about an ε that is not possible. By default, they are below the slider.
     """
-    asked = st.query_params.get(key)  # the slider removes a value off its scale from the link
+    asked = st.query_params.get(key)  # the slider removes a value from the link if its scale lacks the value
     typed = _typed(asked)
     if typed is not None:
         _onto_scale(key, typed)
         if _shown(typed) != asked:  # 0.40 is on the scale as 0.4
             st.session_state[key] = typed
+    elif asked is not None and (nearest := _nearest(asked)) is not None:
+        _onto_scale(key, nearest)
+        st.session_state[key] = nearest
+        st.toast(
+            f"The link asks for ε = {plain(asked, 20)}. Possible are {LEAST:g} to {MOST:g}, so the page takes "
+            f"{nearest:g}.",
+            icon=":material/link:",
+        )
     elif asked is not None:
         state.ASKED(key).value = asked
-    scale = sorted({*EPSILONS, start, *_typed_before(key)})
+    scale = sorted({*scale_of(key), start})
     known(key, scale)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}_controls"):
         with st.container(width="stretch"):
@@ -101,14 +116,20 @@ def choose_epsilon(
         if others:
             with st.popover("Others’ ε", width="content"):
                 _others()
+    below = messages or st.container()
     if other := state.ASKED(key).value:
-        st.caption(
+        below.caption(
             f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}; shown is "
             f"ε = {epsilon:g}."
         )
-    if other := state.REFUSED(key).pop():  # shown once: it does not matter on another page
-        st.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
+    if other := state.REFUSED(key).pop():  # shown once, because it does not matter on another page
+        below.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
     return epsilon
+
+
+def scale_of(key: str = state.EPSILON) -> tuple[float, ...]:
+    """Return the values of the slider, with the numbers that the user has typed."""
+    return tuple(sorted({*SCALE, *_typed_before(key)}))
 
 
 def put_epsilon(epsilon: float, key: str = state.EPSILON) -> None:
@@ -119,7 +140,7 @@ def put_epsilon(epsilon: float, key: str = state.EPSILON) -> None:
 
 
 def grid_with(epsilon: float) -> tuple[float, ...]:
-    """Return the scale, with one more ε if it is not on it.
+    """Return the ε of curves, with this ε added if the curves lack it.
 
     >>> 4.0 in EPSILONS, 4.0 in grid_with(4.0), grid_with(1.0) == EPSILONS
     (False, True, True)
@@ -142,13 +163,29 @@ def _typed(text: object) -> float | None:
     return float(_shown(value)) if LEAST <= value <= MOST else None
 
 
+def _nearest(text: str) -> float | None:
+    """Return the possible ε nearest to a number that is too small or too large; None if the text is no such number.
+
+    >>> _nearest("100"), _nearest("0"), _nearest("much"), _nearest("nan")
+    (25.0, 0.001, None, None)
+    """
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return min(max(value, LEAST), MOST) if value >= 0 else None
+
+
 def _shown(epsilon: float) -> str:
     return f"{epsilon:g}"
 
 
 def _onto_scale(key: str, epsilon: float) -> None:
-    """Add a number to the scale. It keeps the last two, as the slider can only leave a number that is still there."""
-    if epsilon not in EPSILONS:
+    """Add a number to the scale.
+
+    The scale keeps the last two, because a slider can only leave a number on its scale.
+    """
+    if epsilon not in SCALE:
         before = [typed for typed in _typed_before(key) if typed != epsilon]
         state.ADDED(key).value = (*before[-1:], epsilon)
 
@@ -172,8 +209,11 @@ def _take_typed(key: str) -> None:
 
 
 def _others() -> None:
-    """List known releases with the unit that their ε covers: a day of a person's data is not all of it."""
+    """List known releases with the unit that their ε covers.
+
+    A unit may be a day of a person's data, or all of the data.
+    """
     st.markdown("**What others chose** (marked on the chart)")
     for release in DEPLOYMENTS:
         st.markdown(f"- ε = {release.epsilon:g}: {release.what}, for {release.unit}. [Source]({release.source})")
-    st.caption("Compare with care: an ε for each day adds up day by day; here it is for one row, once.")
+    st.caption("Compare with care: an ε for each day adds up day by day; here it is for one row or person, once.")

@@ -1,4 +1,4 @@
-"""Figures for papers: everything that a page has drawn, charts as SVG and PDF, tables as CSV and LaTeX."""
+"""Figures for papers: all charts of a page as SVG and PDF, and all of its tables as CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Figure:
     Parameters
     ----------
     public : bool
-        Whether it may be published: it was released, or no data went into it.
+        Whether the figure may be published, because it was released or no data went into it.
     """
 
     drawn: dict[str, Any] | pd.DataFrame
@@ -37,12 +37,12 @@ class Figure:
 
 
 def start() -> None:
-    """Start a new run of a page, in which nothing is drawn yet."""
+    """Forget the figures of the page's last run."""
     state.FIGURES.value = {}
 
 
 def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> dict[str, Any]:
-    """Keep a chart, in place of an earlier one with its title. Return the kept dict, which callers must not change."""
+    """Keep a chart, in place of an earlier chart with its title. Return the kept dict; callers must not change it."""
     title = title or " ".join(re.split(r"[.:,;=]", alt)[0].split()[:_WORDS])
     drawn = chart.to_dict()
     _kept()[title] = Figure(drawn, public)
@@ -50,13 +50,13 @@ def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = Fa
 
 
 def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
-    """Draw a table and keep it, in place of an earlier one with its title."""
+    """Draw a table, and keep it in place of an earlier table with its title."""
     _kept()[title] = Figure(frame, public)
     return place.dataframe(as_shown(frame), **settings)
 
 
 def as_shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with each mixed column as text if it has a whole number that is too large for Arrow.
+    """Return the table. A mixed column becomes text if it has a whole number that is too large for Arrow.
 
     >>> as_shown(pd.DataFrame({"a": [2**70, "x"], "b": [1, 2]})).to_dict("list")
     {'a': ['1180591620717411303424', 'x'], 'b': [1, 2]}
@@ -80,7 +80,7 @@ def _kept() -> dict[str, Figure]:
 
 
 def offer() -> None:
-    """Draw a button that offers all figures drawn so far. Call it last; opening it runs the page once more."""
+    """Draw a button that offers all figures drawn so far. Call this last. Opening the offer runs the page once more."""
     with st.popover("Figures", key=state.FIGURES_OPEN, on_change="rerun"):
         kept = _kept()
         if not kept:
@@ -135,7 +135,10 @@ def _frame(figure: Figure) -> pd.DataFrame:
 
 
 def _failures() -> list[str]:
-    """Return why presses gave no file. The page shows it when the button is opened again: a press runs no page."""
+    """Return the reasons of failed downloads.
+
+    A press does not rerun the page, so the next opening shows the reasons.
+    """
     return state.FIGURE_FAILURES.value
 
 

@@ -20,13 +20,15 @@ class Option:
     parameter : str
         Parameter of the estimator that it sets.
     choices : dict
-        For each mode, a map from label (shown, and in the URL) to the parameter's value. An empty map hides it.
+        For each mode, a map from label (on the page and in the link) to the parameter's value. An empty map hides the
+        control.
     slider : bool
         Whether the choices have an order.
     switch : bool
-        Whether it is a switch below ε with two choices, off and on, instead of one of the fine settings.
+        Whether the control is a switch below ε, with the choices off and on. Other options are among the fine settings.
     defaults : tuple of str
-        The first of these labels that the mode has is the default; without one, the mode's first label.
+        Labels in order of preference. The default is the first of these labels that the mode has, or the mode's first
+        label if it has none of them.
     """
 
     key: str
@@ -39,12 +41,12 @@ class Option:
     defaults: tuple[str, ...] = ()
 
     def default(self, mode: str) -> str:
-        """Return the label that the control has until somebody moves it."""
+        """Return the label of the control until somebody moves the control."""
         choices = self.choices[mode]
         return next((label for label in self.defaults if label in choices), next(iter(choices)))
 
     def start(self, mode: str) -> Any:
-        """Return the value that the control has until somebody moves it."""
+        """Return the value of the parameter until somebody moves the control."""
         return self.choices[mode][self.default(mode)]
 
 
@@ -69,7 +71,8 @@ VOTING = Option(
     "Voting",
     "How the trees' answers become one. Each leaf is evidence for a class, which can be added up; or shares of classes "
     "are averaged; or the most frequent answer counts.",
-    # Labels differ where defaults differ, so that no value is kept when the mode, and with it the default, changes.
+    # Modes with different defaults have different labels, so that no value remains when the mode and its default
+    # change.
     {
         "certified": {
             "evidence added up": "log-odds",
@@ -85,7 +88,7 @@ VOTING = Option(
     },
 )
 COUNT_ROWS = Option(
-    state.COUNTED,  # not the key of LABEL_ROWS, whose default differs: the link would miss a value that is kept
+    state.COUNTED,  # not the key of LABEL_ROWS: defaults differ, and the link leaves out a default
     "partition",
     "Rows and trees",
     "Every row in every tree makes steadier trees but splits ε among them.",

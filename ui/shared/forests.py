@@ -23,11 +23,11 @@ class ForestKind:
     Parameters
     ----------
     most_trees, most_depth : int
-        Right ends of the sliders.
+        Largest values of the sliders.
     advice : str
         When to prefer this forest, as markdown.
     published_depth, published_trees : str
-        A sentence about the source of the sliders' first values in the mode "as published". Empty if there is none.
+        A sentence about the source of the sliders' first values in the mode "as published". Empty without this mode.
     """
 
     title: str
@@ -47,12 +47,15 @@ class ForestKind:
 
     @property
     def is_fitted_anew(self) -> bool:
-        """Whether its structure depends on ε, so that simulations fit it at each ε and cannot reuse the counts."""
+        """Whether the structure depends on ε.
+
+        Then simulations must fit the forest at each ε, and cannot share counts.
+        """
         return not self.estimator.structure_is_public
 
     @property
     def chooses_questions(self) -> bool:
-        """Whether its tests are chosen by looking at the data, instead of at random."""
+        """Whether the tests are chosen from the data instead of at random."""
         return self.is_fitted_anew and self.estimator is not dpforest.RandomTreeBoosterClassifier
 
     @property
@@ -61,11 +64,11 @@ class ForestKind:
         return "mode" in self.parameters
 
     def modes(self) -> dict[str, str]:
-        """Return the modes that it offers, as in `MODES`."""
+        """Return the modes of the forest, as in `MODES`."""
         return {name: mode for name, mode in MODES.items() if mode == "certified" or self.is_published}
 
     def depth_origin(self, mode: str) -> str:
-        """Return a sentence about the source of the depth that the slider starts from.
+        """Return a sentence about the source of the first depth on the slider.
 
         >>> FORESTS["RF-L"].depth_origin("certified")
         'The rule was fitted on twelve public tables, some of which come with the app.'
@@ -73,7 +76,7 @@ class ForestKind:
         return RULE_DEPTH if mode == "certified" else self.published_depth
 
     def trees_origin(self, mode: str) -> str:
-        """Return a sentence about the source of the number of trees that the slider starts from."""
+        """Return a sentence about the source of the first number of trees on the slider."""
         return RULE_TREES if mode == "certified" else self.published_trees
 
     @property
@@ -82,7 +85,7 @@ class ForestKind:
         return "n_estimators" in self.parameters
 
     def has_depth(self, mode: str) -> bool:
-        """Return whether the depth can be chosen: the multinomial forest as published has no limit."""
+        """Return whether the depth can be chosen. The published multinomial forest has no limit of the depth."""
         return mode == "certified" or self.estimator is not dpforest.MultinomialForestClassifier
 
 
@@ -181,9 +184,14 @@ FORESTS = {
     ),
 }
 
+OPENING = "majority labels"  # the app opens with this forest, because its trees and labels can be read
 WITH_DELTA = ", δ = 10⁻⁶"  # at the end of a forest's name
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
-TREES = (1, 2, 3, 4, 5, 7, 10, 11, 15, 16, 21, 31, 32, 51, 75, 100, 150, 200, 300, 500, 700, 1_000)
+# Bojarski et al. have 9 to 21 trees, Nock and Henecka have 20, and Fletcher and Islam have 30.
+TREES = (
+    *(1, 2, 3, 4, 5, 7, 9, 10, 11, 13, 15, 16, 17, 19, 20, 21, 30, 31, 32),
+    *(51, 75, 100, 150, 200, 300, 500, 700, 1_000),
+)
 MODES = {"certified": "certified", "as published": "as_published"}
 NEIGHBORS = {"a row more or less": "add-remove", "a row exchanged": "replace-one"}
 
@@ -192,7 +200,8 @@ NEIGHBORS = {"a row more or less": "add-remove", "a row exchanged": "replace-one
 class ForestSettings:
     """All settings of a forest in the sidebar, as parameters of the estimator.
 
-    `depth` and `trees` are numbers, or `AUTO` for the estimator's default: by rule, or the paper's as published.
+    `depth` and `trees` are numbers or `AUTO`. `AUTO` is the default of the estimator: a rule or, in the published mode,
+    the value of the paper.
     """
 
     kind: str
@@ -222,7 +231,7 @@ class ForestSettings:
 
     @property
     def has_cap(self) -> bool:
-        """Whether the app caps the leaves as sessions share its memory: as published only. The certificate says so."""
+        """Whether the app caps the leaves to save memory, which the certificate states. True only if "as published"."""
         return not self.certified and "max_leaves" in FORESTS[self.kind].parameters
 
     def estimator(self, domain: Domain | None = None) -> ForestClassifier:
@@ -232,7 +241,7 @@ class ForestSettings:
     def shape(self, domain: Domain, n_rows: int) -> tuple[int, int]:
         """Return depth and number of trees of a fit on `n_rows` rows. The public bound on the rows is ignored."""
         spec = self.estimator(domain).set_params(**self._unbound).spec(domain, min(n_rows, MAX_BOUND))
-        depth = getattr(spec, "depth", None)  # the multinomial forest as published has no depth
+        depth = getattr(spec, "depth", None)  # the published multinomial forest has no depth
         return MAX_DEPTH if depth is None else depth, getattr(spec, "n_trees", 1)
 
     @property
@@ -252,7 +261,7 @@ class ForestSettings:
 
     @property
     def delta(self) -> float:
-        """The δ of the guarantee: how likely a release may break the promise of ε. It is 0 for most forests."""
+        """The δ of the guarantee: a release breaks the promise of ε at most this often. It is 0 for most forests."""
         return float(self.option("delta") or 0.0)
 
     def option(self, parameter: str) -> Any:

@@ -14,18 +14,25 @@ class Entry(NamedTuple):
 
 GLOSSARY: Final[dict[str, Entry]] = {
     "row, record": Entry(
-        "What the table says about one person.", "The unit of privacy. k rows of one person multiply ε by k."
+        "One line of the table: what it holds about one person, thing or event.",
+        "The unit of privacy, unless a column of identifiers is declared. k rows of one person multiply ε by k.",
+    ),
+    "unit of privacy": Entry(
+        "What ε protects: one row. If a column of identifiers is declared, one person with all of their rows.",
+        "Neighboring tables differ in one unit: one row, or all rows with the same identifier. At most 256 rows of a "
+        "person count.",
     ),
     "attribute, label": Entry(
         "What is known of a record, and what is to be predicted from it.",
         "The columns of the table: all but one are attributes, that one is the label; its values are the classes.",
     ),
     "differential privacy": Entry(
-        "What is published is nearly the same with you and without you.",
+        "What is published is nearly the same with any one row and without it. If a column of identifiers is "
+        "declared, this holds for any one person with all of their rows.",
         "P(M(D) ∈ S) ≤ eᵋ P(M(D′) ∈ S) + δ for all neighboring tables D and D′ and every set S of outputs.",
     ),
     "ε (epsilon)": Entry(
-        "The dial: how much one person's row may change what is published.",
+        "The dial: how much one row may change what is published; with a column of identifiers, one person.",
         "With δ = 0 the bound of |ln P(M(D) ∈ S) − ln P(M(D′) ∈ S)|: odds change by a factor of eᵋ at most.",
     ),
     "δ (delta)": Entry(
@@ -35,12 +42,14 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "odds": Entry("“3 to 1” instead of 75 %.", "p/(1 − p). A release multiplies them by P/Q."),
     "prior, posterior": Entry(
-        "What somebody believed before a release, and after it.",
-        "P(the person is in D), and the same given what was released.",
+        "What an attacker believed before a release, and after it.",
+        "P(the row is in D), and the same given what was released. With a column of identifiers, P(the person is in "
+        "D).",
     ),
     "neighboring tables": Entry(
-        "Two tables that differ in one row.",
-        "Add-remove: one of them has a row more. Replace-one: they are of one size, and one row differs.",
+        "Two tables that differ in one row. If a column of identifiers is declared, they differ in one person.",
+        "Add-remove: one of them has one row (or person) more. Replace-one: both have equally many rows (or persons), "
+        "and one differs.",
     ),
     "mechanism": Entry("A rule with dice that makes what is published.", "A random function from tables to outputs."),
     "noise": Entry(
@@ -62,7 +71,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "The largest local sensitivity over all tables, each weighed by e^(−β · distance).",
     ),
     "sensitivity": Entry(
-        "The most that one row can change a number. The more, the more noise it needs.",
+        "The most that one row can change a number; with a column of identifiers, one person. The more, the more "
+        "noise it needs.",
         "max |q(D) − q(D′)| over neighboring tables.",
     ),
     "leaf": Entry(
@@ -73,38 +83,42 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "What a tree asks of a record before it goes on.",
         "A threshold of an attribute, or a value of it, or each value.",
     ),
-    "lead": Entry("By how many rows the most frequent class of a leaf is ahead.", "n₍₁₎ − n₍₂₎ of a leaf."),
+    "lead": Entry(
+        "By how many rows the most frequent class of a leaf is ahead; with a column of identifiers, by how many "
+        "persons.",
+        "n₍₁₎ − n₍₂₎ of a leaf.",
+    ),
     "flip": Entry(
         "A leaf releases another class than its most frequent one.",
         "With two classes and permute-and-flip: probability e^(−jε)/2 at a lead of j rows.",
     ),
     "empty leaf": Entry(
-        "A leaf with nobody in it. Its label is drawn at random.",
+        "A leaf without rows. Its label is drawn at random.",
         "n = 0: each of K labels with probability 1/K.",
     ),
     "budget": Entry(
-        "The ε that you are ready to spend on these people.",
+        "The ε that you are ready to spend on these rows, or on these persons if a column of identifiers is declared.",
         "An upper bound of what the ledger of all releases adds up to.",
     ),
     "in sequence": Entry("Asked of the same rows, one after another: it adds up.", "Sequential composition: ε₁ + ε₂."),
     "in parallel": Entry(
-        "Asked of different rows: only the dearest counts.",
-        "Parallel composition: max(ε₁, ε₂), where each row is placed by itself alone.",
+        "Asked of different rows: only the largest ε counts.",
+        "Parallel composition: max(ε₁, ε₂), where the part of each row (or person) does not depend on the others.",
     ),
     "post-processing": Entry(
         "What is done with a release afterwards costs nothing.",
         "f(M(D)) keeps M's ε and δ for any f that does not see D.",
     ),
     "membership": Entry(
-        "Whether somebody is in the table; an attack guesses it.",
-        "A test of D against D′. Without δ it is right in eᵋ/(1 + eᵋ) of guesses at most, at 50:50.",
+        "Whether a row is in the table, or a person if a column of identifiers is declared; an attack guesses it.",
+        "A test of D against D′. At 50:50 it is right in ½ + δ(0)/2 of guesses at most, which is at most eᵋ/(1 + eᵋ).",
     ),
     "TPR, FPR": Entry(
-        "Of 100 who are in the table, and of 100 who are not: how many an attacker accuses.",
+        "Of 100 rows in the table, and of 100 that are not: how many an attacker says are in it.",
         "True and false positive rates; TPR ≤ eᵋ FPR + δ for every test.",
     ),
     "reconstruction": Entry(
-        "Solving for people's secrets from many counts.", "Finding x ∈ {0, 1}ⁿ with Ax ≈ the published counts."
+        "Solving for the secrets in rows from many counts.", "Finding x ∈ {0, 1}ⁿ with Ax ≈ the published counts."
     ),
     "certificate": Entry(
         "What a release promises, and on which conditions.",
@@ -138,7 +152,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Quantiles of noisy histograms, which cost a part of ε; public where bounds alone are used.",
     ),
     "without privacy": Entry(
-        "The best of a few forests that protect nobody: a yardstick, not a limit.",
+        "The best of a few forests that protect no row: a yardstick, not a limit.",
         "Of CART, a random forest and a forest of the same kind without noise, the best on the held-out rows. Noise "
         "can do a little better, by luck, or as it makes trees differ.",
     ),

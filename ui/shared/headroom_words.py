@@ -1,4 +1,4 @@
-"""Sentences about the cost of privacy. Each first checks whether there is anything to lose. No streamlit in here."""
+"""Sentences about the cost of privacy. Each sentence depends on whether the forest has headroom. No streamlit here."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ def points(difference: float) -> str:
 
 
 def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True) -> str:
-    """Return the message for a forest that predicts no better than guessing without noise, so privacy is not the cause.
+    """Return the message for a forest that predicts no better than guessing even without noise.
 
-    The forest may still rank rows. These measures do not show that, so the sentence claims no more than they show.
+    Then privacy is not the cause. The forest may still rank rows well, which these measures do not show. So the message
+    claims only what the measures show.
 
     Parameters
     ----------
     guess : str
-        What guessing means here, as markdown.
+        Description of guessing, as markdown.
     measure : str
         Name of the measure on the page.
     rows : int
@@ -56,7 +57,7 @@ def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certifi
 
 
 def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Sequence[tuple[str, float]] = ()) -> str:
-    """Return sentences about what may help: whether the best model learns anything here, and what to try.
+    """Return sentences about possible help: whether the best model learns anything from this table, and what to try.
 
     Parameters
     ----------
@@ -98,15 +99,15 @@ def what_privacy_costs(
 ) -> str:
     """Return the main message of the curve of a forest that learns something. It names the baseline for the cost.
 
-    The cost of privacy is what a forest loses compared with the same forest without noise. The best model without
-    privacy may be another model. The sentence names it if it is better: a page shows it as “Without privacy”.
+    The cost of privacy is the difference between a forest and the same forest without noise. The best model without
+    privacy may be another model. If it is better, the sentence names it, because a page shows it as “Without privacy”.
 
     Parameters
     ----------
     means : array of shape (E,)
         Mean measure of the private forest at each ε.
     what : str
-        What the cost is attributed to: privacy, or noise for a forest that is not private.
+        Cause of the cost: "privacy", or the noise of a forest that is not private.
     """
     last = f"ε = {epsilons[-1]:g}"
     if means.max() > at.nonprivate + POINT and np.isclose(means[-1], means.max(), atol=POINT):
@@ -125,6 +126,12 @@ def what_privacy_costs(
             else "takes less than a quarter of what the same forest learns without noise "
             f"({points(at.nonprivate - at.floor)} above guessing)."
         )
+    elif means.max() > max(means[-1], at.floor + at.noise) + POINT:
+        gap = at.nonprivate - means.max()
+        nearest = "comes nearest to" if gap > 0 else "does as well as"
+        text = f"It {nearest} the same forest without noise at ε = {epsilons[means.argmax()]:g}, "
+        text += f"{points(gap)} below it, " if gap > 0 else ""
+        text += f"and falls again at larger ε: {points(at.nonprivate - means[-1])} below at {last}."
     elif at.floor + POINT < means[-1] <= at.floor + at.noise:
         text = f"Even at {last} it is not clearly better than guessing: {points(at.noise)} may be luck on so few rows."
     elif means[-1] <= at.floor + at.noise:

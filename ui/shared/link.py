@@ -1,4 +1,4 @@
-"""Links: the values that a page passes on to another page, and the address of a page with its current settings."""
+"""Links: the settings that a page passes on to another page, and the address of a page with its settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, ForestSettings
 
-# For each page, its controls that other pages have as well or that can be handed over, besides `PRESENT`.
+# For each page, its controls that other pages also have or that a button passes on. All pages also have `PRESENT`.
 _TABLE: Final = (state.DATA, state.LABEL)
 _CONTROLS: Final = {
     "Explore": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.MODE, state.FOREST, state.DELTA),
@@ -25,14 +25,15 @@ _CONTROLS: Final = {
 }
 _SHAPE: Final = (state.BY_RULE, state.DEPTH, state.TREES)
 _FROM: Final = {"from": "choose"}
-NOT_COPIED: Final = ("room",)  # joining a class is not a setting of a page
+NOT_COPIED: Final = ("room",)  # the room of a class is not a setting of a page
 _RENAMED: Final = {"neighbours": "neighbors"}  # old name of a parameter in links, and its name now
 
 
 def carry_over(title: str) -> None:
-    """Restore the values of the controls that the last page has, too: Streamlit drops those that only a link has set.
+    """Restore the values of controls that the last page also had. Streamlit drops values that only a link has set.
 
-    An address with settings (a link, or a page that Back leads to) is complete, so nothing is added to it.
+    An address with settings (a link, or a page opened by Back) is complete, so this function adds nothing to such an
+    address.
     """
     for old, new in _RENAMED.items():
         if old in st.query_params:
@@ -59,7 +60,10 @@ def carry_over(title: str) -> None:
 
 
 def _look_at_what_was_chosen() -> None:
-    """Take ε and forest of the earlier pages if somebody has chosen them; else Choose shows the answer it computes."""
+    """Take ε and forest of earlier pages if somebody has chosen them.
+
+    Otherwise Choose shows the answer that it computes.
+    """
     values, address = _last()["values"], _last()["address"]
     if address.get("eps"):
         put_epsilon(values["eps"], state.EPSILON_TO_LOOK_AT)
@@ -76,7 +80,7 @@ def _look_at_what_was_chosen() -> None:
 
 
 def remember() -> None:
-    """Store the values of the controls of a drawn page. Controls that this page lacks keep the values they had last."""
+    """Store the values of the controls of a drawn page. Controls that this page lacks keep their last values."""
     title = state.PAGE_DRAWN.value = state.PAGE_OPENED.value
     address, last = st.query_params.to_dict(), _last()
     for key in (*_CONTROLS.get(title, ()), state.PRESENT):
@@ -98,7 +102,10 @@ def _remember_what_is_looked_at(address: dict[str, str], last: dict[str, dict[st
 
 
 def hand_over(settings: ForestSettings, label: str, help: str) -> None:
-    """Draw a link to Explore that takes a forest along, with depth and trees by rule. `remember` stores all else."""
+    """Draw a link to Explore that sets its forest, with depth and trees by rule.
+
+    `remember` stores all other settings.
+    """
     state.HANDED_OVER.value = settings
     st.page_link("app.py", label=label, icon=":material/arrow_forward:", query_params=_FROM, help=help)
 
@@ -106,12 +113,12 @@ def hand_over(settings: ForestSettings, label: str, help: str) -> None:
 def copy_link(*, of_upload: bool = False) -> None:
     """Draw a button that shows the address of this page with its current settings, for any browser.
 
-    Call it after all controls of a page, so that the link holds them all.
+    Call this function after all controls of a page, so that the link holds the values of all controls.
 
     Parameters
     ----------
     of_upload : bool
-        Whether the page shows a file of the user. The link opens the page, which asks for the file.
+        Whether the page shows a file of the user. The linked page then asks for this file.
     """
     remember()
     with st.popover("Copy link"):

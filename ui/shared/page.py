@@ -10,7 +10,6 @@ import streamlit as st
 
 from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
-from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainWarning
 from ui import state
 from ui.server.streamlit_patches import styles
@@ -18,7 +17,7 @@ from ui.server.streamlit_patches.internals import UncheckedFigure
 from ui.server.uploads import lesson_only
 from ui.shared import figures, link, session_ledger
 from ui.shared.controls import LINKED
-from ui.shared.tables import Table
+from ui.shared.tables import Table, counted
 from ui.shared.wording import plain
 
 Badge = Literal[
@@ -36,7 +35,7 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Simulated": ("gray", "What a release would look like, drawn from a public seed. Nothing was released."),
     "Curator only": (
         "orange",
-        "Worked out from the real rows, without noise. Whoever sees it may learn about single people: do not share it.",
+        "Worked out from the real rows, without noise. Whoever sees it may learn about single rows: do not share it.",
     ),
     "Not certified": ("red", "No certificate holds for this."),
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
@@ -58,28 +57,31 @@ PAGES: Final = {
     "Papers": "pages/7_Papers.py",
     "Glossary": "pages/8_Glossary.py",
 }
+TO_LEARN: Final = "Lesson"  # first page of the group "Learn" in the navigation
 OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # no page of the lesson reads a file
 
-PLAIN, LARGE = 14, 18  # font size in pixels: on a page; when presenting (the lesson sets its sizes)
-_INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # on a dark page, and on a light one
+PLAIN, LARGE = 14, 18  # font size in pixels on a page, and in presentation mode; the lesson sets other sizes
+_INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # color of text on a dark page, and on a light page
 _QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
 _BACKDROP: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
-_BRIGHT: Final = "#4DA6DD"  # a thin line in PRIVATE gets this color on a dark page
+_BRIGHT: Final = "#4DA6DD"  # color of a thin line on a dark page, in place of PRIVATE
 
 
 def open_page(title: str) -> None:
     """Set up a page. It is the first call of every page."""
-    # The Data tab reports cells that do not fit; in the server's log others would see them.
+    # The Data tab reports cells that do not fit the domain. In the server's log, other people would see these cells.
     warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     state.drop_unfit()
     link.carry_over(title)
     st.html(styles.PAGE + (styles.DARK if _is_dark() else ""))
     figures.start()
-    of_lesson = lesson_only()  # whether the server is one that a whole class reaches
+    of_lesson = lesson_only()  # then a whole class can reach the server
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
         for name, file in PAGES.items():
+            if name == TO_LEARN and not of_lesson:
+                st.caption("Learn")
             if not of_lesson or name in OF_LESSON:
                 st.page_link(file, label=name)
     if of_lesson and title not in OF_LESSON:
@@ -101,7 +103,7 @@ def _end_presentation() -> None:
 
 
 def badge(kind: Badge, detail: str = "") -> None:
-    """Draw one of the badges that every figure has. Red is only for what no certificate holds for."""
+    """Draw one of the badges that every figure has. Red is only for figures that no certificate covers."""
     color, meaning = _BADGES[kind]
     st.badge(f"{kind}{detail}", color=color, help=meaning)
 
@@ -117,8 +119,7 @@ def titled(title: str, *kinds: Badge | None, help: str | None = None) -> None:
 
 def table_header(table: Table, neighbors: str) -> None:
     """Draw the table that a page simulates forests on, and badges."""
-    rows = plural(len(table.frame), "row")
-    title = f"**{plain(table.short_title, 50)}** · {rows} · predicts {plain(table.label, 30)}"
+    title = f"**{plain(table.short_title, 50)}** · {counted(table)} · predicts {plain(table.label, 30)}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
         st.markdown(title, width="content")
         with st.container(horizontal=True, width="content", gap="small"):
@@ -132,16 +133,17 @@ def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
     Parameters
     ----------
     title : str
-        Its name among the figures for papers, by default the first words of `alt`. A later chart replaces it.
+        Name of the chart among the figures for papers; by default the first words of `alt`. A later chart with this
+        name replaces the chart.
     public : bool
-        Whether it may be published: it was released, or no data went into it.
+        Whether the chart may be published, because it was released or no data went into it.
     """
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     return _on_page(plain_figure, alt, place, **settings)
 
 
 def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings) -> None:
-    """Draw a figure with thin lines, so that lines and words are visible on a light and on a dark page."""
+    """Draw a figure with thin lines. Its colors keep lines and words visible on a light and on a dark page."""
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     _on_page(thin_lines(plain_figure, PRIVATE, dark=_is_dark()), alt, place, **settings)
 
@@ -157,12 +159,15 @@ def _is_dark() -> bool:
 
 
 def sorry(sentence: object) -> None:
-    """Show a problem that the user can correct, in one sentence. Not in red: red is for broken claims of privacy."""
+    """Show a problem that the user can correct, in one sentence.
+
+    It is not red, as red means a broken claim of privacy.
+    """
     st.warning(plain(sentence, 2_000), icon=":material/info:")  # the sentence may name a column, a category or a file
 
 
 def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
-    """Return the figure in the colors of a page. Words without a size get `size`; the lesson sets sizes.
+    """Return the figure in the colors of a page. Words without a size get `size`. Figures of the lesson have sizes.
 
     Parameters
     ----------
@@ -172,7 +177,8 @@ def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str
         Font size in pixels.
     """
     words = {"size": size, "color": _QUIET[dark]}
-    font = {"size": size, **figure["layout"].get("font", {}), "color": _INK[dark]}  # of words in traces and color bars
+    # Font of words in traces and color bars
+    font = {"size": size, **figure["layout"].get("font", {}), "color": _INK[dark]}
     layout = _with(figure["layout"], {"font": font, "hoverlabel": {"font": {"size": size}}})
     layout = _with(layout, {"template": {"layout": {"annotationdefaults": {"font": {"size": size}}}}})
     if "size" not in layout.get("legend", {}).get("font", {}):

@@ -1,4 +1,4 @@
-"""The one button that spends ε: a release draws exact noise once, on all rows."""
+"""The only button that spends ε: a release draws exact noise once, on all rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import GAUSSIAN
+from dpforest.privacy.tradeoff_curve import steps_of
 from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import state
@@ -18,13 +19,14 @@ from ui.shared.loss_sums import Cost, at_delta, caution_on_delta
 from ui.shared.page import badge, sorry
 from ui.shared.session_ledger import (
     ADD_REMOVE,
-    IN_WORDS,
     REPLACE_ONE,
     Release,
     alike,
     at_hand,
     delta_of,
     groups,
+    in_words,
+    not_added,
     numbered,
     releases,
     rows_key,
@@ -37,16 +39,20 @@ from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, sum_text
 
-TRIED = 20  # number of rows that a forest read back from its file must predict as before
+TRIED = 20  # number of rows that a forest must predict alike before and after it is read from its file
 LOST = (
-    "The noise was drawn, but the forest could not be read back from its file, so nothing can be handed out. Whether "
-    "that happens may depend on the rows, so the cost counts all the same. It should never happen; please report it."
+    "The noise was drawn, but the app could not read the forest back from its file, so there is nothing to download. "
+    "This failure may depend on the rows, so the release still costs its ε. It should never happen: please report it."
 )
-LOOKED = "The settings were chosen while looking at figures of this table: what these tell is not covered."
+NO_COLUMN = (
+    "You said that one person can have several rows. Choose the column that tells persons apart in the Data tab: a "
+    "release for single rows would protect a person with many rows far less than ε says."
+)
+LOOKED = "The settings were chosen while looking at figures of this table. ε does not cover what this choice reveals."
 
 
 def certificate_text(certificate: Certificate, caution: object = None) -> str:
-    """Return the certificate as shown, with a caution right after the line that says CERTIFIED."""
+    """Return the text of the certificate, with a caution right after the line that says CERTIFIED."""
     first, *rest = str(certificate).split("\n")
     cautions = [f"CAUTION: {' '.join(str(caution).split())}"] if caution else []
     return visible("\n".join([first, *cautions, *rest]))
@@ -55,7 +61,7 @@ def certificate_text(certificate: Certificate, caution: object = None) -> str:
 def make(choice: Choice, people: int, number: int) -> Release:
     """Draw exact noise once, on all rows, and return the release. It has no file if reading the file back fails.
 
-    Call Streamlit before the noise is drawn and never after: any call of it may end this run.
+    After the noise is drawn, this function must not call Streamlit, because any call of Streamlit may end this run.
 
     Raises
     ------
@@ -88,6 +94,8 @@ def make(choice: Choice, people: int, number: int) -> Release:
         shape_of(table),
         mu_squared,
         delta,
+        steps_of(forest.ledger),
+        forest.ledger.unit,
     )
 
 
@@ -97,7 +105,7 @@ def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
     Raises
     ------
     ForestFormatError
-        If the file cannot be read, or if the forest read from it predicts some rows otherwise.
+        If the file cannot be read, or if the forest from the file predicts some row differently.
     """
     back, some = ReleasedForest.from_bytes(file), rows[:TRIED]
     same = np.array_equal(back.apply(some), forest.apply(some))
@@ -110,7 +118,7 @@ def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
 
 @cache.for_session(data=True, max_entries=16, spinner="Trying out the file …")
 def _size_tried(key: tuple, _choice: Choice) -> int:
-    """Return the number of bytes of the file of a simulated release, which was read back."""
+    """Simulate a release, read its file back, and return the number of bytes of the file."""
     table = _choice.table
     estimator = _choice.settings.estimator(table.domain).set_params(random_state=0)
     forest = estimator.fit(table.columns(), table.frame[table.label]).released_
@@ -118,7 +126,7 @@ def _size_tried(key: tuple, _choice: Choice) -> int:
 
 
 def expected_size(choice: Choice) -> int:
-    """Return the approximate number of bytes of a release: that of a simulated one on the same rows and settings."""
+    """Return the approximate size of a release in bytes, from a simulated release with the same rows and settings."""
     table = choice.table
     return _size_tried((table.schema_key, tables.fingerprint(table.domain), choice.settings), choice)
 
@@ -135,7 +143,7 @@ def size_text(n_bytes: int) -> str:
 
 
 def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> bool:
-    """Draw the release button in the sidebar, or why there is none. Return whether the dialog is open now."""
+    """Draw the release button in the sidebar, or say why there is none. Return whether the dialog is open now."""
     with st.sidebar:
         if not choice.settings.certified:
             st.caption("No release: as published, this forest is not certified.")
@@ -151,10 +159,11 @@ def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> bool:
 
 def _why_not(certificate: Certificate) -> str:
     reasons = certificate.reasons
-    more = f" There {'is' if len(reasons) == 2 else 'are'} {len(reasons) - 1} more like it." if len(reasons) > 1 else ""
+    n = len(reasons) - 1
+    more = f" There {'is' if n == 1 else 'are'} {plural(n, 'more reason')} like this." if n else ""
     return (
-        f"Not yet: {plain(reasons[0], 200)}{more} Whoever sees the forest would learn it. Open **Data**, correct what "
-        "is there to what everybody may know, and write down where that is known from."
+        f"No release yet: {plain(reasons[0], 200)}{more} Whoever sees the forest would learn this. Open **Data**, "
+        "enter there what everybody may know instead, and write down where it is known from."
     )
 
 
@@ -171,22 +180,28 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
     else:
         sorry(LOST)
     group = groups()[made.people]
-    total, relation = spent(group)
-    epsilon = f"{sum_text(total)}{at_delta(delta_of(group))}"
-    st.markdown(f"In this session {_people_of(group)} have spent **ε = {epsilon}** ({IN_WORDS[relation]}).")
+    same = [r for r in group if r.unit == made.unit]
+    total, relation = spent(same)
+    epsilon = f"{sum_text(total)}{at_delta(delta_of(same))}"
+    st.markdown(
+        f"This session has spent **ε = {epsilon}** ({in_words(relation, made.unit)}) on {_people_of(same)}. "
+        f"{not_added(group)}"
+    )
     if made.file:
-        st.caption("Kept for this session in the Budget tab, and ready on the page “Use a released forest”.")
+        st.caption("For this session, the forest is in the Budget tab and on the page “Use a released forest”.")
 
 
 def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
-    """Show the cost, the people it concerns and their new total, and the button. A Gaussian cost is reported at δ."""
-    table, cost = choice.table, (ledger.loss, choice.settings.neighbors)
+    """Show the cost, the people in the rows, their new total, and the button. A Gaussian cost is reported at δ."""
+    table, cost = choice.table, Cost(ledger.loss, ledger.neighbors, ledger.unit)
+    rows = tables.counted(table) if table.domain.unit else plural(tables.n_labeled(table), "row")
     epsilon = f"{epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
     st.markdown(
-        f"This draws exact noise once, on {_rows_of(table)} of **{plain(table.short_title)}**. "
-        f"It costs **ε = {epsilon}** ({IN_WORDS[cost[1]]}), which cannot be taken back."
+        f"This release uses {rows} of **{plain(table.short_title)}**, and draws exact noise once. "
+        f"It costs **ε = {epsilon}** ({in_words(cost.neighbors, cost.unit)}), which cannot be taken back."
+        f"{_which_rows(table)}"
     )
-    if caution := caution_on_delta(delta, len(table.frame)):
+    if caution := caution_on_delta(delta, tables.n_persons(table), table.domain.unit):
         st.warning(caution, icon=":material/warning:")
     if not table.is_public:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
@@ -196,10 +211,11 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
         sorry(problem)
         return
     st.markdown(
-        f"The file will have about **{size_text(size)}**, as a simulated release has, which was read back as a test."
+        f"The file will have about **{size_text(size)}**. A simulated release has this size, and the app could read it "
+        "back."
     )
     people = _people(choice)
-    sure = _really_others(choice, people)
+    sure = _each_row_a_person(table) & _really_others(choice, people)
     if group := groups().get(people):
         st.markdown(after_this(group, cost, delta))
     if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not sure):
@@ -207,76 +223,103 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
 
 
 def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
-    """Return a sentence with the total of some people after this cost is added. A Gaussian total is reported at δ."""
-    total, relation = spent(group, cost, delta=delta)
-    at = max(delta, delta_of(group))
-    mixed = len({cost[1], *(r.neighbors for r in group)}) > 1
-    twice = f"; what is released for {IN_WORDS[ADD_REMOVE]} counts twice{' (a Gaussian one in μ)' if at else ''}"
+    """Return a sentence with the total of some people after this cost is added. A Gaussian total is reported at δ.
+
+    The total is for the unit of privacy of this cost. Earlier releases for other units are not added.
+    """
+    same = [r for r in group if r.unit == cost.unit]
+    total, relation = spent(same, cost, delta=delta)
+    at = max(delta, delta_of(same))
+    mixed = len({cost.neighbors, *(r.neighbors for r in same)}) > 1
+    in_mu = " (a Gaussian release in μ)" if at else ""
+    added, exchanged = (in_words(r, cost.unit) for r in (ADD_REMOVE, REPLACE_ONE))
+    twice = f"A release for “{added}” counts twice{in_mu} for “{exchanged}”. " if mixed else ""
     return (
-        f"After this release {_people_of(group)} will have spent **ε = {sum_text(total)}{at_delta(at)}** "
-        f"({IN_WORDS[relation]}) in this session{f'{twice} for {IN_WORDS[REPLACE_ONE]}' if mixed else ''}."
+        f"After this release, this session will have spent **ε = {sum_text(total)}{at_delta(at)}** "
+        f"({in_words(relation, cost.unit)}) on {_people_of(group)}. {twice}{not_added(group, cost, delta=delta)}"
+    ).rstrip()
+
+
+def _each_row_a_person(table: Table) -> bool:
+    """Ask for the unit of privacy if the Data tab has no answer. Return whether it is known."""
+    if table.key in state.PERSONS_WITHOUT_COLUMN.value:
+        st.warning(NO_COLUMN, icon=":material/warning:")
+        return False
+    if table.unit is not None or table.rows_are_persons:
+        return True
+    return st.checkbox(
+        "Each row is a different person. If a person may have several rows, ε counts once for each row of the "
+        "person: close this dialog, and choose the column that tells persons apart in the Data tab.",
+        key=state.CONFIRM_PERSONS(table.key[:12]),
     )
 
 
-def _rows_of(table: Table) -> str:
-    n = len(table.frame)
-    out = n - tables.n_labeled(table)
-    return (
-        f"{plural(n - out, 'row')} ({plural(out, 'further row')} without a label left out)"
-        if out
-        else (f"all {plural(n, 'row')}")
-    )
+def _which_rows(table: Table) -> str:
+    """Return a sentence about the rows of a person, or about rows that are left out; empty if all rows are used."""
+    if table.domain.unit is not None:
+        return f" All rows with the same **{plain(table.domain.unit, 40)}** are one person."
+    out = len(table.frame) - tables.n_labeled(table)
+    return f" {plural(out, 'further row')} without a label {'is' if out == 1 else 'are'} left out." if out else ""
 
 
 def _people_of(group: list[Release]) -> str:
-    return f"the people of {whom(group)}"
+    return f"the people in {whom(group)}"
 
 
 def _people(choice: Choice) -> int:
-    """Ask which group of people the rows describe, and return it. A file saved again is about the same people."""
+    """Ask which group of people the rows describe, and return the group. A file saved again has the same group."""
     grouped = groups()
     new = max(grouped, default=0) + 1
     if not grouped:
         return new
+    add_up = {g: all(r.unit == choice.table.domain.unit for r in group) for g, group in grouped.items()}
     if same := [r for r in releases() if r.table_key == rows_key(choice.table)]:
+        people = same[0].people
         st.markdown(
-            f"These rows were released from before ({numbered(same)}), so they are the same people: **costs add up**."
+            f"An earlier forest came from these rows ({numbered(same)}), so they hold the same people"
+            f"{': **costs add up**' if add_up[people] else ''}."
         )
-        return same[0].people
+        return people
     options = [*grouped, new]
     return st.radio(
         "Do these rows hold the same people as an earlier release?",
         options,
         index=options.index(releases()[-1].people),
-        help="Yes, if anybody is in both tables. A file that was only saved anew, filtered or extended holds the same "
-        "people.",
+        help="Answer yes if anybody is in both tables. A file that was only saved again, filtered or extended holds "
+        "the same people.",
         format_func=lambda g: (
             "No, nobody is in both"
             if g == new
-            else f"Yes, as in {numbered(grouped[g])} ({whom(grouped[g])}): costs add up"
+            else f"Yes, as in {numbered(grouped[g])} ({whom(grouped[g])}){': costs add up' if add_up[g] else ''}"
         ),
     )
 
 
 def _really_others(choice: Choice, people: int) -> bool:
-    """Ask again if a table looks like one that is declared to hold other people. Return whether the user confirms."""
+    """Ask for confirmation if the user declares other people, but the rows look like those of an earlier release.
+
+    Return whether nothing is left to confirm.
+    """
     shape, key = shape_of(choice.table), rows_key(choice.table)
     like = [r for r in releases() if r.people != people and r.table_key != key and alike(r.shape, shape)]
     if not like:
         return True
     return st.checkbox(
-        f"{so_alike(like, shape)}: are these really other people? Yes, nobody is in both.",
+        f"{so_alike(like, shape)}. I state that nobody is in both tables.",
         key=state.REALLY_OTHERS(key, people),
     )
 
 
 def _release(choice: Choice, people: int) -> None:
-    """Release the forest and keep it, even if the dialog was closed meanwhile: once the noise is drawn, it counts."""
+    """Release the forest and keep it, even if the user closes the dialog meanwhile.
+
+    Once noise is drawn, the release costs ε.
+    """
     kept = releases()
     try:
         with st.spinner("Drawing exact noise …"):
             made = make(choice, people, len(kept) + 1)
-            kept.append(made)  # inside the spinner: when the spinner ends, a closed dialog ends this run
+            kept.append(made)  # inside the spinner, because a closed dialog ends this run when the spinner ends
     except ValueError as problem:  # DomainError and BudgetError are ValueErrors
         sorry(problem)
         return

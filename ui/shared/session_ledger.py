@@ -13,18 +13,20 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.privacy.hashing import GOLDEN
-from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
+from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE, unit_noun
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
+from dpforest.privacy.tradeoff_curve import Steps
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
 from ui import state
 from ui.shared.controls import among, known
 from ui.shared.forests import NEIGHBORS
-from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, loss_under, sure_words
+from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, belief_words, counted, guess_words, loss_under
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 
-IN_WORDS: Final = {relation: words for words, relation in NEIGHBORS.items()}  # relation to its name in the controls
+# From a relation to its name in the controls.
+IN_WORDS: Final = {relation: words for words, relation in NEIGHBORS.items()}
 CLEARED: Final = "cleared table"
 
 
@@ -39,11 +41,16 @@ class Release:
     people : int
         Group of people that the rows describe, as the user states. Costs within a group add up.
     file : bytes
-        The forest's file for download; empty once its table was cleared.
+        The forest's file for download; empty once the table is cleared.
     shape : (int, frozenset of str)
-        Number of rows, and names of the columns; (0, empty set) once the table was cleared.
+        Number of rows, and names of the columns; (0, empty set) once the table is cleared.
     mu_squared : Fraction or None
         Cost of a Gaussian release, whose ε is reported at `delta`.
+    steps : tuple of (Fraction, int)
+        Steps of a pure release's ledger (`steps_of`).
+    unit : str or None
+        Column of identifiers if the release protects a person with all of their rows (`Domain.unit`); None: a row. It
+        is kept once the table is cleared, because the released file names it, and later releases are added by it.
     """
 
     number: int
@@ -59,11 +66,18 @@ class Release:
     shape: tuple[int, frozenset[str]] = (0, frozenset())
     mu_squared: Fraction | None = None
     delta: float = 0.0
+    steps: Steps = ()
+    unit: str | None = None
 
     @property
     def loss(self) -> PrivacyLoss:
-        """Cost of the release in the unit that adds up."""
+        """Cost of the release as a loss, in ε or μ². Losses add up."""
         return as_loss(self.epsilon) if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
+
+    @property
+    def cost(self) -> Cost:
+        """Loss of the release with its relation and its unit of privacy."""
+        return Cost(self.loss, self.neighbors, self.unit)
 
     @property
     def file_name(self) -> str:
@@ -74,9 +88,9 @@ class Release:
 
 
 def releases() -> list[Release]:
-    """Return all releases of this session, with those of cleared tables: their cost stays spent."""
+    """Return all releases of this session, including releases on cleared tables, because their cost stays spent."""
     kept = state.RELEASES.value
-    kept[:] = [each for each in kept if isinstance(each, Release)]  # no cost is lost: other values are no releases
+    kept[:] = [each for each in kept if isinstance(each, Release)]  # other values are no releases, so no cost is lost
     return kept
 
 
@@ -98,26 +112,49 @@ def _grouped(some: list[Release], attribute: str) -> dict[Any, list[Release]]:
     return grouped
 
 
+def by_unit(group: list[Release]) -> dict[str | None, list[Release]]:
+    """Return the releases by unit of privacy. Only the costs of one unit add up for this unit."""
+    return _grouped(group, "unit")
+
+
 def delta_of(group: list[Release]) -> float:
     """Return the δ at which a sum is reported: the largest of the group's Gaussian releases; 0 without any."""
     return max((r.delta for r in group), default=0.0)
 
 
 def spent(group: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fraction, str]:
-    """Return (ε, relation) of releases on the same people together with costs still to come.
+    """Return (ε, relation) of releases on the same people together with planned costs.
 
-    ε is stated at the largest δ: that of the releases (`delta_of`) or `delta`, which is that of the costs to come.
+    If units of privacy differ, the sum is for one row (`added_up`). ε is stated at the larger of two δ: `delta_of` the
+    releases, and `delta`, the δ of the planned costs.
     """
-    return added_up([*((r.loss, r.neighbors) for r in group), *more], max(delta, delta_of(group)))
+    return added_up([*(r.cost for r in group), *more], max(delta, delta_of(group)))
+
+
+def promise_of(group: list[Release]) -> Guarantee:
+    """Return the guarantee of all releases on the same people together, with their exact trade-off curve.
+
+    It holds for the unit of privacy of the releases; if their units differ, for a row (`added_up`).
+    """
+    total, relation = spent(group)
+    losses = [loss_under(r.loss, r.neighbors, relation) for r in group if r.mu_squared is not None]
+    mu_squared = PrivacyLoss.total(losses, GAUSSIAN).mu_squared if losses else None
+    pure = [(r.steps or ((r.epsilon, 1),), r.neighbors) for r in group if r.mu_squared is None]
+    steps = tuple((counted(step, neighbors, relation), n) for some, neighbors in pure for step, n in some)
+    units = list(by_unit(group))
+    return Guarantee(total, delta_of(group), relation, mu_squared, steps, units[0] if len(units) == 1 else None)
 
 
 def merge(people: int, others: int) -> None:
-    """Merge two groups that are the same people, so that their costs add up."""
+    """Merge two groups of the same people, so that their costs add up."""
     _update(lambda r: replace(r, people=people) if r.people == others else r)
 
 
 def take_out(table_key: str) -> None:
-    """Move a table's releases to a new group: the user states that nobody in it is in another table of its group."""
+    """Move a table's releases to a new group.
+
+    The user states that nobody in the table is in another table of the group.
+    """
     new = max(groups(), default=0) + 1
     _update(lambda r: replace(r, people=new) if r.table_key == table_key else r)
 
@@ -192,7 +229,7 @@ def digest_of_rows(frame: pd.DataFrame) -> str:
     by_name = sorted((str(name).strip(), j) for j, name in enumerate(frame))
     rows = np.zeros(len(frame), np.uint64)
     for _, j in by_name:
-        codes, values = pd.factorize(frame.iloc[:, j])  # the code of a missing cell is -1, which selects the last one
+        codes, values = pd.factorize(frame.iloc[:, j])  # a missing cell has the code -1, which selects the last digest
         cells = np.array([*(_normal(value) for value in values), "missing"], object)
         hashes = pd.util.hash_array(cells, categorize=False)
         rows = pd.util.hash_array(rows * GOLDEN + hashes[codes])
@@ -201,7 +238,7 @@ def digest_of_rows(frame: pd.DataFrame) -> str:
 
 
 def _normal(value: object) -> str:
-    """Return a cell as text with a mark before it. A number gives the same text however the file writes it."""
+    """Return a cell as text, after a mark of its type. All ways of writing one number give the same text."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -212,18 +249,61 @@ def _normal(value: object) -> str:
 # ---------------------------------------------------------------- in words
 
 
+def in_words(relation: str, unit: str | None) -> str:
+    """Return a neighbor relation in words, for a unit of privacy.
+
+    >>> in_words("add-remove", None), in_words("replace-one", "patient_id")
+    ('a row more or less', 'a person exchanged')
+    """
+    return IN_WORDS[relation].replace("row", unit_noun(unit))
+
+
 def sentence(group: list[Release]) -> str:
-    """Return a sentence with the sum of a group, and with its terms if some releases count twice."""
+    """Return a sentence with the sum of a group, or with a sum for each unit of privacy, which are not added."""
+    return " ".join([*(_sum_sentence(some) for some in by_unit(group).values()), not_added(group)]).rstrip()
+
+
+def not_added(group: list[Release], *more: Cost, delta: float = 0.0) -> str:
+    """Return sentences about releases of different units of privacy; empty if there is one unit.
+
+    The sentences state the sum for one row, which is the only sum that is known (`added_up`).
+    """
+    units = list(dict.fromkeys([*(r.unit for r in group), *(cost.unit for cost in more)]))
+    if len(units) < 2:
+        return ""
+    (total, _), at = spent(group, *more, delta=delta), max(delta, delta_of(group))
+    columns = [f"**{plain(unit, 40)}**" for unit in units if unit is not None]
+    persons = [f"a person (all rows with the same {column})" for column in columns]
+    listed = [*(["a row"] if None in units else []), *persons]
+    why = (
+        "a release for a row counts once for each of these rows"
+        if None in units
+        else "rows with the same value of one column may differ in the other"
+    )
+    return (
+        f"Releases for {' and for '.join(listed)} are **not added**. If one row is exchanged for another with the same "
+        f"{' and '.join(columns)}, all these releases together cost ε = {sum_text(total)}{at_delta(at)}. For a person "
+        f"with all of their rows, no sum is known, because {why}."
+    )
+
+
+def _sum_sentence(group: list[Release]) -> str:
+    """Return a sentence with the sum of releases of one unit of privacy.
+
+    The sentence lists the terms of the sum if some releases count twice.
+    """
+    unit = group[0].unit
     total, relation = spent(group)
     delta = delta_of(group)
     once, twice = (sum((r.epsilon for r in group if r.neighbors == n), Fraction(0)) for n in (REPLACE_ONE, ADD_REMOVE))
     mixed = once > 0 and twice > 0
     parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed and not delta else at_delta(delta)
-    twice_in = " in μ where there is a δ" if delta else ""
-    why = f"; what was released for {IN_WORDS[ADD_REMOVE]} counts twice{twice_in}" if mixed else ""
+    twice_in = " (a Gaussian release in μ)" if delta else ""
+    why = f" A release for “{in_words(ADD_REMOVE, unit)}” counts twice{twice_in}." if mixed else ""
+    by = "" if unit is None else f", by {plain(unit, 40)}"
     return (
-        f"**Spent in this session** on {whom(group)}: **ε = {sum_text(total)}{parts}** ({IN_WORDS[relation]}) in "
-        f"{plural(len(group), 'release')}{why}."
+        f"**Spent in this session** on {whom(group)}: **ε = {sum_text(total)}{parts}** "
+        f"({in_words(relation, unit)}{by}) in {plural(len(group), 'release')}.{why}"
     )
 
 
@@ -248,8 +328,18 @@ def by_table(group: list[Release]) -> str:
 
 
 def explained(group: list[Release]) -> str:
-    """Return what the sum of a group means, for somebody who is new to ε."""
+    """Explain the sum of a group, or its sum for each unit of privacy, to somebody who is new to ε."""
+    parts = by_unit(group)
+    if len(parts) == 1:
+        return _sum_explained(group)
+    one_by_one = [f"{numbered(some).capitalize()}: {_sum_explained(some)}" for some in parts.values()]
+    return " ".join([*one_by_one, not_added(group), f"With all of them, {guess_words(promise_of(group))}."])
+
+
+def _sum_explained(group: list[Release]) -> str:
+    """Explain the sum of releases of one unit of privacy."""
     (total, relation), delta = spent(group), delta_of(group)
+    noun, added, exchanged = unit_noun(group[0].unit), *(in_words(r, group[0].unit) for r in (ADD_REMOVE, REPLACE_ONE))
     epsilon = f"{sum_text(total)}{at_delta(delta)}"
     adds = (
         f"**Costs add up.** Whoever has all these forests may learn as much as from one forest at ε = {epsilon}. "
@@ -257,42 +347,47 @@ def explained(group: list[Release]) -> str:
         else ""
     )
     if relation == ADD_REMOVE:
-        exchanged, _ = added_up([(r.loss, r.neighbors) for r in group], delta, REPLACE_ONE)
+        twice, _ = added_up([r.cost for r in group], delta, REPLACE_ONE)
         other = (
-            f"That is for a row more or less (add-remove). For a row exchanged (replace-one) it counts twice"
-            f"{' in μ' if delta else ''}, ε = {sum_text(exchanged)}{at_delta(delta)}: one leaves, one comes."
+            f"This holds for “{added}” (add-remove). For “{exchanged}” (replace-one), the cost counts twice"
+            f"{' in μ' if delta else ''}, because one {noun} leaves and one comes: ε = {sum_text(twice)}"
+            f"{at_delta(delta)}."
         )
     else:
         mixed = any(r.neighbors == ADD_REMOVE for r in group)
         other = (
-            "An exchanged row is one that leaves and one that comes, so what was released for a row more or less "
-            "(add-remove) counts twice here. There is no way back, so mixed releases are added up for a row exchanged "
-            "(replace-one)."
+            f"If a {noun} is exchanged, one {noun} leaves and one comes, so a release for “{added}” (add-remove) "
+            f"counts twice here. A release for “{exchanged}” (replace-one) has no ε for “{added}”, so mixed releases "
+            f"are added up for “{exchanged}”."
             if mixed
-            else "This is for a row exchanged (replace-one); it says nothing about a row more or less."
+            else f"This holds for “{exchanged}” (replace-one), and says nothing about “{added}”."
         )
-    return f"{adds}At ε = {epsilon}: {sure_words(Guarantee(total, delta, relation))}. {other}"
+    guess, belief = guess_words(promise_of(group)), belief_words(promise_of(group))
+    return f"{adds}At ε = {epsilon}, {guess}. {f'{belief}. ' if belief else ''}{other}"
 
 
 def table(group: list[Release]) -> pd.DataFrame:
-    """Return a table with one row for each release of a group and what it adds to the sum. It fits on a phone."""
-    (total, relation), delta = spent(group), delta_of(group)
+    """Return a table with a row for each release of a group and its part of the sum. The table fits on a phone.
+
+    If units of privacy differ, the sum is for one row (`added_up`).
+    """
+    (total, relation), delta, unit = spent(group), delta_of(group), promise_of(group).unit
     rows = [
         {
             "no.": str(r.number),
             "forest": plain(r.forest, 40),
-            "ε": f"{sum_text(r.epsilon)}{at_delta(r.delta)} for {IN_WORDS[r.neighbors]}",
+            "ε": f"{sum_text(r.epsilon)}{at_delta(r.delta)} for {in_words(r.neighbors, r.unit)}",
             "adds": _adds(loss_under(r.loss, r.neighbors, relation)),
         }
         for r in group
     ]
-    together = ("", "**together**", f"for {IN_WORDS[relation]}", f"**{sum_text(total)}**{at_delta(delta)}")
+    together = ("", "**together**", f"for {in_words(relation, unit)}", f"**{sum_text(total)}**{at_delta(delta)}")
     rows.append(dict(zip(rows[0], together, strict=True)))
     return pd.DataFrame(rows)
 
 
 def _adds(loss: PrivacyLoss) -> str:
-    """Return what a release adds to a sum, an ε or a μ², as text."""
+    """Return the text of what a release adds to a sum: an ε or a μ²."""
     return f"{'μ² ' if loss.kind == GAUSSIAN else ''}{sum_text(loss.amount)}"
 
 
@@ -300,31 +395,33 @@ def _adds(loss: PrivacyLoss) -> str:
 
 
 def in_sidebar() -> None:
-    """Show the sum of each group once something was released, and a button that explains and corrects the sums."""
+    """Once something was released, show the sum of each group, and a button that explains and corrects the sums."""
     if not releases():
         return
     with st.sidebar:
         for group in groups().values():
             st.caption(sentence(group))
-        with st.popover("How it adds up, correct it"):
+        with st.popover("Explain or correct the sum"):
             _account()
 
 
 def _account() -> None:
-    """Show the releases in each sum and the questions that correct it. What the sums mean comes last, on demand."""
+    """Show the releases in each sum, questions that correct the sums and, on demand, an explanation of the sums."""
     grouped = groups()
     for people, group in grouped.items():
         if len(group) == 1:
             (r,) = group
             epsilon = f"{sum_text(r.epsilon)}{at_delta(r.delta)}"
-            st.markdown(f"{by_table(group)}: {plain(r.forest)}, ε = {epsilon} for {IN_WORDS[r.neighbors]}")
+            st.markdown(f"{by_table(group)}: {plain(r.forest)}, ε = {epsilon} for {in_words(r.neighbors, r.unit)}")
         else:
             st.markdown(by_table(group))
             st.table(table(group), hide_index=True, border="horizontal", alt="Releases and what they cost.")
         _take_out(group)
         _same_as(people, group, {g: grouped[g] for g in list(grouped)[: list(grouped).index(people)]})
     if len(grouped) > 1:
-        st.caption("As you said, nobody is in more than one of these groups. For somebody who is, their sums add up.")
+        st.caption(
+            "You stated that nobody is in more than one of these groups. For anybody who is, all of their groups count."
+        )
     with st.expander("What this means"):
         for group in grouped.values():
             st.caption(f"{by_table(group)}. {explained(group)}" if len(grouped) > 1 else explained(group))
@@ -332,7 +429,7 @@ def _account() -> None:
 
 
 def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]]) -> None:
-    """Ask whether a group is the same people as an earlier one. If so, merge them; the sum grows at once."""
+    """Ask whether a group has the same people as an earlier group. If so, merge both groups; the sum grows at once."""
     if not earlier:
         return
     key = state.SAME_PEOPLE(people)

@@ -1,38 +1,75 @@
-"""Controls of depth and number of trees, which follow the rule until somebody moves a slider."""
+"""Controls of depth and number of trees. Both follow the rule until somebody moves a slider."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final, Literal
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final
 
 import streamlit as st
 
 from dpforest.limits import LEAF_CAP, MAX_DEPTH
 from dpforest.models.random.spec import ForestSpec
-from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
 from ui import state
 from ui.shared import boost_controls, cache
-from ui.shared.controls import LINKED, among
+from ui.shared.controls import LINKED
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.tables import Table, fingerprint, planned_rows
+from ui.shared.wording import plain
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
 # The domain that rules use while there is no table: one attribute and two classes.
 _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 
-def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSettings:
+@dataclass(frozen=True)
+class Shape:
+    """The depth and the number of trees that the controls show, and the values to which they can move.
+
+    Parameters
+    ----------
+    depth, trees : int
+    depths, n_trees : tuple of int
+        Values of the sliders. One value means that the slider cannot move.
+    by_rule : bool
+        Whether the rule sets both.
+    starts : (int, int)
+        Depth and number of trees from which a slider starts when another slider has turned the rule off.
+    """
+
+    depth: int
+    trees: int
+    depths: tuple[int, ...]
+    n_trees: tuple[int, ...]
+    by_rule: bool
+    starts: tuple[int, int]
+
+
+def take_depth(depth: int, shape: Shape) -> None:
+    """Set the depth on a page that is not drawn yet, as if the user had moved the slider."""
+    _put(state.DEPTH, depth)
+    _by_hand(state.TREES, shape.starts[1])
+
+
+def take_trees(trees: int, shape: Shape) -> None:
+    """Set the number of trees on a page that is not drawn yet, as if the user had moved the slider."""
+    _put(state.TREES, trees)
+    _by_hand(state.DEPTH, shape.starts[0])
+
+
+def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestSettings, Shape]:
     """Draw depth, number of trees and, for the boosted forest, α. The rule sets them until somebody moves a slider."""
     if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
-        state.BY_RULE.value = False  # a link that has depth or trees turns the rule off
+        state.BY_RULE.value = False  # a link with depth or trees turns the rule off
     n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
     domain = table.domain if table is not None else _PLAIN
     depth, trees = settings.shape(domain, n_rows)
-    is_private = table is not None and _has_private_size(settings, table)
+    # The relation may make the exact number of rows public. But numbers set by hand stay when the relation changes, so
+    # they must not depend on it.
+    is_private = table is not None and not table.is_public
     start_depth, start_trees = settings.shape(domain, ROWS_WITHOUT_A_TABLE) if is_private else (depth, trees)
     by_rule = st.toggle(
         "Depth and trees by rule",
@@ -51,31 +88,32 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> ForestSetting
     if is_private and not by_rule:
         st.caption(
             "Depth and trees are settings now, and a release publishes them. They start from what the rule gives for "
-            f"{ROWS_WITHOUT_A_TABLE:,} records, because the number of your records is private."
+            f"{ROWS_WITHOUT_A_TABLE:,} records, because the number of your records may be private."
         )
         depth, trees = start_depth, start_trees
     ends = None if table is None else ends_at(settings, table.domain, n_rows)
     sliders, how = st.container(), ""
     if settings.kind == "boosted":
         how = boost_controls.strategy(settings.mode)
-        if how == "hand":  # the depth is a setting then, so it may not follow from private rows
+        if how == "hand":  # then the depth is a setting, so it must not depend on private rows
             depth = start_depth
     with sliders:
-        chosen_depth = _depth(settings, depth, by_rule, ends, start_trees)
-        chosen_trees = _trees(settings, trees, by_rule, start_depth)
+        chosen_depth, depths = _depth(settings, depth, by_rule, ends, start_trees)
+        chosen_trees, n_trees = _trees(settings, trees, by_rule, start_depth)
         if how == "hand" and is_private and by_rule:
             st.caption(
                 "α drawn by hand has one value for each level, so the depth is fixed. Until you move the slider, it is "
                 f"the depth that the rule gives for {ROWS_WITHOUT_A_TABLE:,} records, because the number of your "
-                "records is private."
+                "records may be private."
             )
+    shape = Shape(chosen_depth, chosen_trees, depths, n_trees, by_rule, (start_depth, start_trees))
     settings = settings if by_rule else replace(settings, depth=chosen_depth, trees=chosen_trees)
     if not how:
-        return settings
+        return settings, shape
     alpha = boost_controls.alpha(how, chosen_depth)
     if how == "hand":
         settings = replace(settings, depth=chosen_depth)
-    return replace(settings, options=(("alpha", alpha), *settings.options))
+    return replace(settings, options=(("alpha", alpha), *settings.options)), shape
 
 
 def rule_sentence(settings: ForestSettings, depth: int, trees: int, n_rows: int) -> str:
@@ -98,59 +136,68 @@ def _rounded(n: int) -> int:
     return round(n / step) * step
 
 
-def _unsaid(key: str) -> bool:
-    """Return whether neither the user nor a link has set the value."""
-    return key not in st.session_state and key not in st.query_params
+def _chosen(key: state.Key, choices: Collection[int]) -> int | None:
+    """Return the number that the user or a link has set. None if neither is among the choices."""
+    values = (st.session_state.get(key), st.query_params.get(key))  # an old session may hold any value
+    return next((n for value in values for n in choices if str(n) == str(value)), None)
 
 
-def _other_than_now(key: str, choices: Sequence[int]) -> int:
-    """Return a slider's default: a number that it does not show, as Streamlit leaves a default out of the link."""
-    now = st.session_state.get(key, st.query_params.get(key))
-    return choices[1] if str(now) == str(choices[0]) else choices[0]
+def _from_link(key: state.Key, least: int, most: int, thing: str) -> int | None:
+    """Return the number that the link asks for, or the nearest possible number, with a message. None without a number.
 
-
-def _bind(by_rule: bool) -> Literal["query-params"] | None:
-    """Return whether a slider is bound to the link: numbers of the rule stay out of it.
-
-    A default that follows the rule would also keep them out. But when a default and a value change at once, the browser
-    may remove the new value from the address.
+    The message appears once, because the page then writes the possible number into the link.
     """
-    return None if by_rule else LINKED
+    asked = str(st.query_params.get(key, ""))
+    if not asked:
+        return None
+    is_number = asked.isascii() and asked.isdecimal()
+    number = min(max(int(asked[:9]), least), most) if is_number else None
+    if number is None or str(number) != asked.lstrip("0"):
+        instead = "another number" if number is None else f"{number:,}"
+        st.toast(
+            f"The link asks for {thing}: {plain(asked, 12)}. Possible are {least:,} to {most:,}, so the page takes "
+            f"{instead}.",
+            icon=":material/link:",
+        )
+    return number
 
 
-def _put(key: str, value: int) -> None:
-    """Move a slider if its value differs. A needless assignment would undo a press of the user in the meantime.
-
-    A value that does not fit is replaced, not dropped: Streamlit leaves a control out of the link whose state was
-    removed in the same run.
-    """
+def _put(key: state.Key, value: int) -> None:
+    """Move a slider if its value differs. A needless assignment would undo a press of the user in the meantime."""
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 
 
-def _into_link(key: str) -> None:
-    """Put a number into the link if the link lacks it. A link holds both depth and trees, or neither."""
-    if key in st.session_state and st.query_params.get(key) != str(st.session_state[key]):
-        st.session_state[key] = st.session_state[key]
+def _into_link(key: state.Key, value: int | None) -> None:
+    """Write a number into the link; None takes it out.
 
-
-def _has_private_size(settings: ForestSettings, table: Table) -> bool:
-    """Return whether a release of this table must not depend on its exact number of rows."""
-    return settings.certified and settings.neighbors == ADD_REMOVE and not table.is_public
+    The sliders are not bound to the link. Streamlit binds a slider when a first press turns the rule off. It writes the
+    number of that press by assigning it, which would undo presses that follow at once.
+    """
+    if value is None:
+        st.query_params.pop(key, None)
+    elif st.query_params.get(key) != str(value):
+        st.query_params[key] = str(value)
 
 
 def _by_hand(other: state.Key, start: int) -> None:
-    """Turn the rule off after a slider has moved. The other slider then leaves the number of the rule."""
+    """Turn the rule off after a slider has moved. The other slider then starts from `start`, not the rule's number."""
     if state.BY_RULE.value:
-        st.session_state[other] = start
-    state.BY_RULE.value = False  # also if it is off already: the assignment puts it into the link
+        _put(other, start)
+    state.BY_RULE.value = False  # assigned even if the rule is off, because the assignment puts the value into the link
+    state.BY_HAND.value = True
 
 
 def _start_from(starts: dict[state.Key, int]) -> None:
-    """Set both sliders to numbers that do not depend on the exact number of rows, if the rule is now off."""
-    if not state.BY_RULE.value:
+    """Set both sliders to numbers that do not depend on the exact number of rows, if the user has turned the rule off.
+
+    A second press on a slider may come before the browser turns the toggle off. Then this function runs as well, before
+    or after `_by_hand`, and keeps the number of the press.
+    """
+    by_hand = state.BY_HAND.pop()
+    if not state.BY_RULE.value and not by_hand:
         for key, start in starts.items():
-            st.session_state[key] = start
+            _put(key, start)
 
 
 @cache.for_session(max_entries=64)
@@ -159,9 +206,9 @@ def _deepest_level(key: tuple, _spec: ForestSpec, _domain: Domain) -> int:
 
 
 def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None:
-    """Return the depth at which the cap on leaves ends every tree; None if it does not.
+    """Return the depth at which the cap on leaves ends every tree; None if it ends none.
 
-    It is computed by growing trees from the public domain alone, so it does not depend on the rows.
+    The function grows trees from the public domain alone, so the result does not depend on the rows.
     """
     if settings.certified or not settings.has_cap:
         return None
@@ -172,63 +219,71 @@ def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None
     return deepest if deepest < spec.depth else None
 
 
-def _depth(settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: int | None, start_trees: int) -> int:
+def _depth(
+    settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: int | None, start_trees: int
+) -> tuple[int, tuple[int, ...]]:
+    """Draw the slider of the depth, and return the depth and the values of the slider."""
     forest = FORESTS[settings.kind]
     if not forest.has_depth(settings.mode):
         st.caption("As published, the depth has no limit: a branch ends where few records are left.")
-        return by_rule_depth
+        _into_link(state.DEPTH, None)
+        return by_rule_depth, (by_rule_depth,)
     most = min(forest.most_depth, ends or forest.most_depth)
-    depth = st.session_state.get(state.DEPTH, 1)
-    if by_rule or _unsaid(state.DEPTH) or not among(depth, range(1, MAX_DEPTH + 1)):
-        _put(state.DEPTH, min(by_rule_depth, most))
-    elif depth > most:
-        _put(state.DEPTH, most)
-    if not by_rule:
-        _into_link(state.DEPTH)
+    asked = None if by_rule else _from_link(state.DEPTH, 1, most, "depth")
+    by_hand = None if by_rule else _chosen(state.DEPTH, range(1, MAX_DEPTH + 1)) or asked
+    _put(state.DEPTH, min(by_hand or by_rule_depth, most))
     if ends:
         st.caption(
             f"No tree grows deeper than {ends} here: no question is left, or the tree would have more than "
             f"{LEAF_CAP:,} leaves."
         )
     if most == 1:  # nothing to move
-        return 1
+        _into_link(state.DEPTH, None)
+        return 1, (1,)
     depth = st.slider(
         "Depth",
         1,
         most,
-        _other_than_now(state.DEPTH, range(1, most + 1)),
         key=state.DEPTH,
-        bind=_bind(by_rule),
+        persist_state="session",
         on_change=_by_hand,
         args=(state.TREES, start_trees),
         help="How many questions a tree asks about each row. With more questions, answers are finer, but each leaf has "
         "fewer rows, so noise changes more labels. " + forest.depth_origin(settings.mode),
     )
-    return min(max(int(depth), 1), most)
+    depth = min(max(int(depth), 1), most)
+    _into_link(state.DEPTH, None if by_rule else depth)
+    return depth, tuple(range(1, most + 1))
 
 
-def _trees(settings: ForestSettings, by_rule_trees: int, by_rule: bool, start_depth: int) -> int:
+def _trees(
+    settings: ForestSettings, by_rule_trees: int, by_rule: bool, start_depth: int
+) -> tuple[int, tuple[int, ...]]:
+    """Draw the slider of the number of trees, and return the number and the values of the slider."""
     forest = FORESTS[settings.kind]
     if not forest.has_trees:
-        return 1
+        _into_link(state.TREES, None)
+        return 1, (1,)
     choices = [n for n in TREES if n <= forest.most_trees]
     if by_rule:  # the rule may choose other numbers, too
         choices = sorted({*choices, by_rule_trees})
+        asked = None
     else:  # the link must not depend on the exact number of rows
+        asked = _from_link(state.TREES, 1, forest.most_trees, "trees")
+        choices = sorted({*choices, *([asked] if asked else [])})
         by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))
-    if by_rule or _unsaid(state.TREES) or not among(st.session_state.get(state.TREES, choices[0]), choices):
-        _put(state.TREES, by_rule_trees)
-    if not by_rule:
-        _into_link(state.TREES)
+    by_hand = None if by_rule else _chosen(state.TREES, choices) or asked
+    _put(state.TREES, by_hand or by_rule_trees)
     trees = st.select_slider(
         "Trees",
         choices,
-        _other_than_now(state.TREES, choices),
         key=state.TREES,
-        bind=_bind(by_rule),
+        persist_state="session",
         on_change=_by_hand,
         args=(state.DEPTH, start_depth),
         help="More trees vote better, but each tree gets fewer rows, or a smaller part of ε. "
         + forest.trees_origin(settings.mode),
     )
-    return trees if trees in choices else by_rule_trees
+    trees = trees if trees in choices else by_rule_trees
+    _into_link(state.TREES, None if by_rule else trees)
+    return trees, tuple(choices)

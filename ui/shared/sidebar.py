@@ -1,4 +1,4 @@
-"""The sidebar of Explore: every control with its sentence and its value in the URL, which Python checks again."""
+"""The sidebar of Explore: every control with its sentence. The link holds all values, and Python checks them again."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ui.server import uploads
 from ui.shared import boost_controls, cache, session_ledger, tables
 from ui.shared.controls import LINKED, all_known, follow, known, select
 from ui.shared.forest_options import Option
-from ui.shared.forests import FORESTS, MODES, NEIGHBORS, ForestSettings, as_code
+from ui.shared.forests import FORESTS, MODES, NEIGHBORS, OPENING, ForestSettings, as_code
 from ui.shared.link import copy_link
 from ui.shared.loss_sums import caution_on_delta
 from ui.shared.page import sorry
-from ui.shared.shape_controls import choose_shape
+from ui.shared.shape_controls import Shape, choose_shape
 from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken
 
-MOST_EXPECTED: Final = 0.01  # mean number of rows that a mechanism within δ may publish
+MOST_EXPECTED: Final = 0.01  # smallest δ n (mean number of rows that δ allows a mechanism to publish) with a note
 MOST_NAMED: Final = 5  # number of columns that a sentence names
 
 
@@ -38,14 +38,22 @@ class Choice:
 
     table: Table
     settings: ForestSettings
+    shape: Shape | None = None
 
 
-def choose(epsilon: float) -> Choice | None:
-    """Draw the controls and return their values. Return None if there is no table yet; the page says why."""
+def choose(epsilon: float, place: DeltaGenerator | None = None) -> Choice | None:
+    """Draw the controls and return their values. Return None if there is no table yet, and say why on the page.
+
+    Parameters
+    ----------
+    place : container of Streamlit, optional
+        For depth, trees and α. By default, they are in the sidebar with the other controls.
+    """
     table = choose_table()
     with st.sidebar:
-        settings = _forest(table, epsilon)  # drawn without a table, too: the settings of a link wait for its file
-    return None if table is None else Choice(table, settings)
+        # Drawn even without a table, because the settings of a link wait for the user's file.
+        settings, shape = _forest(table, epsilon, place)
+    return None if table is None else Choice(table, settings, shape)
 
 
 def choose_table() -> Table | None:
@@ -81,7 +89,7 @@ def _upload() -> Table | None:
             help="It stays in the memory of the computer that runs this app, and goes nowhere else.",
             on_change=_detach,
         )
-        # A visit to another page empties the widget; the file stays until it is replaced, removed or cleared.
+        # A visit to another page empties the widget, but the file stays until the user replaces, removes or clears it.
         file = state.ATTACHED.value = file or state.ATTACHED.value
         still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
@@ -106,7 +114,8 @@ def _upload() -> Table | None:
                 f"classes. {' '.join(passed_over(csv))}".rstrip()
             )
         with st.sidebar:
-            # A visit to another page empties the widget, so the choice is kept here. It never goes into the address.
+            # A visit to another page empties the widget, so the choice is kept here. The choice is never in the
+            # address.
             chosen = state.LABELS.value
             known(label_key := state.LABEL_OF(digest[:8]), candidates)
             label = st.selectbox(
@@ -122,7 +131,7 @@ def _upload() -> Table | None:
             if n := csv.column(label).n_missing:
                 st.caption(f"{plural(n, 'row')} {'has' if n == 1 else 'have'} no label here and will be left out.")
             table = tables.uploaded_table(digest, csv, label)
-            used = {label, *(feature.name for feature in table.domain.features)}
+            used = {label, *table.domain.columns}
             _say_unused([column.name for column in csv.columns if column.name not in used])
         return table
     except (TableError, DomainError) as problem:
@@ -131,7 +140,7 @@ def _upload() -> Table | None:
 
 
 def _about_delta(delta: float, n_rows: int) -> None:
-    """Warn if δ is large for this number of rows, or note that it is not small."""
+    """Warn if δ is large for this number of rows, or note that δ is not small."""
     if caution := caution_on_delta(delta, n_rows):
         st.warning(caution, icon=":material/warning:")
     elif delta * n_rows >= MOST_EXPECTED:
@@ -149,7 +158,7 @@ def _say_unused(names: list[str]) -> None:
 
 
 def _without_some(csv: CsvTable, digest: str) -> CsvTable:
-    """Return the file without the columns that the user leaves out. It stays the same file, of the same people."""
+    """Ask for columns to leave out, and return the file without them. It still counts as the same file."""
     kept = state.LEFT_OUT.value  # a visit to another page empties the widget
     names = [column.name for column in csv.columns]
     with st.sidebar:
@@ -167,13 +176,14 @@ def _without_some(csv: CsvTable, digest: str) -> CsvTable:
     return csv.without(left_out) if left_out else csv
 
 
-def _forest(table: Table | None, epsilon: float) -> ForestSettings:
+def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = None) -> tuple[ForestSettings, Shape]:
     kind = select(
         "Forest",
         list(FORESTS),
         state.FOREST,
         "Random trees draw their questions at random and spend nearly all of ε on the leaves. Greedy trees choose good "
         "ones and pay for choosing.",
+        OPENING,
     )
     forest = FORESTS[kind]
     st.caption(unbroken(f"{forest.sentence} {forest.advice}"))
@@ -190,8 +200,8 @@ def _forest(table: Table | None, epsilon: float) -> ForestSettings:
     mode = MODES.get(mode, "certified")
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
     if table is not None:
-        _about_delta(dict(switched).get("delta", 0.0), len(table.frame))
-    shape = st.container()  # filled below, when all inputs of the rule are known
+        _about_delta(dict(switched).get("delta", 0.0), tables.n_persons(table))
+    place = place or st.container()  # it is filled last, when all inputs of the rule are known
     with st.expander("Fine settings"):
         neighbors = choose_neighbors()
         fine = [option for option in forest.options if option.choices[mode] and not option.switch]
@@ -201,9 +211,8 @@ def _forest(table: Table | None, epsilon: float) -> ForestSettings:
         if bounded and mode == "certified" and neighbors == "add-remove":
             extra = (("n_bound", boost_controls.row_bound(table)),)
     settings = ForestSettings(kind, mode, epsilon, AUTO, AUTO, neighbors, (*switched, *extra, *chosen))
-    with shape:
-        settings = choose_shape(settings, table)
-    return settings
+    with place:
+        return choose_shape(settings, table)
 
 
 def choose_neighbors() -> str:
@@ -215,13 +224,14 @@ def choose_neighbors() -> str:
         key=state.NEIGHBORS,
         bind=LINKED,
         help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
-        "exchanged for another (replace-one; the number of rows is then public).",
+        "exchanged for another (replace-one; the number of rows is then public). Where a column tells persons apart, "
+        "read “person” for “row”.",
     )
     return NEIGHBORS.get(neighbors, "add-remove")
 
 
 def _switch(option: Option, mode: str) -> Any:
-    """Draw a switch with its sentence below it, and return the value of its choice."""
+    """Draw a switch with a sentence below the switch, and return the value of the choice."""
     off, on = option.choices[mode].values()
     switched = st.toggle(option.title, key=option.key, bind=LINKED)
     st.caption(unbroken(option.sentence))
@@ -240,7 +250,7 @@ def _option(option: Option, mode: str) -> Any:
 
 
 def share(choice: Choice) -> DeltaGenerator:
-    """Draw the link, the code and "Clear my data". Return the place of the figures' button, which is drawn last."""
+    """Draw the link, the code and "Clear my data". Return a place for the button of figures, which is drawn last."""
     table, settings = choice.table, choice.settings
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link(of_upload=table.uploaded)
@@ -253,7 +263,8 @@ def share(choice: Choice) -> DeltaGenerator:
             "Clear my data",
             on_click=clear,
             help="Forget uploads, edits and the forests of this session. What was spent stays in the sum, without the "
-            "names of your files: forgetting a release does not take it back.",
+            "names of your files: forgetting a release does not take it back. The name of the column that tells "
+            "persons apart stays, because the released file states it, too.",
         )
     return drawn
 

@@ -1,4 +1,4 @@
-"""The chosen rows, from a bundled table or an uploaded CSV, and the public domain that they are read against."""
+"""The chosen rows, from a bundled table or an uploaded CSV, and their public domain."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -14,8 +15,9 @@ from dpforest.simulation.cells import planned_rows as rows_of_plan
 from dpforest.simulation.splits import Split, split_table
 from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
 from dpforest.tables.domain import Domain, Feature
-from dpforest.tables.features import text
+from dpforest.tables.features import plural, text
 from dpforest.tables.out_of_domain import OutOfDomainCells
+from dpforest.tables.units import UnitRegistry
 from ui import state
 from ui.shared import cache
 from ui.shared.forests import ForestSettings
@@ -26,7 +28,7 @@ DEFAULT = "breast_wisconsin"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows, their label, and the domain that they are read against.
+    """Rows, the label column, and the domain by which the rows are read.
 
     Parameters
     ----------
@@ -34,6 +36,8 @@ class Table:
         Name of a bundled table, or SHA-256 of the uploaded bytes. Caches use it as key.
     csv : CsvTable or None
         For an upload, the columns as the reader parsed them.
+    person_column : str or None
+        Column that tells persons apart, if `domain` has no unit because a forest as published reads rows (`read_by`).
     """
 
     key: str
@@ -44,6 +48,17 @@ class Table:
     attribution: str = ""
     url: str = ""
     csv: CsvTable | None = None
+    person_column: str | None = None
+
+    @property
+    def unit(self) -> str | None:
+        """Column that tells persons apart, also where the domain of a forest as published has no unit."""
+        return self.domain.unit or self.person_column
+
+    @property
+    def rows_are_persons(self) -> bool:
+        """Whether each row is another person: the user confirmed it, or the table is bundled."""
+        return self.domain.unit is None and (not self.uploaded or self.key in state.ROWS_ARE_PERSONS.value)
 
     @property
     def short_title(self) -> str:
@@ -55,17 +70,22 @@ class Table:
 
     @property
     def schema_key(self) -> str:
-        """Key of an edited domain: the table, its label and, of a file, the columns that are not left out."""
+        """Key of an edited domain: the table, the label and, for a file, the columns that are not left out."""
         return f"{self.key}|{self.label}{'' if self.csv is None else '|' + _names_of(self.csv)}"
 
     @property
     def is_public(self) -> bool:
-        """Whether looking at this table costs nobody privacy: it is bundled, or declared public."""
+        """Whether the table is public: it is bundled, or the user declared it public."""
         return not self.uploaded or self.key in state.DECLARED_PUBLIC.value
 
+    @property
+    def identifiers(self) -> pd.Series | None:
+        """Identifier of each row's person; None if each row is a person."""
+        return None if self.unit is None else self.frame[self.unit]
+
     def columns(self) -> pd.DataFrame:
-        """Return the attributes that the domain reads."""
-        return self.frame[list(self.domain.names)]
+        """Return the columns that the domain reads besides the label."""
+        return self.frame[list(self.domain.columns)]
 
 
 def names() -> list[str]:
@@ -81,7 +101,7 @@ def bundled(name: str) -> Dataset:
 
 @cache.for_session(max_entries=2, spinner="Reading the file …")
 def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
-    """Return an uploaded table, for this session only. The cache key is a digest of all bytes, never of a sample."""
+    """Return an uploaded table, for this session only. The cache key is a digest of all bytes, not of a sample."""
     return read_csv(_data, name=name)
 
 
@@ -116,7 +136,7 @@ def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
 
 
 def _read_with(table: Table, csv: CsvTable) -> Table:
-    """Return the table with the domain's columns and the label read cell by cell. It is kept for this session."""
+    """Read the domain's columns and the label cell by cell, and return the table. The session keeps the result."""
     key = (table.schema_key, fingerprint(table.domain))
     kept = state.READ_ROWS.value
     if kept[0] != key:
@@ -144,7 +164,7 @@ def _edited(table: Table) -> Domain:
 
 
 def _edits() -> dict[str, Domain]:
-    """Return the edited domains of this session by `schema_key`, without storing anything."""
+    """Return the edited domains of this session by `schema_key`. This function stores nothing in the session."""
     return st.session_state.get(state.SCHEMAS, {})
 
 
@@ -154,9 +174,9 @@ def edit(table: Table, domain: Domain) -> None:
 
 
 def kept(old: Domain, domain: Domain) -> Domain:
-    """Return an edited domain, with the old declarations that an edit must not change or drop.
+    """Return the edited domain, with those declarations of the old domain that an edit must not change or drop.
 
-    The way the file is read cannot be edited. The choice of columns keeps its source if the edit names none, so that
+    The file format cannot be edited. The choice of columns keeps its source if the edit has no source for it, so that
     nothing becomes public by omission. An assertion about one choice of columns does not cover another choice.
     """
     if domain.reading != old.reading:
@@ -170,7 +190,7 @@ def kept(old: Domain, domain: Domain) -> Domain:
 
 
 def undo(table: Table) -> None:
-    """Return to the domain as bundled or as read from the data."""
+    """Drop the edits: the table gets the bundled domain, or the domain that was read from the data."""
     _edits().pop(table.schema_key, None)
 
 
@@ -198,28 +218,74 @@ def fingerprint(domain: Domain) -> str:
     return hashlib.sha256(json.dumps(domain.to_dict()).encode()).hexdigest()
 
 
+def say_whose_rows(table: Table, unit: str | None, *, several: bool = False) -> None:
+    """Keep the answer to the question whose rows these are.
+
+    Parameters
+    ----------
+    unit : str or None
+        The column that tells persons apart.
+    several : bool
+        Whether a person can have several rows although `unit` is None. Then the table cannot be released yet.
+    """
+    rows_are_persons = unit is None and not several
+    for key, holds in ((state.ROWS_ARE_PERSONS, rows_are_persons), (state.PERSONS_WITHOUT_COLUMN, several)):
+        if holds:
+            key.value.add(table.key)
+        else:
+            key.value.discard(table.key)
+
+
 def n_labeled(table: Table) -> int:
     """Return the number of rows with a listed label, which are the rows that forests learn from."""
     return int((table.domain.listed_labels(table.frame[table.label]) >= 0).sum())
 
 
+def n_persons(table: Table) -> int:
+    """Return the number of persons with an identifier; without a unit, the number of rows."""
+    if table.domain.unit is None:
+        return len(table.frame)
+    return _count_persons((table.schema_key, table.domain.unit), table)
+
+
+@cache.by_table(everybody=8, session=4)
+def _count_persons(key: tuple, _table: Table) -> int:
+    registry = UnitRegistry()
+    registry.count(_table.frame[key[-1]], np.ones(len(_table.frame), bool))
+    return registry.n_units
+
+
+def counted(table: Table) -> str:
+    """Return the number of rows as text, or with a unit the numbers of persons and rows."""
+    rows = plural(len(table.frame), "row")
+    return rows if table.domain.unit is None else f"{plural(n_persons(table), 'person')} in {rows}"
+
+
 def planned_rows(table: Table, settings: ForestSettings) -> int:
-    """Return the number of rows from which a release plans depth and number of trees."""
+    """Return the number of rows, or with a unit of persons, from which a release plans depth and number of trees."""
+    if table.domain.unit is not None and settings.certified:
+        return n_persons(table)
     return rows_of_plan(settings.estimator(), n_labeled(table), len(table.frame))
 
 
 def read_by(table: Table, settings: ForestSettings) -> Table:
-    """Return the table as forests with these settings read it (`ForestClassifier.reading_domain`)."""
+    """Return the table with the domain by which these forests read rows (`ForestClassifier.reading_domain`)."""
     domain = settings.estimator().reading_domain(table.domain)
-    return table if domain is table.domain else replace(table, domain=domain)
+    return table if domain is table.domain else replace(table, domain=domain, person_column=table.unit)
 
 
 @cache.by_table(everybody=32, session=2, spinner="Reading the rows against the domain …")
 def _split(key: tuple, _table: Table) -> Split:
     # The Data tab reports cells that do not fit (`rows_fit`), so no warning is needed.
-    return split_table(_table.domain, _table.columns(), _table.frame[_table.label], out_of_domain=OutOfDomainCells())
+    return split_table(
+        _table.domain,
+        _table.columns(),
+        _table.frame[_table.label],
+        out_of_domain=OutOfDomainCells(),
+        groups=_table.identifiers,
+    )
 
 
 def split(table: Table) -> Split:
     """Return the codes of the training rows and of the test rows."""
-    return _split((table.schema_key, fingerprint(table.domain)), table)
+    return _split((table.schema_key, fingerprint(table.domain), table.unit), table)

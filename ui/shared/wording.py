@@ -1,4 +1,4 @@
-"""Sentences that say what numbers mean for a person. No streamlit in here."""
+"""Texts that explain what numbers mean. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def sum_text(epsilon: float | Fraction) -> str:
 
 
 def share_text(epsilon: float) -> str:
-    """Return the most that a 50:50 guess can rise to when the odds rise by e^ε. It is a bound, so it is rounded up.
+    """Return the largest belief that a prior of 50 % becomes if the odds change by at most e^ε.
+
+    The bound is rounded up.
 
     >>> share_text(1.0), share_text(10.0), share_text(20.0)
     ('73.2 %', '99.996 %', 'practically 100 %')
@@ -39,8 +41,18 @@ def share_text(epsilon: float) -> str:
     return percent_up(most_success(epsilon))
 
 
+def of_100(share: float) -> str:
+    """Write an upper bound as a number out of a hundred, rounded up. Only a share of exactly 1 is written as 100.
+
+    >>> of_100(0.73106), of_100(0.5), of_100(0.9999999)
+    ('73.2', '50', 'practically all')
+    """
+    text = percent_up(share)
+    return "practically all" if text.startswith("practically") else text.removesuffix(" %")
+
+
 def value_epsilon(epsilon: float, neighbors: str) -> float:
-    """Return ε for guessing a value of someone in the table: exchanging a row is removing one and adding one."""
+    """Return ε for guesses about a value: 2ε under add-remove, because a new value removes one row and adds another."""
     return 2 * epsilon if neighbors == "add-remove" else epsilon
 
 
@@ -54,10 +66,11 @@ def unbroken(text: str) -> str:
 
 
 def plain(text: object, most: int = 60) -> str:
-    r"""Return text from data that streamlit's markdown shows as it is: every mark that could mean something is escaped.
+    r"""Return text from data with escapes, so that streamlit's markdown shows the text unchanged.
 
-    Streamlit later looks for addresses, icons, emojis and arrows, also in escaped text. A joiner, which has no width,
-    breaks these up. Text that runs from right to left is isolated, so that it does not reorder the words around it.
+    Streamlit also looks for addresses, icons, emojis and arrows in escaped text. A joiner character, which has no
+    width, breaks these up. Text that runs from right to left is isolated, so that it does not reorder the words around
+    it.
 
     >>> plain("a_b *c* [d](e) :red[f] $x$").replace(_JOINER, "")
     'a\\_b \\*c\\* \\[d\\](e) \\:red\\[f\\] \\$x\\$'
@@ -77,4 +90,5 @@ _JOINER = "\u2060"
 _LATER_MARKS = re.compile(
     r"(?<=:)(?=[\w+/-])|(?<=@)(?=\w)|(?<=www)(?=\.)|(?<=[-<>~])(?=[-=>](?:\s|$))|(?<=<-)(?=>)", re.IGNORECASE
 )
-_LIST = re.compile(r"^(\d*)(?=(?:[.)]|(?<!\d)[-=])(?:[\s-]|$))")  # the start of a list, or of a line across the page
+# Matches the start of a list, or of a line across the page.
+_LIST = re.compile(r"^(\d*)(?=(?:[.)]|(?<!\d)[-=])(?:[\s-]|$))")

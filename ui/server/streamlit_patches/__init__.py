@@ -1,4 +1,4 @@
-"""All code that changes Streamlit or relies on undocumented parts of it. No other file of the app does either.
+"""All code that changes Streamlit, or that relies on undocumented parts of Streamlit. No other file contains such code.
 
 - `process`: changes in the server's process, made once: by `apply`, or when the kernels are compiled.
 - `internals`: private attributes, routes and classes that the app reads.

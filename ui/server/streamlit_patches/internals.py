@@ -12,12 +12,12 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from streamlit.web.server.server_util import get_url
 
 # Routes of the server.
-# Reason: the middleware refuses, counts, or marks requests for them.
-# Gain: the guards work; without these names they would let everything through.
+# Reason: the middleware refuses, counts, or marks requests for these routes.
+# Gain: the guards work; without these names, the guards would let everything through.
 # Test: `test_the_server_has_the_routes_that_the_guards_know`
 UPLOAD_ROUTE: Final = "_stcore/upload_file"
-METRICS_ROUTE: Final = "_stcore/metrics"  # states exactly how many bytes others have uploaded
-HEALTH_ROUTE: Final = "_stcore/health"  # a page requests it each time, before it opens its websocket
+METRICS_ROUTE: Final = "_stcore/metrics"  # this route states exactly how many bytes others have uploaded
+HEALTH_ROUTE: Final = "_stcore/health"  # a page requests this route each time, before it opens its websocket
 NOT_PAGES: Final = frozenset({"_stcore", "media", "component", "static"})  # first parts of all other routes
 
 
@@ -36,6 +36,19 @@ class UncheckedFigure(go.Figure):
     def to_dict(self) -> dict[str, Any]:
         """Return the dict itself, not a copy."""
         return self._dict
+
+
+def let_draw_again(key: str) -> None:
+    """Let a run draw the component with this key once more. The browser then updates the component in place.
+
+    Reason: Streamlit refuses a second element with a key that the run has used.
+    Gain: the instrument of Explore gets each surer figure while the run computes. With another key, the browser would
+    build the instrument anew, and the hand would lose its slider.
+    Test: `test_a_component_can_be_drawn_again_in_one_run`
+    """
+    if (context := get_script_run_ctx()) is not None:
+        for used in (context.shared.widget_ids_this_run, context.shared.widget_user_keys_this_run):
+            used._data -= {name for name in used.snapshot() if name == key or name.endswith(f"-{key}")}
 
 
 def current_runtime() -> Any:

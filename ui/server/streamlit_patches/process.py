@@ -18,7 +18,7 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 Result = TypeVar("Result")
 SWITCH_INTERVAL: Final = 0.001  # seconds; Python's default is 0.005
 _MOST_FILES: Final = 1024
-_MOST_READS: Final = 100  # times in a row that the state changes while it is read; once is rare
+_MOST_READS: Final = 100  # largest number of reads in a row during which the state changes; even one is rare
 
 _get_option: Final = config.get_option
 _preparation_data: Final = spawn.get_preparation_data
@@ -37,8 +37,9 @@ def send_without_delay() -> int:
     """Set TCP_NODELAY on every listening TCP socket of this process. Return the number of these sockets.
 
     Reason: Streamlit opens its socket with protocol 0, which asyncio does not recognize as TCP, so Nagle's algorithm is
-    on. The second part of an answer then waits until the browser has acknowledged the first, which it delays for
-    40 ms. A page takes a hundred answers. Connections inherit the setting of the listening socket.
+    on. The second part of an answer then waits until the browser has acknowledged the first part, and the browser
+    delays this acknowledgment for 40 ms. A page takes a hundred answers. Connections inherit the setting of the
+    listening socket.
     Gain: 100 answers over one connection in 0.26 s, not 4.8 s (`answers` of the benchmark, medians of 5 pairs).
     Test: `test_a_connection_of_streamlit_s_socket_sends_without_delay`
     """
@@ -71,11 +72,11 @@ def _is_socket(number: int) -> bool:
 def read_options_without_lock() -> None:
     """Read options of Streamlit from its dict, without its lock. Streamlit still reads options that the dict lacks.
 
-    Reason: Streamlit reads options under one lock, once for each element of a page. A thread that holds that lock then
+    Reason: Streamlit reads options under one lock, once for each element of a page. A thread that holds this lock then
     waits for Python's lock, so that all other threads wait for two locks.
     Gain: thirty sessions have their figures 3.7 s after a move, not 8.1 s, and a move takes 73 ms of the processor, not
-    136 ms (`reruns` of the benchmark with `--sessions 30`, medians of 3 pairs, less in all 3; a very busy machine).
-    Ten sessions show no difference.
+    136 ms (`reruns` of the benchmark with `--sessions 30`, medians of 3 pairs, less in all 3; a very busy machine). Ten
+    sessions show no difference.
     Test: `test_options_are_read_while_another_thread_holds_streamlit_s_lock`
     """
     config.get_option = _option
@@ -87,12 +88,13 @@ def _option(key: str) -> Any:
 
 
 def end_replaced_runs() -> None:
-    """End a run of a page that another run has replaced, where it reads the whole state of the session.
+    """End a replaced run of a page when it reads the whole state of the session.
 
-    Reason: a moved control starts a new run at once, in another thread, while the old run continues to the next place
-    where Streamlit checks whether it may. Both change one state, each under its lock. Select boxes, radio buttons,
-    and fields for numbers and text read the whole state, and there Streamlit does not check. At its end each run walks
-    through the state, too. It fails with `RuntimeError` or `KeyError` if the other run changes the state meanwhile.
+    Reason: a moved control starts a new run at once, in another thread. The old run continues until Streamlit checks
+    the next time whether the run may go on. Both runs change one state, each under a separate lock. Select boxes, radio
+    buttons, and fields for numbers and text read the whole state, and Streamlit does not check there. At its end, each
+    run also walks through the state. If the other run changes the state meanwhile, the walk fails with `RuntimeError`
+    or `KeyError`.
     Gain: no such failure; before, about one in a thousand moves of thirty sessions. The tests make the failures happen.
     Test: `test_a_run_that_goes_on_reads_the_state_again`, `test_a_run_ends_although_another_run_changes_the_state`
     """
@@ -104,7 +106,7 @@ def _filtered_state(self: SafeSessionState) -> dict[str, Any]:
     """Return all values by key, as of one moment."""
 
     def read() -> dict[str, Any]:
-        self._yield_callback()  # ends this run if another one has replaced it
+        self._yield_callback()  # ends this run if another run has replaced it
         with self._lock:
             return self._state.filtered_state
 
@@ -112,7 +114,7 @@ def _filtered_state(self: SafeSessionState) -> dict[str, Any]:
 
 
 def _on_script_finished(self: SafeSessionState, *arguments: Any, **settings: Any) -> None:
-    """Reset buttons, and forget controls that the run did not draw. Doing it twice has no further effect."""
+    """Reset buttons, and forget controls that the run did not draw. A second call has no further effect."""
     with self._lock:
         _until_unchanged(lambda: self._state.on_script_finished(*arguments, **settings))
 
@@ -130,9 +132,10 @@ def keep_pages_out_of_workers() -> None:
     """Start worker processes without the module `__main__`.
 
     Reason: each run of a page replaces `sys.modules["__main__"]` with that page, in any thread and at any time. A new
-    process that gets this name would run that page or `app.py` again. Its thread of `app.py` would import modules while
-    the process does, and either import may fail with `_DeadlockError`, which breaks all processes of the pool.
-    Gain: no page runs in a worker, and no worker fails to start. The test makes it happen.
+    process that gets this name would run that page or `app.py` again. The thread that `app.py` starts would import
+    modules while the process imports modules. Either import may fail with `_DeadlockError`, which breaks all processes
+    of the pool.
+    Gain: no page runs in a worker, and no worker fails to start. The test makes these failures happen.
     Test: `test_a_worker_does_not_run_the_page_that_is_the_main_module`
     """
     spawn.get_preparation_data = _without_main

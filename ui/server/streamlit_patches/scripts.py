@@ -1,4 +1,4 @@
-"""JavaScript for the head of a page, which runs before Streamlit's, and the front end's files that it loads early."""
+"""JavaScript for the head of a page. It runs before Streamlit's scripts, and loads files of the front end early."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import streamlit
 FOLDER: Final = Path(streamlit.__file__).parent / "static" / "static" / "js"
 
 # Reason: Streamlit looks for its server below each page's address first, which leaves errors in the browser's console.
-# It adds a step to the browser's history for every control that is moved, and empties the address before it changes
-# pages. When Back opens an address, it drops the settings that the last page also has. With this script a page is one
-# step of the history, and Back does what the page's link does.
-# Gain: no errors in the console (two for each page), and Back leads to the page before.
+# For every moved control, Streamlit adds a step to the browser's history, and it empties the address before it changes
+# pages. When Back opens an address, Streamlit drops the settings that the last page also has. With this script, a page
+# is one step of the history, and Back opens a page like the page's link.
+# Gain: no errors in the console (two for each page), and Back leads to the previous page.
 # Test: `test_the_front_end_knows_what_the_first_script_sets`, and tests/browser/test_links.py with a browser
 _FIRST: Final = """<script>
 (() => {
@@ -42,8 +42,8 @@ _FIRST: Final = """<script>
 })();
 </script>"""
 
-# Reason: the front end requests the code of buttons with the first button, and that of charts, the largest,
-# with the first chart. Each file waits for the one before.
+# Reason: the front end requests the code of buttons with the first button, and the code of charts, the largest file,
+# with the first chart. Each file waits for the previous file.
 # Gain: a second visitor has the first chart after 9.7 s, not 14.0 s (`chart` of the benchmark, medians of 5 pairs, less
 # in 4; a very busy machine).
 # Test: `test_the_front_end_has_a_file_for_each_element_that_is_loaded_early`
@@ -62,7 +62,8 @@ LOADED_EARLY: Final = (
     "PlotlyChart",  # last, because it is the largest
 )
 
-# The front end opens its first websocket, then requests the page and waits. In that time the browser runs the files.
+# The front end opens its first websocket, then requests the page and waits. During this wait the browser runs the
+# files.
 _LOAD_EARLY: Final = """<script>
 (() => {
   const Socket = window.WebSocket;

@@ -10,7 +10,7 @@ Test: `test_the_front_end_has_each_part_that_a_style_names`
 
 from typing import Final
 
-# Tables lose Streamlit's download, whose name does not say CURATOR_ONLY.
+# Tables lose Streamlit's download, because the name of its file does not contain CURATOR_ONLY.
 PAGE: Final = """<style>
 [class*=st-key-headline] h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
 [class*=st-key-headline] h3 {text-wrap: balance}
@@ -43,8 +43,8 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 }
 </style>"""
 
-# Menus over the page are not inside Streamlit's dark part. The theme's blue is light enough to be read as text on a
-# dark page, so white words get a darker blue behind them.
+# Menus over the page are not inside Streamlit's dark part. The theme's blue is light, because it must be readable as
+# text on a dark page, so white words get a darker blue as background.
 DARK: Final = """<style>
 :root {color-scheme: dark}
 [data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}

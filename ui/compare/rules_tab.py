@@ -1,0 +1,163 @@
+"""The tab “α and voting”: a line for each value of a setting, and a sentence that names the lines that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import streamlit as st
+
+from dpforest.evaluation.headroom import POINT
+from dpforest.evaluation.smallest_epsilon import held_out_margin
+from dpforest.plotting.compare import MeasureScale
+from dpforest.tables.features import plural
+from ui import state
+from ui.compare.changed_settings import applied
+from ui.compare.comparison_controls import COARSE, Comparison
+from ui.jobs.lines import settings_of
+from ui.jobs.results import SweepResult
+from ui.jobs.sweep_job import Line
+from ui.shared.boost_controls import ALPHAS
+from ui.shared.controls import LINKED, known
+from ui.shared.forest_options import VOTING
+from ui.shared.tables import Table
+
+CONSTANT = (0.0, 0.1, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A setting of one forest. The tab draws a line for each value of the setting.
+
+    Parameters
+    ----------
+    kind : str
+        The forest, by its name in `FORESTS`.
+    parameter : str
+        Parameter of the estimator.
+    values : dict
+        Value of the parameter by the name of its line.
+    noun : str
+        Word for a line in sentences.
+    title, varied, help : str
+        Heading of the tab in two parts, and an explanation of the lines.
+    """
+
+    kind: str
+    parameter: str
+    values: Mapping[str, Any]
+    noun: str
+    title: str
+    varied: str
+    help: str
+
+
+RULES: Final = {
+    "α": Rules(
+        "boosted",
+        "alpha",
+        {f"α = {value:g}": value for value in CONSTANT}
+        | {f"α {name}": how for name, how in ALPHAS["certified"].items() if how not in ("fixed", "hand")},
+        "strategy",
+        "Boosted trees",
+        "by how questions are judged",
+        "α mixes two ways to judge a question. At 0 only correctly classified records count, which needs little "
+        "noise. At 1 a question that pays off further down the tree counts, too, which needs far more noise. The bands "
+        "hold eight in ten simulated releases.",
+    ),
+    "voting rule": Rules(
+        "noisy counts",
+        VOTING.parameter,
+        VOTING.choices["certified"],
+        "rule",
+        "Noisy counts",
+        "by how the trees’ answers become one",
+        "All lines have the same trees and the same noisy counts; only the voting differs, which costs no ε. Three "
+        "rules are from Bojarski et al. “Majority”: each tree votes for a class. “Mean of shares” (threshold "
+        "averaging): the largest mean share in the leaves wins. “Coin with the mean share” (probabilistic averaging): "
+        "a class is drawn with its mean share as its probability. “Evidence added up” is ours: each leaf is evidence "
+        "for a class. The bands hold eight in ten simulated releases.",
+    ),
+}
+
+
+def choose() -> str:
+    """Ask for the setting that the lines vary, and return its name in `RULES`."""
+    known(state.VARIED, RULES)
+    names = list(RULES)
+    name = st.segmented_control(
+        "Lines differ in", names, default=names[0], required=True, key=state.VARIED, bind=LINKED
+    )
+    return name if name in RULES else names[0]
+
+
+def lines(rules: Rules, view: Comparison, table: Table) -> tuple[list[Line], str]:
+    """Return a line of the certified forest for each rule, and a heading that names the user's settings."""
+    settings = settings_of(table, rules.kind, "certified", view.neighbors)
+    settings, note = applied(settings, view.changes_of(rules.kind), rules.parameter)
+    others = tuple(option for option in settings.options if option[0] != rules.parameter)
+    grid = tuple(sorted({*COARSE, view.epsilon}))
+    return [
+        Line(replace(settings, options=((rules.parameter, value), *others)), grid, title=name)
+        for name, value in rules.values.items()
+    ], f"{rules.title}{note}, {rules.varied}"
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The best line at one ε, and the lines that are worse by more than chance, over the releases of all lines."""
+
+    epsilon: float
+    best: str
+    mean: float
+    releases: int
+    behind: dict[str, float]  # difference from the best mean, by name
+
+
+def apart(done: SweepResult, measure: str) -> list[Apart]:
+    """Return, for each ε, the lines that are worse than the best by more than chance.
+
+    Lines are compared over the releases that all lines have; an ε without such releases is left out. The size of chance
+    is the largest of three numbers: one percentage point, the margin of the held-out rows, and two standard errors of
+    the difference between releases with the same seeds.
+    """
+    pieces, compared = done.pieces[np.isfinite(done.pieces["epsilon"])], []
+    n_lines = pieces["forest"].nunique()
+    n_test = float(pieces.groupby("fold")["n_worst" if measure == "worst_group" else "n_test"].first().sum())
+    for epsilon, here in pieces.groupby("epsilon"):
+        wide = here.pivot_table(index=["repeat", "fold"], columns="forest", values=measure).dropna()
+        if wide.empty or len(wide.columns) < n_lines:
+            continue
+        means = wide.mean()
+        best = str(means.idxmax())
+        margin = float(held_out_margin([min(max(means[best], 0.0), 1.0)], [n_test])[0])
+        behind = {}
+        for name in means.drop(best).sort_values(ascending=False).index:
+            differences = wide[best] - wide[name]
+            error = 2 * float(differences.std(ddof=1)) / np.sqrt(len(differences)) if len(differences) > 1 else np.inf
+            if differences.mean() > max(POINT, margin, error):
+                behind[str(name)] = float(differences.mean())
+        compared.append(Apart(float(str(epsilon)), best, float(means[best]), len(wide), behind))
+    return compared
+
+
+def sentence(compared: Sequence[Apart], epsilon: float, scale: MeasureScale, noun: str) -> str:
+    """State which lines are worse than the best at this ε by more than chance, and up to which ε no line is."""
+    if not compared:
+        return ""
+    here = min(compared, key=lambda at: abs(np.log(at.epsilon / epsilon)))
+    text = f"At ε = {here.epsilon:g} **{here.best}** comes first: {scale.text(here.mean)} over "
+    text += f"{plural(here.releases, 'simulated release')} of each {noun}."
+    first = next((i for i, at in enumerate(compared) if at.behind), len(compared))
+    if here.behind:
+        others = ", ".join(f"{name} ({scale.gap(by)})" for name, by in here.behind.items())
+        text += f" Behind it by more than luck: {others}."
+    elif first < len(compared):
+        text += f" No other {noun} is behind it by more than luck."
+    if first == len(compared):
+        text += f" At every ε here, no {noun} is behind the best by more than luck."
+    elif first:
+        text += f" Up to ε = {compared[first - 1].epsilon:g}, no {noun} is behind the best by more than luck."
+    return text

@@ -1,0 +1,107 @@
+// The curve of accuracy against ε as SVG. Elements are made once for each data, and moved in each frame.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A new SVG element. Text is inserted as text, never as markup. `ink` is the color of text on a colored ground. */
+function shape(name, {ink = "", ...attributes} = {}, text = "") {
+  const element = document.createElementNS(SVG, name);
+  if (ink) element.style.fill = ink; // an attribute would not override the style sheet
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text) element.textContent = text;
+  return element;
+}
+
+function move(element, attributes) {
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+}
+
+const TICKS = [0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 25];
+
+/** The picture of the curve: {draw(at)}. It measures its place once; make a new one after a change of size. */
+function curvePicture(svg, data) {
+  const {width, height} = svg.getBoundingClientRect();
+  const edge = {left: 46, right: 12, top: 10, bottom: 34};
+  const epsilons = data.curves.epsilons;
+  const ends = [Math.min(epsilons[0], data.epsilon.value), Math.max(epsilons.at(-1), data.epsilon.value)].map(Math.log);
+  const [low, high] = accuracyRange(data);
+  const x = (epsilon) => {
+    const share = (Math.log(epsilon) - ends[0]) / (ends[1] - ends[0]);
+    return edge.left + Math.min(Math.max(share, 0), 1) * (width - edge.left - edge.right);
+  };
+  const y = (accuracy) => edge.top + ((high - accuracy) / (high - low)) * (height - edge.top - edge.bottom);
+  const path = (line) => {
+    let [text, pen] = ["", "M"];
+    for (const [place, mean] of line.mean.entries()) {
+      if (mean === null) continue;
+      text += `${pen}${x(epsilons[place]).toFixed(1)} ${y(mean).toFixed(1)}`;
+      pen = "L";
+    }
+    return text;
+  };
+
+  svg.replaceChildren();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  for (const accuracy of niceSteps(low, high)) {
+    svg.append(shape("line", {class: "grid", x1: edge.left, x2: width - edge.right, y1: y(accuracy), y2: y(accuracy)}));
+    svg.append(shape("text", {class: "tick", x: edge.left - 6, y: y(accuracy) + 4, "text-anchor": "end"},
+      percentText(accuracy, high - low < 0.05 ? 1 : 0)));
+  }
+  for (const epsilon of TICKS.filter((one) => Math.log(one) >= ends[0] - 1e-9 && Math.log(one) <= ends[1] + 1e-9)) {
+    svg.append(shape("text", {class: "tick", x: x(epsilon), y: height - 18, "text-anchor": "middle"}, String(epsilon)));
+  }
+  svg.append(shape("text", {class: "tick", x: edge.left, y: height - 4}, "← more private"));
+  svg.append(shape("text", {class: "tick", x: (edge.left + width) / 2, y: height - 4, "text-anchor": "middle"},
+    data.words.axis));
+  svg.append(shape("text", {class: "tick", x: width - edge.right, y: height - 4, "text-anchor": "end"},
+    "more accurate →"));
+  for (const level of data.levels) {
+    svg.append(shape("line", {class: `level ${level.kind}`, x1: edge.left, x2: width - edge.right, y1: y(level.value),
+      y2: y(level.value)}));
+    const isLow = y(level.value) > height / 2;
+    svg.append(shape("text", {class: "level-name", x: isLow ? width - edge.right : edge.left + 4,
+      y: y(level.value) + (isLow ? -5 : 14), "text-anchor": isLow ? "end" : "start"},
+      `${level.words} ${percentText(level.value)}`));
+  }
+  const band = shape("path", {class: "band", d: bandPath(data.curves, x, y)});
+  const others = [...Object.values(data.curves.byDepth), ...Object.values(data.curves.byTrees)];
+  const faint = shape("g", {class: "others"});
+  for (const line of others) faint.append(shape("path", {d: path(line)}));
+  const curve = shape("path", {class: data.certified ? "curve" : "curve claimed"});
+  const here = shape("line", {class: "here", y1: edge.top, y2: height - edge.bottom});
+  const dot = shape("circle", {class: data.certified ? "dot" : "dot claimed", r: 7});
+  svg.append(faint, band, curve, here, dot);
+
+  return {
+    draw(at) {
+      const {line, isKnown} = selectedLine(data, at);
+      const {value} = valueAt(epsilons, line.mean, at.epsilon);
+      move(curve, {d: path(line)});
+      curve.classList.toggle("unknown", !isKnown);
+      band.style.display = line === data.curves.line && isKnown ? "" : "none";
+      faint.style.display = line === data.curves.line ? "none" : "";
+      move(here, {x1: x(at.epsilon), x2: x(at.epsilon)});
+      dot.style.display = value === null ? "none" : "";
+      if (value !== null) move(dot, {cx: x(at.epsilon), cy: y(value)});
+    },
+  };
+}
+
+/** The outline of one standard deviation to either side of the present line. */
+function bandPath({epsilons, line}, x, y) {
+  const known = [...line.mean.keys()].filter((place) => line.mean[place] !== null);
+  const point = (place, sign) =>
+    `${x(epsilons[place]).toFixed(1)} ${y(line.mean[place] + sign * line.spread[place]).toFixed(1)}`;
+  const above = known.map((place) => point(place, 1));
+  const below = known.reverse().map((place) => point(place, -1));
+  return known.length > 1 ? `M${[...above, ...below].join("L")}Z` : "";
+}
+
+/** Three to six round values between two shares. */
+function niceSteps(low, high) {
+  const rough = (high - low) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
+  const steps = [];
+  for (let value = Math.ceil(low / step) * step; value <= high + 1e-9; value += step) steps.push(value);
+  return steps;
+}

@@ -1,0 +1,154 @@
+// One tree as SVG: its questions, and at each end the label with the rate at which noise flips it.
+
+const ROW = 46; // height of a level with text
+const CHARACTER = 6.1; // mean width of a character, in pixels
+
+/** A color of the scale Cividis, which readers with any color vision can follow: 0 is dark blue, 1 is yellow. */
+function flipColor(share, top) {
+  const stops = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
+  const place = Math.min(Math.max(share / top, 0), 1) * (stops.length - 1);
+  const before = Math.min(Math.floor(place), stops.length - 2);
+  const mixed = stops[before].map((value, i) => value + (place - before) * (stops[before + 1][i] - value));
+  const isDark = 0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2] < 130;
+  return {fill: `rgb(${mixed.map(Math.round).join(",")})`, ink: isDark ? "#fff" : "#111"};
+}
+
+/** A text cut to a width in pixels; empty if fewer than two characters fit. */
+function fitted(text, width) {
+  const characters = [...text];
+  const most = Math.floor(width / CHARACTER);
+  if (characters.length <= most) return text;
+  return most < 2 ? "" : `${characters.slice(0, most - 1).join("")}…`;
+}
+
+/** The scale of the colors, as a CSS gradient from no flips to pure noise. */
+function flipGradient() {
+  const steps = [0, 0.2, 0.4, 0.6, 0.8, 1].map((share) => flipColor(share, 1).fill);
+  return `linear-gradient(to right, ${steps.join(", ")})`;
+}
+
+/** The picture of the tree: {draw(at), flicker(at), settle()}. */
+function treePicture(svg, data) {
+  const {tree} = data;
+  svg.replaceChildren();
+  if (!tree) return {draw() {}, flicker() {}, settle() {}};
+  const {width, height} = svg.getBoundingClientRect();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  const most = Math.max(...tree.nodes.map((node) => node.level));
+  const top = 1 - 1 / tree.classes.length; // the flip rate of pure noise
+  const step = most ? Math.min(ROW, (height - ROW) / most) : ROW;
+  const middle = (node) => ((node.left + node.right) / 2) * width;
+  const upper = (level) => 14 + level * step;
+  const edges = shape("g", {class: "edges"});
+  const drawn = tree.nodes.map((node) => {
+    const parent = node.parent < 0 ? null : tree.nodes[node.parent];
+    let edge = null;
+    if (parent) {
+      edge = shape("g");
+      edge.append(shape("line", {x1: middle(parent), y1: upper(parent.level) + 6, x2: middle(node),
+        y2: upper(node.level) - 11}));
+      const room = (node.right - node.left) * width;
+      if (room > 26 && step > 30) {
+        const mark = {yes: "✓", no: "✗", "no or missing": "✗"}[node.answer] ?? fitted(node.answer, room - 10);
+        edge.append(shape("text", {class: "answer", x: (middle(parent) + 2 * middle(node)) / 3,
+          y: upper(parent.level) + 0.6 * step, "text-anchor": middle(node) < middle(parent) ? "end" : "start"}, mark));
+      }
+      edges.append(edge);
+    }
+    return {node, edge, group: shape("g"), title: shape("title"), drawnLabel: null};
+  });
+  svg.append(edges, ...drawn.map((one) => one.group));
+
+  const isEnd = (node, depth) => node.asks === "" || node.flips !== null || node.level >= depth;
+  const labelOf = (node) => (node.label < 0 ? "no rows" : tree.classes[node.label]);
+  const flipAt = (node, epsilon) =>
+    node.flips && node.label >= 0 ? valueAt(data.curves.epsilons, node.flips, epsilon) : {value: null, isExact: false};
+
+  /** Draw one node. While leaves flicker, `drawnLabel` of a leaf replaces its label. */
+  function drawNode({node, edge, group, title, drawnLabel: label}, at) {
+    const isShown = node.level <= at.depth;
+    group.style.display = edge && !isShown ? "none" : "";
+    if (edge) edge.style.display = isShown ? "" : "none";
+    if (!isShown) return;
+    const room = (node.right - node.left) * width;
+    group.replaceChildren(title);
+    if (!isEnd(node, at.depth)) {
+      const text = room > 34 ? fitted(node.asks, Math.min(room - 10, 260)) : "";
+      if (text && step > 20) {
+        const half = (text.length * CHARACTER) / 2 + 5;
+        group.append(shape("rect", {class: "question", x: middle(node) - half, y: upper(node.level) - 11,
+          width: 2 * half, height: 19, rx: 5}));
+        group.append(shape("text", {class: "question", x: middle(node), y: upper(node.level) + 3,
+          "text-anchor": "middle"}, text));
+      }
+      else group.append(shape("circle", {class: "question", cx: middle(node), cy: upper(node.level) - 2, r: 3}));
+      title.textContent = `${node.asks} ${amount(node)}`;
+      return;
+    }
+    const {value} = flipAt(node, at.epsilon);
+    const color = value === null ? null : flipColor(value, top);
+    const boxWidth = Math.max(Math.min(room - 2, 96), 1.5);
+    const boxHeight = step > 30 ? 31 : Math.max(step - 2, 8);
+    group.append(shape("rect", {class: color ? "end" : "end unknown", x: middle(node) - boxWidth / 2,
+      y: upper(node.level) - 11, width: boxWidth, height: boxHeight, rx: Math.min(4, boxWidth / 3),
+      ...(color ? {fill: color.fill} : {})}));
+    const shown = label === null ? labelOf(node) : tree.classes[label];
+    const words = fitted(shown, boxWidth - 4);
+    if (words && boxHeight > 28) {
+      const ink = color ? {ink: color.ink} : {};
+      group.append(shape("text", {class: label === null ? "label" : "label flipped",
+        x: middle(node), y: upper(node.level) + 2, "text-anchor": "middle", ...ink}, words));
+      const below = node.value ? fitted(node.value, boxWidth) : boxWidth > 26 ? rateText(value) : "";
+      if (below) {
+        group.append(shape("text", {class: node.value ? "added" : "rate", x: middle(node), y: upper(node.level) + 15,
+          "text-anchor": "middle", ...ink}, below));
+      }
+    }
+    title.textContent = endWords(node, value, at);
+  }
+
+  /** Return the number of rows of a node as text, or with a unit of privacy the numbers of persons and rows. */
+  function amount(node) {
+    const counted = many(node.rows, data.words.rows);
+    return node.rows_of_persons === null ? counted : `${counted} in ${many(node.rows_of_persons, "rows")}`;
+  }
+
+  /** Return a number with its noun. Small numbers have a decimal, because a row may count as a third of a person. */
+  function many(number, nouns) {
+    const text = number.toLocaleString("en", {maximumFractionDigits: number < 10 ? 1 : 0});
+    return `${text} ${text === "1" ? nouns.slice(0, -1) : nouns}`;
+  }
+
+  function endWords(node, value, at) {
+    if (node.label < 0) return "No rows: the label is pure noise.";
+    const share = rateText(value);
+    const flips = value === null ? "" : `; noise flips the label in ${share} of releases at ε = ${at.epsilon}`;
+    const adds = node.value ? `; adds ${node.value} to the score` : "";
+    const below = node.below > 1 ? ` (${node.below} leaves together)` : "";
+    return `${labelOf(node)}: ${amount(node)}${below}${adds}${flips}`;
+  }
+
+  let last = null;
+  return {
+    draw(at) {
+      const key = `${at.epsilon} ${Math.min(at.depth, most)}`;
+      if (key === last) return;
+      last = key;
+      for (const one of drawn) drawNode(one, at);
+    },
+    /** Draw the noise once: each end has its label, or the class that noise most likely puts in its place. */
+    flicker(at) {
+      last = null;
+      for (const one of drawn) {
+        const {value} = flipAt(one.node, at.epsilon);
+        one.drawnLabel = value !== null && Math.random() < value ? one.node.other : null;
+      }
+      this.draw(at);
+    },
+    /** End the flicker: the next drawing has the labels without noise. */
+    settle() {
+      last = null;
+      for (const one of drawn) one.drawnLabel = null;
+    },
+  };
+}

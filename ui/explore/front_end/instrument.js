@@ -1,0 +1,179 @@
+// The instrument: sliders for ε, depth, trees and α; a curve and a tree that follow while the hand moves.
+//
+// Streamlit calls the default export again whenever Python sends new data. The sliders belong to the hand until Python
+// has answered its last move (`seq`), so an answer that comes late never moves them back.
+
+const CONTROLS = ["epsilon", "depth", "trees", "alpha"];
+const QUIET = 250; // milliseconds without a key press after which a move counts as finished
+const FLICKER = 500; // milliseconds between two draws of the noise while the hand moves ε
+const states = new WeakMap();
+
+function element(name, className, text = "") {
+  const made = document.createElement(name);
+  made.className = className;
+  made.textContent = text;
+  return made;
+}
+
+/** Build the elements once, and return the state of one mounted instrument. */
+function build(root) {
+  const [sliders, pictures] = [element("div", "sliders"), element("div", "pictures")];
+  const inputs = {};
+  for (const control of CONTROLS) {
+    const label = element("label", "control");
+    const [name, value, range] = [element("span", "name"), element("output", "value"), element("input", "range")];
+    range.type = "range";
+    const why = element("span", "why");
+    label.append(name, value, range, why);
+    sliders.append(label);
+    inputs[control] = {label, name, value, range, why};
+  }
+  const [curve, tree] = [figure("curve"), figure("tree")];
+  pictures.append(curve.box, tree.box);
+  const live = element("p", "live");
+  live.setAttribute("aria-live", "polite");
+  root.replaceChildren(sliders, pictures, live);
+  return {root, inputs, curve, tree, live, seq: 0, held: null, at: null, frame: 0, timer: 0, flicker: 0};
+}
+
+function figure(kind) {
+  const box = element("figure", kind);
+  const caption = element("figcaption", "caption");
+  const [title, note, badge] = [element("strong", "title"), element("span", "note"), element("span", "badge")];
+  const scale = element("span", "scale");
+  caption.append(title, note, scale, badge);
+  const svg = shape("svg", {role: "img"});
+  box.append(caption, svg);
+  return {box, title, note, scale, badge, svg};
+}
+
+function connect(state) {
+  for (const control of CONTROLS) {
+    const {range} = state.inputs[control];
+    range.addEventListener("pointerdown", () => { state.held = control; });
+    range.addEventListener("input", () => {
+      state.at = {...state.at, [control]: state.data[control].values[Number(range.value)]};
+      request(state);
+      flicker(state, control);
+      window.clearTimeout(state.timer);
+      if (state.held === null) state.timer = window.setTimeout(() => finish(state, control), QUIET);
+    });
+    const release = () => {
+      if (state.held !== control) return;
+      state.held = null;
+      finish(state, control);
+    };
+    range.addEventListener("pointerup", release);
+    range.addEventListener("pointercancel", release);
+    range.addEventListener("change", release);
+  }
+  state.resize = new ResizeObserver(() => { if (state.data) refresh(state); });
+  state.resize.observe(state.root);
+}
+
+/** Tell Python about a finished move. */
+function finish(state, control) {
+  window.clearTimeout(state.timer);
+  window.clearInterval(state.flicker);
+  state.flicker = 0;
+  state.treePicture.settle();
+  request(state);
+  if (state.at[control] === state.data[control].value && state.seq === state.data.seq) return;
+  state.seq += 1;
+  state.send("moved", {control, value: state.at[control], seq: state.seq});
+}
+
+/** Draw in the next frame, at most once. */
+function request(state) {
+  if (state.frame) return;
+  state.frame = window.requestAnimationFrame(() => {
+    state.frame = 0;
+    const start = performance.now();
+    drawAll(state);
+    if (window.instrumentFrames) window.instrumentFrames.push(performance.now() - start);
+  });
+}
+
+function flicker(state, control) {
+  const isStill = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (control !== "epsilon" || isStill || state.flicker) return;
+  state.flicker = window.setInterval(() => state.treePicture.flicker(shapeAt(state.data, state.at)), FLICKER);
+}
+
+function drawAll(state) {
+  const {data, at} = state;
+  const shaped = shapeAt(data, at);
+  state.curvePicture.draw(at);
+  state.treePicture.draw(shaped);
+  const {line, isKnown} = selectedLine(data, at);
+  const {value, isExact} = valueAt(data.curves.epsilons, line.mean, at.epsilon);
+  // Other lines have fewer simulated releases than the present line, so their values are approximate.
+  const isSure = isKnown && isExact && line === data.curves.line;
+  const accuracy = value === null ? "…" : `${isSure ? "" : "≈ "}${percentText(value)}`;
+  state.curve.note.textContent = `${accuracy} ${data.words.measure}`;
+  const shown = {epsilon: at.epsilon, depth: shaped.depth, trees: shaped.trees, alpha: at.alpha};
+  for (const control of CONTROLS) {
+    const {range, value: output, label} = state.inputs[control];
+    const {values} = data[control];
+    const place = values.indexOf(shown[control]);
+    if (place >= 0 && state.held !== control) range.value = String(place);
+    const text = shown[control] === null ? "–" : String(shown[control]);
+    output.textContent = text;
+    range.setAttribute("aria-valuetext", `${text}: ${accuracy} ${data.words.measure}`);
+    label.classList.toggle("off", range.disabled);
+  }
+  if (data.tree) {
+    const isAway = at.epsilon !== data.epsilon.value;
+    state.tree.note.textContent = isAway ? data.words.treeAway : data.words.treeHere;
+  }
+}
+
+/** Take new data, and build the pictures again. */
+function refresh(state) {
+  const {data} = state;
+  state.curvePicture = curvePicture(state.curve.svg, data);
+  state.treePicture = treePicture(state.tree.svg, data);
+  drawAll(state);
+}
+
+function take(state, data) {
+  state.data = data;
+  state.seq = Math.max(state.seq, data.seq);
+  const isAnswered = data.seq >= state.seq && state.held === null && !state.timer;
+  const sent = Object.fromEntries(CONTROLS.map((control) => [control, data[control].value]));
+  if (state.at === null || isAnswered) state.at = sent;
+  for (const control of CONTROLS) {
+    const {values, name, why} = data[control];
+    const parts = state.inputs[control];
+    parts.name.textContent = name;
+    parts.why.textContent = why;
+    parts.range.max = String(Math.max(values.length - 1, 0));
+    parts.range.disabled = values.length < 2;
+    parts.range.setAttribute("aria-label", name);
+    if (!values.includes(state.at[control])) state.at[control] = sent[control];
+  }
+  state.curve.title.textContent = data.words.curve;
+  state.tree.title.textContent = data.words.tree;
+  state.tree.note.textContent = data.words.treeHere;
+  for (const part of [state.curve, state.tree]) part.badge.textContent = data.words.badge;
+  state.curve.svg.setAttribute("aria-label", data.words.curveAlt);
+  state.tree.svg.setAttribute("aria-label", data.words.treeAlt);
+  state.live.textContent = data.words.live;
+  const bar = element("span", "bar");
+  bar.style.background = flipGradient();
+  state.tree.scale.replaceChildren("flips: 0 %", bar, data.words.mostFlips);
+  refresh(state);
+}
+
+export default function ({parentElement, data, setTriggerValue}) {
+  const root = parentElement.querySelector(".instrument");
+  let state = states.get(root);
+  if (!state) {
+    state = build(root);
+    states.set(root, state);
+    connect(state);
+  }
+  state.send = setTriggerValue;
+  take(state, data);
+  return () => {};
+}

@@ -1,0 +1,123 @@
+"""The Groups tab: accuracy and error rates by group of the held-out rows, against ε."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpforest.evaluation.group_rates import MIN_RELEASES, difference, loses_most, losses, of_releases
+from dpforest.evaluation.groups import MIN_PERSONS
+from dpforest.plotting.groups import rate_curves, rate_intervals
+from dpforest.plotting.style import percent
+from ui import state
+from ui.jobs.group_columns import GroupRates, choose_column
+from ui.jobs.results import SweepResult
+from ui.shared import figures
+from ui.shared.controls import select
+from ui.shared.page import chart, titled
+from ui.shared.sidebar import Choice
+from ui.shared.wording import plain
+
+LOOSE: Final = 10.0  # the ε from which losses of accuracy are measured
+_HELP: Final = (
+    "False-positive rate: share of the negative rows that the forest calls positive. False-negative rate: share of the "
+    "positive rows that it calls negative. Selection rate: share of all rows that it calls positive."
+)
+
+
+class GroupsTab:
+    """Charts, sentences and table, drawn once and refined in place."""
+
+    def __init__(self, choice: Choice, result: SweepResult) -> None:
+        self._epsilon, self._drawn = choice.settings.epsilon, (0, 0)
+        titled(
+            "Who pays for the noise",
+            "Curator only",
+            help="Each rate is a mean over the simulated releases of the curve above, on held-out rows. A group is a "
+            "category of the column, or a bin of its public range. A column without a public range is grouped by "
+            "its values.",
+        )
+        with st.container(horizontal=True):
+            self._column = choose_column(choice.table)
+            self._measured = GroupRates.of(choice.table, choice.settings, self._column)
+            two = len(choice.table.domain.classes) == 2
+            self._name = select("Rate", list(self._measured.rates), state.GROUP_RATE, _HELP if two else "")
+        left, right = st.columns(2)
+        self._curves, self._intervals = left.empty(), right.empty()
+        self._words, self._table = st.empty(), st.empty()
+        counted = self._measured.counted
+        st.caption(
+            f"The number after the name of a group counts its held-out {counted} for this rate. Groups with fewer than "
+            f"{MIN_PERSONS} held-out {counted} are pooled. With a confidence of 95\u00a0%, all intervals of a rate are "
+            f"right together. They account for the choice of held-out {counted} and for differences between releases. "
+            f"They appear after {MIN_RELEASES} simulated releases."
+            + (f" Positive is “{plain(self._measured.positive, 20)}”, the rarer class." if two else "")
+        )
+        self.refine(result)
+
+    def refine(self, result: SweepResult) -> None:
+        """Redraw everything from a result with more simulated releases."""
+        if (result.n, len(result.epsilons)) == self._drawn:
+            return
+        self._drawn = result.n, len(result.epsilons)
+        measured, epsilons, bits = self._measured, result.epsilons, result.right(self._epsilon)
+        rate, key = measured.rates[self._name], f"groups_{self._drawn}"
+        values = [of_releases(result.right(epsilon), rate, measured.groups).mean(axis=0) for epsilon in epsilons]
+        here, title = measured.at(bits, self._name), f"{self._name} by {self._column}"
+        ends = f"from {percent(here['rate'].min())} to {percent(here['rate'].max())}"
+        alt = f"{title}: {ends} at ε = {self._epsilon:g}."
+        chart(
+            rate_curves(epsilons, np.array(values), measured.groups.names, self._epsilon),
+            f"{alt} A line for each group against ε.",
+            self._curves,
+            title=f"{title} against ε",
+            key=f"curves_{key}",
+        )
+        chart(rate_intervals(here), f"{alt} With intervals.", self._intervals, title=title, key=f"intervals_{key}")
+        self._words.markdown(" ".join(filter(None, (self._lost(result), self._gap(here)))))
+        rates = measured.table(bits)
+        figures.table(
+            rates,
+            f"Rates by {self._column}",
+            self._table,
+            hide_index=True,
+            key=f"rates_{key}",
+            column_config={
+                measured.counted: st.column_config.NumberColumn(format="localized"),
+                **{name: st.column_config.NumberColumn(format="%.1f %%") for name in list(rates)[2:]},
+            },
+        )
+
+    def _lost(self, result: SweepResult) -> str:
+        """Name the group that loses most accuracy from ε = 10 to the chosen ε, if its interval excludes 0."""
+        if not self._epsilon < LOOSE or LOOSE not in result.epsilons:
+            return ""
+        before, after = (self._measured.right(result.right(epsilon)) for epsilon in (LOOSE, self._epsilon))
+        most = loses_most(losses(before, after, self._measured.groups))
+        if most is None:
+            return ""
+        return (
+            f"From ε = {LOOSE:g} to ε = {self._epsilon:g}, the group **{plain(most['group'], 30)}** loses the most "
+            f"accuracy: {_points(most['loss'])} percentage points (interval: {_points(most['low'])} to "
+            f"{_points(most['high'])})."
+        )
+
+    def _gap(self, here: pd.DataFrame) -> str:
+        """State the gap between the groups with the highest and the lowest rate."""
+        gap, low, high = difference(here)
+        if math.isnan(gap):
+            counted = self._measured.counted
+            return f"Fewer than two groups have {MIN_PERSONS} held-out {counted} for this rate, so no gap is shown."
+        interval = "" if math.isnan(low) else f" (interval: {_points(low)} to {_points(high)})"
+        return (
+            f"At ε = {self._epsilon:g} the gap in {plain(self._name, 40)} is {_points(gap)} percentage "
+            f"points{interval}, between the group with the highest rate and the group with the lowest."
+        )
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"

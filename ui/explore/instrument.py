@@ -1,0 +1,313 @@
+"""The instrument: sliders for ε, depth, trees and α, with a curve and a tree that follow while the hand moves.
+
+The sliders are part of a component, whose JavaScript is in `front_end`. When the hand lets go, the component sends the
+move to Python, which puts it into the Streamlit controls under *Exact values* (`_take`). The link, F5 and tests use
+these controls, so the page also works without the component.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpforest.plotting.instrument import Curves, drawn_tree, line_of
+from dpforest.plotting.style import percent, visible
+from dpforest.simulation.views import ForestView
+from ui import state
+from ui.explore.stories import class_words
+from ui.jobs.baselines import THIS_FOREST, Baselines
+from ui.jobs.priority import SCHEDULER
+from ui.jobs.results import SweepResult, ceiling_of
+from ui.jobs.sweep_job import Line, SweepJob, sweep_job
+from ui.jobs.workers import INTERACTIVE
+from ui.server.streamlit_patches.internals import let_draw_again
+from ui.shared import boost_controls
+from ui.shared.epsilon import grid_with, put_epsilon, scale_of
+from ui.shared.forests import FORESTS, ForestSettings
+from ui.shared.loss_sums import at_delta
+from ui.shared.shape_controls import Shape, take_depth, take_trees
+from ui.shared.sidebar import Choice
+
+FRONT_END: Final = Path(__file__).parent / "front_end"
+SCRIPTS: Final = ("curves.js", "draw_curve.js", "draw_tree.js", "instrument.js")
+MOST_LEAVES: Final = 2**17  # most leaves of a forest that is simulated at other depths or numbers of trees
+MOST_OTHER_TREES: Final = 8  # most numbers of trees of which lines are simulated
+
+
+@cache
+def _component() -> Any:
+    return st.components.v2.component(
+        "instrument",
+        html='<div class="instrument"></div>',
+        css=(FRONT_END / "instrument.css").read_text(encoding="utf-8"),
+        js="\n".join((FRONT_END / name).read_text(encoding="utf-8") for name in SCRIPTS),
+    )
+
+
+class Instrument:
+    """The instrument on the page. It is drawn once, and refined in place.
+
+    Parameters
+    ----------
+    choice : Choice
+    job : SweepJob
+        The releases of the present settings.
+    result : SweepResult
+    level : Baselines
+    measure : str
+        Name of the measure in the engine, "accuracy" or "balanced_accuracy".
+    delta : float
+        The δ at which ε is stated.
+    """
+
+    def __init__(
+        self, choice: Choice, job: SweepJob, result: SweepResult, level: Baselines, measure: str, delta: float = 0.0
+    ) -> None:
+        assert choice.shape is not None
+        self._choice, self._shape, self._job, self._level = choice, choice.shape, job, level
+        self._result, self._measure, self._delta = result, measure, delta
+        self._place: DeltaGenerator = st.empty()
+        self._tree: dict[str, Any] | None = None
+        self._view: ForestView | None = None
+        self._flips: dict[float, np.ndarray | None] = {}
+        self._others = list(_other_lines(choice.settings, choice.shape))
+        self._done: list[tuple[str, SweepJob]] = []
+        self._at_work: SweepJob | None = None
+        self._draw()
+
+    def refine(self, result: SweepResult) -> None:
+        """Draw from a result with more simulated releases."""
+        self._result = result
+        self._draw()
+
+    def show_tree(self, view: ForestView) -> None:
+        """Draw a tree of a simulated release at the present ε."""
+        self._view = view
+        self._flips = {}
+        self._picture()
+        self._draw()
+
+    def step(self) -> bool:
+        """Simulate a part of the lines at other depths and numbers of trees, or compute flip rates at another ε.
+
+        Return False if no work is left, if another page computes now, or if several users have waited for first figures
+        (then workers run). Such a server computes only what its users ask for, and a drag shows the present line until
+        the server answers.
+        """
+        if SCHEDULER.is_busy or INTERACTIVE.is_ready:
+            return False
+        return self._simulate_others() or self._other_flips()
+
+    def _simulate_others(self) -> bool:
+        if not self._others:
+            return False
+        kind, line = self._others[0]
+        with suppress(ValueError):  # a forest of this shape is too large for this table
+            self._at_work = self._at_work or sweep_job(self._choice.table, line)
+            if self._at_work.step():
+                return True
+            self._done.append((kind, self._at_work))
+            self._draw()
+        self._at_work = None
+        self._others.pop(0)
+        return True
+
+    def _other_flips(self) -> bool:
+        view, tree = self._view, self._tree_index
+        left = [epsilon for epsilon in self._result.epsilons.tolist() if epsilon not in self._flips]
+        if view is None or not left or self._flips_at(view, tree, left[0]) is None:
+            return False
+        if len(left) == 1:
+            self._picture()
+            self._draw()
+        return True
+
+    @property
+    def _tree_index(self) -> int:
+        number = state.TREE.value or 1
+        return min(max(number, 1), self._view.trees.n_trees) - 1 if self._view else 0
+
+    def _flips_at(self, view: ForestView, tree: int, epsilon: float) -> np.ndarray | None:
+        if epsilon not in self._flips:
+            present = self._choice.settings.epsilon
+            leaves = slice(int(view.trees.leaf_start[tree]), int(view.trees.leaf_start[tree + 1]))
+            simulation = self._job.releases.simulation(0)
+            at_present = epsilon == present
+            self._flips[epsilon] = (
+                view.flip[leaves] if at_present else simulation.flips_at(view, tree, present, epsilon)
+            )
+        return self._flips[epsilon]
+
+    def _picture(self) -> None:
+        """Describe the tree, with the flip rates that are known so far."""
+        view, tree, present = self._view, self._tree_index, self._choice.settings.epsilon
+        assert view is not None
+        known = {present, *self._flips}
+        self._tree = drawn_tree(
+            view,
+            tree,
+            self._result.epsilons.tolist(),
+            lambda epsilon: self._flips_at(view, tree, epsilon) if epsilon in known else None,
+        )
+
+    def _draw(self) -> None:
+        let_draw_again(state.INSTRUMENT)
+        shape, mode = self._shape, self._choice.settings.mode
+        with self._place:
+            _component()(key=state.INSTRUMENT, data=self._data(), on_moved_change=lambda: _take(shape, mode))
+
+    # ------------------------------------------------------------ what the component gets
+
+    def _data(self) -> dict[str, Any]:
+        settings, shape, epsilons = self._choice.settings, self._shape, self._result.epsilons.tolist()
+        others: dict[str, dict[int, Any]] = {"depth": {}, "trees": {}}
+        for kind, job in self._done:
+            rows = job.rows(job.n_done)
+            for value in sorted({row[kind] for row in rows}):
+                others[kind][value] = line_of([row for row in rows if row[kind] == value], epsilons, self._measure)
+        curves = Curves(epsilons, line_of(self._result.rows, epsilons, self._measure), others["depth"], others["trees"])
+        by_rule = "a rule sets it at each ε" if shape.by_rule else ""
+        no_depth = "" if FORESTS[settings.kind].has_depth(settings.mode) else "no limit, as published"
+        return {
+            "seq": state.MOVES.value,
+            "certified": settings.certified,
+            "byRule": shape.by_rule,
+            "curves": curves.to_dict(),
+            "levels": self._levels(),
+            "tree": self._tree and {**self._tree, "classes": self._class_words()},
+            "epsilon": _slider("Privacy budget ε", sorted({*scale_of(), settings.epsilon}), settings.epsilon),
+            "depth": _slider("Depth", shape.depths, shape.depth, no_depth or by_rule),
+            "trees": _slider(
+                "Trees", shape.n_trees, shape.trees, by_rule if FORESTS[settings.kind].has_trees else "one tree only"
+            ),
+            "alpha": self._alpha(),
+            "words": self._words(),
+        }
+
+    def _class_words(self) -> list[str]:
+        """Return a word for each class of the drawn tree. A tree of one class's booster has this class and the rest."""
+        assert self._view is not None and self._tree is not None
+        words = [visible(word) for word in class_words(self._choice.table)]
+        return words if len(words) == len(self._tree["classes"]) else self._tree["classes"]
+
+    def _levels(self) -> list[dict[str, Any]]:
+        """Return the horizontal lines: guessing, the best model without privacy, and this forest without noise."""
+        exact = float(self._result.without_noise(self._measure).mean())
+        floor = self._level.floor["accuracy"]
+        guessing = "guessing"
+        if self._measure == "balanced_accuracy":
+            floor = 1 / self._level.floor["classes"]
+        levels = [{"kind": "floor", "value": floor, "words": guessing}]
+        best = ceiling_of(self._result, [self._level], self._measure)
+        if best is not None and best.name != THIS_FOREST:
+            levels.append({"kind": "best", "value": best.value, "words": best.words})
+        else:
+            levels.append({"kind": "exact", "value": exact, "words": "this forest without noise"})
+        return levels
+
+    def _alpha(self) -> dict[str, Any]:
+        settings = self._choice.settings
+        alpha = settings.option("alpha")
+        if settings.kind != "boosted":
+            return _slider("α", [], None, "only boosted trees have α")
+        stops, present = boost_controls.stops(settings.mode), boost_controls.stop_of(alpha, settings.mode)
+        return _slider("α", stops if present in stops else (*stops, present), present)
+
+    def _words(self) -> dict[str, str]:
+        settings, shape = self._choice.settings, self._shape
+        at = f"ε = {settings.epsilon:g}{at_delta(self._delta)}"
+        mean = self._result.private(self._measure).mean(axis=0)
+        here = float(mean[list(self._result.epsilons).index(settings.epsilon)])
+        name = "Balanced accuracy" if self._measure == "balanced_accuracy" else "Accuracy"
+        n_trees = self._view.trees.n_trees if self._view else shape.trees
+        return {
+            "curve": f"{name} on held-out rows",
+            "measure": "balanced accuracy" if self._measure == "balanced_accuracy" else "right",
+            "axis": "ε" if settings.certified else "ε as claimed",
+            "tree": f"Tree {self._tree_index + 1} of {n_trees}, and how often noise flips the label of each leaf",
+            "treeHere": "",
+            "treeAway": f"(the tree at ε = {settings.epsilon:g})",
+            "badge": "Curator only",
+            "mostFlips": percent(1 - 1 / len(self._tree["classes"]), 0) if self._tree else "",
+            "rows": "rows" if self._choice.table.domain.unit is None else "persons",
+            "curveAlt": f"{name} from {percent(float(mean[0]))} at ε = {self._result.epsilons[0]:g} to "
+            f"{percent(float(mean[-1]))} at ε = {self._result.epsilons[-1]:g}.",
+            "treeAlt": "A tree: each node with its question, each leaf with its label and the rate at which noise "
+            "flips the label.",
+            "live": f"{at}: {percent(here)} {'balanced accuracy' if name != 'Accuracy' else 'right'}.",
+        }
+
+
+def _slider(name: str, values: Any, value: Any, why: str = "") -> dict[str, Any]:
+    return {"name": name, "values": list(values), "value": value, "why": why}
+
+
+def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, Line]]:
+    """Return the lines at other depths, and at other numbers of trees, that a move of a slider may ask for.
+
+    If the rule sets the shape now, a move of one slider turns it off, and the other slider starts from `Shape.starts`.
+    These lines have only some of the ε, because they would cost ten times as much as the present line. A forest that is
+    fitted anew at each ε gets one step each way.
+    """
+    depth, trees = shape.starts if shape.by_rule else (shape.depth, shape.trees)
+    kind = FORESTS[settings.kind]
+    fixed = replace(settings, depth=depth, trees=trees)
+    every = grid_with(settings.epsilon)
+    grid = tuple(sorted({*every[:: 4 if kind.is_fitted_anew else 3], every[-1], settings.epsilon}))
+    depths, n_trees = shape.depths, shape.n_trees
+    if kind.is_fitted_anew:
+        depths, n_trees = _steps(depths, shape.depth), _steps(n_trees, shape.trees)
+    depths = tuple(d for d in depths if trees * 2**d <= MOST_LEAVES)
+    n_trees = _spread_out(tuple(t for t in n_trees if t * 2**depth <= MOST_LEAVES), shape.trees)
+    lines = []
+    if len(depths) > 1:
+        lines.append(("depth", Line(fixed, grid, depths=depths)))
+    if len(n_trees) > 1 and kind.has_trees:
+        lines.append(("trees", Line(fixed, grid, trees=n_trees)))
+    return lines
+
+
+def _steps(values: tuple[int, ...], value: int) -> tuple[int, ...]:
+    """Return a value with its neighbors.
+
+    >>> _steps((1, 2, 5, 9), 5), _steps((1, 2), 1)
+    ((2, 5, 9), (1, 2))
+    """
+    if value not in values:
+        return ()
+    place = values.index(value)
+    return values[max(place - 1, 0) : place + 2]
+
+
+def _spread_out(values: tuple[int, ...], value: int) -> tuple[int, ...]:
+    """Return at most `MOST_OTHER_TREES` of the values: a value with its neighbors, and others evenly on the slider."""
+    if len(values) <= MOST_OTHER_TREES:
+        return values
+    near = _steps(values, value)
+    evenly = np.linspace(0, len(values) - 1, MOST_OTHER_TREES - len(near)).round().astype(int)
+    return tuple(sorted({*near, *(values[place] for place in evenly.tolist())}))
+
+
+def _take(shape: Shape, mode: str) -> None:
+    """Put a finished move into the Streamlit control of the same value. A value that no control has is ignored."""
+    moved = getattr(st.session_state.get(state.INSTRUMENT), "moved", None)
+    if not isinstance(moved, dict):
+        return
+    state.MOVES.value = moved["seq"] if type(moved.get("seq")) is int and 0 <= moved["seq"] <= 1_000_000 else 0
+    control: Any = moved.get("control")
+    value: Any = moved.get("value")
+    if control == "epsilon" and type(value) in (int, float) and float(value) in scale_of():
+        put_epsilon(float(value))
+    elif control == "depth" and type(value) is int and value in shape.depths:
+        take_depth(value, shape)
+    elif control == "trees" and type(value) is int and value in shape.n_trees:
+        take_trees(value, shape)
+    elif control == "alpha" and value in boost_controls.stops(mode):
+        boost_controls.take_stop(value, mode)

@@ -1,0 +1,130 @@
+"""The first question of the Data tab: whose rows are these? It sets the unit of privacy, which no fit ever infers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from dpforest.tables.domain import DomainError
+from dpforest.tables.features import plural
+from ui import state
+from ui.shared import tables
+from ui.shared.controls import known
+from ui.shared.page import sorry, titled
+from ui.shared.release import NO_COLUMN
+from ui.shared.tables import Table
+from ui.shared.wording import plain
+
+EACH_ROW: Final = "Each row is a different person"
+SEVERAL: Final = "One person can have several rows"
+
+
+def show(table: Table) -> None:
+    """Ask the question for an upload, and show what the answer means for its rows."""
+    titled(
+        "Whose rows are these?",
+        help="A certificate protects either a person with all of their rows, or a single row. If a person can have "
+        "several rows (visits, loans, answers), choose the column that tells persons apart. No forest learns from this "
+        "column, and no released file holds an identifier. Each person then counts once: if a person has three rows, "
+        "each row counts about one third.",
+    )
+    columns = candidates(table)
+    asked, column = state.WHOSE_ROWS(table.key[:12]), state.PERSON_COLUMN(table.key[:12])
+    options = [EACH_ROW, SEVERAL]
+    known(asked, options)
+    unfinished = state.PERSONS_WITHOUT_COLUMN.value
+    several = table.domain.unit or table.key in unfinished
+    now = SEVERAL if several else EACH_ROW if table.rows_are_persons else None
+    answer = st.radio(
+        "Whose rows are these?",
+        options,
+        index=None if now is None else options.index(now),
+        key=asked,
+        label_visibility="collapsed",
+        horizontal=True,
+    )
+    if answer == SEVERAL:
+        names = [name for name, _ in columns]
+        proposed = {name for name, is_proposed in columns if is_proposed}
+        known(column, names)
+        unit = st.selectbox(
+            "The column that tells persons apart",
+            names,
+            names.index(table.domain.unit) if table.domain.unit in names else None,
+            key=column,
+            format_func=lambda name: f"{name} (looks like an identifier)" if name in proposed else name,
+            placeholder="Choose a column",
+        )
+        if unit is None and table.key not in unfinished:
+            tables.say_whose_rows(table, None, several=True)
+            st.rerun()
+        elif unit != table.domain.unit and unit is not None:
+            _declare(table, unit)
+        if unit is None:
+            st.warning(NO_COLUMN, icon=":material/warning:")
+    elif answer == EACH_ROW and now != EACH_ROW:
+        _declare(table, None)
+    if table.domain.unit:
+        _about_persons(table)
+    else:
+        _about_repeats(table, [name for name, is_proposed in columns if is_proposed])
+
+
+def candidates(table: Table) -> list[tuple[str, bool]]:
+    """Return the columns that may hold identifiers, and whether each looks like one. Proposals come first."""
+    assert table.csv is not None
+    columns = [c for c in table.csv.columns if c.name != table.label and c.kind not in ("constant", "empty")]
+    looks = {c.name: c.kind == "id" or "identifier" in c.reason for c in columns}
+    return sorted(looks.items(), key=lambda item: not item[1])
+
+
+def most_rows(identifiers: pd.Series) -> int:
+    """Return the number of rows of the most frequent identifier; 0 if there are no identifiers. Curator only."""
+    return int(identifiers.value_counts().max()) if identifiers.notna().any() else 0
+
+
+def _declare(table: Table, unit: str | None) -> None:
+    """Store the answer, and draw the page again with it. A column of identifiers is removed from the attributes."""
+    features = tuple(feature for feature in table.domain.features if feature.name != unit)
+    try:
+        domain = replace(table.domain, features=features, unit=unit)
+    except DomainError as problem:
+        sorry(problem)
+        return
+    tables.say_whose_rows(table, unit)
+    if domain != table.domain:
+        tables.edit(table, domain)
+    st.rerun()
+
+
+def _about_persons(table: Table) -> None:
+    """Show the number of persons, and what ε would become for a person if each row counted as one."""
+    unit = table.domain.unit
+    assert unit is not None
+    identifiers = table.frame[unit]
+    most, missing = most_rows(identifiers), int(identifiers.isna().sum())
+    left_out = f" {plural(missing, 'row')} without an identifier {'is' if missing == 1 else 'are'} left out."
+    st.markdown(f"**{tables.counted(table)}.** Each person counts once.{left_out if missing else ''}")
+    if most > 1:
+        st.info(
+            f"If each row counted as a person, ε = 1 for a row would mean **ε = {most:,}** for the person with the "
+            "most rows. Do not share this number: it comes from the rows.",
+            icon=":material/person:",
+        )
+
+
+def _about_repeats(table: Table, proposed: list[str]) -> None:
+    """Warn if a column that looks like an identifier repeats while each row counts as a person."""
+    for name in proposed:
+        most = most_rows(table.frame[name])
+        if most > 1:
+            st.warning(
+                f"Up to {most:,} rows have the same value of “{plain(name, 40)}”. If this column tells persons apart, "
+                f"ε = 1 for a row means **ε = {most:,}** for the person with the most rows. Choose this column above, "
+                "or confirm that each row is a different person. Do not share this number: it comes from the rows.",
+                icon=":material/group:",
+            )
+            return

@@ -1,0 +1,269 @@
+"""Theorems about votes that need many rows or trees: the coin rule, votes on other rows, the best number of trees."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpforest.plotting.style import PRIVATE
+from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
+from dpforest.tables.features import plural
+from dpforest.theory.votes import slack_of
+from dpforest.theory.votes_printed import (
+    DirectBound,
+    coin_bound,
+    direct_bound,
+    held_out_probability,
+    mean_weight_bound,
+    rows_for_direct_bound,
+    rows_to_hold_out,
+    sure_rows,
+    trees_asked,
+)
+from ui.learn.theorem import (
+    BoundStatus,
+    Picture,
+    Shown,
+    Theorem,
+    at_most,
+    choose,
+    dots_of,
+    pick,
+    present_table,
+    share,
+    size_text,
+    thousands,
+)
+from ui.learn.theory_numbers import of_table
+from ui.learn.theory_votes import TREES, percent_text, proved, tree_error
+from ui.shared import cache
+from ui.shared.epsilon import choose_epsilon
+from ui.shared.wording import epsilon_text, plain
+
+RULES = ("average", "coin")
+VOTE_RULES = ("majority", "average")
+MANY_ROWS = [10**p for p in range(3, 27)]
+OTHER_ROWS = [10**p for p in range(3, 15)]
+CONFIDENCE = 0.95
+LEAF_SHARE = 40  # K of Theorem 5.8 in the note
+
+
+def coin() -> Shown:
+    """Show Theorems 5.2, 5.5 and 5.8 of Bojarski and others."""
+    table = present_table(two_classes=True)
+    if isinstance(table, Shown):
+        return table
+    measures, name = of_table("goodness", table), plain(table.short_title, 40)
+    k = pick("Trees", TREES, 1001, "coin_trees", "How many random trees give the coin its chance.", thousands)
+    e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
+    limit = 1 - mean_weight_bound(e)
+    x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
+    here, tossed = _coin_bound(e, k, rows), 1 - measures["label_share"]
+    votes = {int(n): v for n, v in measures["vote_error"].items()}
+    figure = theory_chart(
+        Chart(
+            Axis("trees", 1, 10_000, log=True),
+            Axis("training error", 0, 1, percent=True),
+            [
+                FormulaCurve(x, [_coin_bound(e, n, rows) for n in x], "Theorem 5.5"),
+                FormulaCurve(x, [limit] * len(x), "2e − 2e²: its limit", 1),
+            ],
+            "above",
+            dots=[
+                dots_of(dict.fromkeys(votes, tossed), "measured coin", lambda n, v: f"{n} trees: {share(v)} wrong"),
+                dots_of(votes, "measured majority vote", lambda n, v: f"{n} trees: {share(v)} wrong", 1),
+            ],
+            yours=(k, here, f"{k:,} trees: {at_most(here)}"),
+            level=(guessing, f"guessing: {share(guessing)}"),
+        )
+    )
+    trees = plural(k, "tree")
+    truth = f"Measured on {rows:,} rows of {name}: coin {share(tossed)}, majority vote {share(votes[max(votes)])}."
+    if here < guessing:
+        why = (
+            f"with {trees} a coin errs on {at_most(here)} of the rows with {percent_text(CONFIDENCE)} confidence, and "
+            f"guessing errs on {share(guessing)}. {truth}"
+        )
+    else:
+        first = next((n for n in x if _coin_bound(e, n, rows) < guessing), None)
+        when = f"No number of trees helps, because the bound stays above {share(limit)}."
+        if first:
+            when = f"From {first:,} trees on the bound is below guessing."
+        why = f"the bound with {trees} is {at_most(here)}, and guessing errs on {share(guessing)}. {when} {truth}"
+    noisy = coin_bound(min(e + 1 / LEAF_SHARE, 0.5) - 1 / LEAF_SHARE, 0.0, 0.0, LEAF_SHARE)
+    note = (
+        "The coin errs as often on average with 1 tree as with 300: more trees only make its error vary less. A "
+        "majority vote mostly gets better with more trees, so no forest here tosses a coin unless you choose “coin "
+        f"with the mean share” as its voting. With noise on the counts the limit is {share(noisy)} (Theorem 5.8, "
+        f"K = {LEAF_SHARE}), and the theorem needs as many rows as “… with privacy”."
+    )
+    alt = f"Error of a coin: {at_most(here)} with {trees}; measured {share(tossed)}; guessing {share(guessing)}."
+    status = BoundStatus(here < guessing, why)
+    return Shown(status, [Picture("What a coin gets wrong", "Curator only", figure, alt)], note)
+
+
+def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
+    """Return the bound of Theorem 5.5.
+
+    The error probability 1 - `CONFIDENCE` is half for the trees, half for the tosses.
+    """
+    doubt = (1 - CONFIDENCE) / 2
+    luck = min(math.sqrt(math.log(1 / doubt) / (2 * n_rows)), 1.0)
+    return coin_bound(e, min(slack_of(n_trees, n_rows, 1 - doubt), 1.0), luck)
+
+
+def other_rows() -> Shown:
+    """Show Theorems 5.3 and 5.4 of Bojarski and others for held-out rows."""
+    table = present_table(two_classes=True)
+    if isinstance(table, Shown):
+        return table
+    measures, name = of_table("goodness", table), plain(table.short_title, 40)
+    rule = choose("Vote", VOTE_RULES, "other_rule", "Majority: each tree has one vote. Average: of the trees’ shares.")
+    n = pick("Rows", OTHER_ROWS, 10**12, "other_rows", "Rows to learn from, and as many other rows.", size_text)
+    about = "How far votes may be off. More slack: fewer trees and rows, and a weaker bound."
+    d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3], 0.1, "other_slack", about)
+    about = "Larger: fewer rows are given up, but smaller leaves have to look alike in both halves."
+    parts = pick("K: leaves given up below 1/K of the mean", [20, 40, 80, 160], 20, "other_leaf_share", about)
+    e, guessing, depth = tree_error(measures), measures["guessing"], measures["depth"]
+    limit, trained = 1 - sure_rows(e, d, rule, parts), 1 - sure_rows(e, d, rule)
+    x = np.logspace(3, 14, 221).tolist()
+    at, first = held_out_probability(n, depth, d, parts), rows_to_hold_out(depth, d, parts)
+    figure = theory_chart(
+        Chart(
+            Axis("rows", 1e3, 1e14, log=True),
+            Axis("the bound holds at least with probability", 0, 1, percent=True),
+            [
+                FormulaCurve(x, [held_out_probability(v, depth, d, parts) for v in x], "on other rows"),
+                FormulaCurve(x, [1 - 1 / v for v in x], "on the training rows", 1),
+            ],
+            "below",
+            yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else proved(at)}"),
+            level=None,
+        )
+    )
+    wants = f"{name} has {measures['rows']:,} rows; for trees of depth {depth} the probability is above 0 "
+    wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
+    k = math.ceil(trees_asked(n, d, held_out=True))
+    if limit >= min(guessing, 0.5):
+        why = (
+            f"it would promise an error of {at_most(limit)}, and guessing errs on {share(guessing)}. More rows do not "
+            "help; a smaller slack or a larger K may."
+        )
+    elif at > 0:
+        why = f"with a probability of {proved(at)}, {at_most(limit)} of {size_text(n)} other rows are wrong. {wants}"
+    else:
+        why = f"at {size_text(n)} rows its probability is below 0, which is no information. {wants}"
+    halved = 1 - sure_rows(e, d, rule, parts / 2)
+    note = (
+        f"It asks for {k:,} trees, four times as many as on the training rows, where the bound is {at_most(trained)}. "
+        f"With noise on the counts only half of K counts, which gives {at_most(halved)}. The theorem needs leaves that "
+        "look alike in training rows and other rows; the held-out accuracy that Explore simulates needs no such thing."
+    )
+    alt = f"Probability that the bound on other rows holds: {size_text(at)} at {size_text(n)} rows."
+    status = BoundStatus(at > 0 and limit < min(guessing, 0.5), why)
+    return Shown(status, [Picture("When the bound holds on other rows", "Curator only", figure, alt)], note)
+
+
+def best_number() -> Shown:
+    """Show Theorems 5.7 and 5.9 of Bojarski and others."""
+    table = present_table(two_classes=False)
+    if isinstance(table, Shown):
+        return table
+    epsilon = choose_epsilon(others=False)
+    about = "Average: of the trees’ shares (5.7). Coin: with the mean share as its chance (5.9)."
+    rule = choose("Vote", RULES, "optimal_rule", about)
+    n = pick("Rows", MANY_ROWS, 10**22, "optimal_rows", "How many rows the table has.", size_text)
+    depth = pick("Depth", list(range(1, 11)), 1, "optimal_depth", "Questions on a path.")
+    about = "On average over all random trees, without noise."
+    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", about, percent_text)
+    here, (x, curve, first) = direct_bound(e, n, depth, epsilon, rule), _best_numbers(depth, epsilon, rule)
+    proved = [trees if first and rows >= first else math.nan for rows, trees in zip(x, curve, strict=True)]
+    figure = theory_chart(
+        Chart(
+            Axis("rows", 1e3, 1e26, log=True),
+            Axis("best number of trees, k_opt", 1, max(10.0, 1.1 * max(curve)), log=True),
+            [
+                FormulaCurve(x, curve, "the formula, nothing proved", 2),
+                FormulaCurve(x, proved, "where the bound holds", 0, PRIVATE),
+            ],
+            yours=(n, here.trees, f"{size_text(n)} rows: {here.trees:,} trees"),
+        )
+    )
+    rows, name = len(table.frame), plain(table.short_title, 40)
+    wants = f"{name} has {rows:,} rows; the bound means something "
+    wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
+    status = _number_says(here, n, epsilon, wants)
+    note = (
+        f"The bound as printed is {at_most(here.printed)}, by the algebra of its proof {at_most(here.derived)}. The "
+        "best number grows like the fourth root of the rows, and not like their logarithm, as the paper remarks. To "
+        "choose the number of trees for a table, see “Trees” on Compare, which simulates it."
+    )
+    alt = f"Best number of trees by rows: {here.trees:,} at {size_text(n)} rows; it means something from "
+    alt += f"{size_text(first)} rows on." if first else "no number of rows on."
+    return Shown(status, [Picture("The best number of trees", "From a formula", figure, alt)], note, names_rows=True)
+
+
+def _number_says(here: DirectBound, n: int, epsilon: float, wants: str) -> BoundStatus:
+    trees = f"{here.trees:,} tree{'s' * (here.trees > 1)}"
+    if here.derived >= 0.5:
+        none = f"it would promise an error of {at_most(here.derived)}, no better than a coin."
+        return BoundStatus(False, f"{none} More rows do not help; better trees do.")
+    if here.probability > 0:
+        right = f"with {trees}, {at_most(here.derived)} of {size_text(n)} training rows are wrong"
+        return BoundStatus(True, f"{right}, with a probability of {proved(here.probability)}. {wants}")
+    none = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} the formula names {trees}, and proves nothing."
+    return BoundStatus(False, f"{none} {wants}")
+
+
+@cache.for_everybody(data=True, max_entries=64)
+def _best_numbers(depth: int, epsilon: float, rule: str) -> tuple[list[float], list[int], float | None]:
+    x = np.logspace(3, 26, 116).tolist()
+    return x, [direct_bound(0.0, n, depth, epsilon, rule).trees for n in x], rows_for_direct_bound(depth, epsilon, rule)
+
+
+PANELS = {
+    "The coin rule": Theorem(
+        "A forest that predicts by a coin, with the trees’ mean share as its chance, errs on hardly more than 2e − 2e² "
+        "of the training rows. More trees do not help.",
+        r"\begin{aligned} \text{error} & \le 2e - 2e^2 + d + c \\ d & = \sqrt{\frac{\ln(2n/\beta)}{2k}},\quad "
+        r"c = \sqrt{\frac{\ln(2/\beta)}{2n}} \end{aligned}",
+        "True. The paper does not print how many trees it takes; the number is from its proof.",
+        [
+            "Two classes, no privacy, error on the rows that label the leaves.",
+            "Trees do not look at the data.",
+            "β = 5 %, half for the draw of the trees and half for the tosses.",
+        ],
+        "Bojarski and others, Theorems 5.2, 5.5 and 5.8.",
+        coin,
+    ),
+    "Votes on other rows": Theorem(
+        "With enough rows, a vote of random trees errs on other rows hardly more often than on its training rows.",
+        r"\begin{aligned} \text{error} & \le \frac{e + \frac1K}{\frac12 - d} \\ P & \ge 1 - \tfrac1n - "
+        r"2^{h+3}k\,e^{-2n\varphi^2} \\ \varphi & = \frac{d}{2(4+d)2^hK} \end{aligned}",
+        "The paper subtracts 1/K in the denominator. That is false where the rows that are given up are wrong, so the "
+        "formula here adds it to the error. For majority votes there is no proof, and a leaf near a tie may vote "
+        "differently on other rows.",
+        [
+            "Two classes, no privacy; there are as many other rows as training rows.",
+            "Leaves with less than a K-th of the mean number of rows are given up.",
+            "k = 4 ln n / d² trees; with averaged shares, 2e − 2e² takes the place of e.",
+        ],
+        "Bojarski and others, Theorems 5.3, 5.4 and 5.6.",
+        other_rows,
+    ),
+    "Best number of trees": Theorem(
+        "With ε shared by all trees there is a best number of them: the vote of fewer is luck, and more get too little "
+        "each.",
+        r"\begin{aligned} k_{\text{opt}} & = \arg\min_k\; e^{-k/200} + 2k\,e^{-\gamma\sqrt n\,\varepsilon/k} \\ "
+        r"\gamma & = \frac{1}{9600\cdot 2^h} \end{aligned}",
+        "True in the form that its proof gives. At depth 1 and ε = 1 it needs 10²⁰ rows.",
+        [
+            "Two classes; negative counts are set to 0; K = 40 and d = 1/10.",
+            "Add-remove; ε is shared evenly by k trees.",
+            "The coin (5.9) lacks a pair of brackets in print; they are added here.",
+        ],
+        "Bojarski and others, Theorems 5.7 and 5.9.",
+        best_number,
+    ),
+}
