@@ -14,9 +14,9 @@ from dpforest.tables.domain import Domain, Feature
 
 
 def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear") -> Domain:
-    """Return a documented domain. None makes a numeric feature on [0, 1], a number makes that many categories.
+    """Return a documented domain. None makes a numeric feature on [0, 1]; a number n makes a feature of n categories.
 
-    On the linear scale, equal steps of codes are equal steps of values. The reference algorithms rely on that.
+    On the linear scale, equal steps of codes are equal steps of values. The reference algorithms rely on this property.
     """
     features = tuple(
         Feature(f"f{i}", "numeric", 0.0, 1.0, source="documented", source_note="made up", scale=scale)
@@ -34,9 +34,10 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
 
 
 def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:
-    """Return all pairs as parameters. By default each name, or one in `every`, is tested with one of the others.
+    """Return all pairs of `names` and `others` as parameters of a test.
 
-    The others take turns. The remaining pairs are slow.
+    By default, only one name in `every` is tested, each with one of `others`, in turn. All remaining pairs are marked
+    slow.
     """
     others = list(others)
     return [
@@ -47,13 +48,13 @@ def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:
 
 
 def every(n: int, items: Iterable) -> list:
-    """Return all items as parameters. By default the first of each `n` is tested; the others are slow."""
+    """Return all items as parameters. By default, the first of each `n` items is tested; the others are marked slow."""
     return [pytest.param(item, marks=pytest.mark.slow if i % n else ()) for i, item in enumerate(items)]
 
 
-def examples(n: int) -> int:
-    """Return the number of examples of a property test: `n` with `scripts/test --slow`, else a quarter of it."""
-    return n if os.environ.get("ALL_EXAMPLES") else n // 4
+def examples(n: int, part: int = 4) -> int:
+    """Return the number of examples of a property test: `n` with `scripts/test --slow`, else one in `part`."""
+    return n if os.environ.get("ALL_EXAMPLES") else n // part
 
 
 def random_codes(domain: Domain, n: int, seed: int) -> np.ndarray:
@@ -74,7 +75,7 @@ def numeric() -> Domain:
 
 @pytest.fixture
 def app(monkeypatch) -> AppTest:
-    """Return Explore on a small table, with two simulated releases and the forest that most of its tests are about."""
+    """Return Explore on a small table, with two simulated releases and the forest of most tests of Explore."""
     from ui.jobs import first_release
 
     monkeypatch.setattr(first_release, "LAST", 2)

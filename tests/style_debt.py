@@ -1,7 +1,7 @@
-"""Places that still break a rule of docs/STYLE.md: `style_debt.txt` lists them as "rule path count".
+"""Places that break a rule of docs/STYLE.md: `style_debt.txt` lists them as "rule path count".
 
-A file may not break a rule more often than its line says, nor less often: after a repair, `python -m tests.style_debt`
-writes the list again. It may only shrink.
+A file must break a rule exactly as often as its line states. After a repair, `python -m tests.style_debt` writes the
+list again. The list may only shrink.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Break(NamedTuple):
 
 
 def check(rule: str, breaks: Iterable[Break]) -> None:
-    """Fail if a file breaks a rule more often, or less often, than the list allows.
+    """Check that each file breaks a rule exactly as often as the list states.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def check(rule: str, breaks: Iterable[Break]) -> None:
 
 
 def write(checks: Iterable[Iterable[Break]]) -> None:
-    """Write the list of all places, and print how many there are for each rule."""
+    """Write the list of all places, and print the number of places for each rule."""
     totals = Counter((place.rule, place.path) for places in checks for place in places)
     lines = [f"{rule} {path} {count}\n" for (rule, path), count in sorted(totals.items())]
     DEBT.write_text("".join(lines), encoding="utf-8")

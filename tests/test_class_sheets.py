@@ -1,4 +1,4 @@
-"""The sheets for a class are what the engine works out today."""
+"""Tests that the sheets for a class hold the present results of the engine."""
 
 import runpy
 from pathlib import Path

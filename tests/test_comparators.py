@@ -1,4 +1,4 @@
-"""The forests that the multinomial paper compares with: what they draw, by which law, and that they learn.
+"""Tests that the comparators of the multinomial paper draw by their laws, and that they learn.
 
 Chi-square tests have a false-alarm rate of 1e-6 each, and fixed seeds.
 """
@@ -26,6 +26,7 @@ from reproduce.comparators import (
 from reproduce.comparators.choices import Room, draw_features, draw_points, poisson, within
 from reproduce.comparators.greedy import PLACES, Grid, Grower, labels
 from reproduce.comparators.triplets import LEAF, Points, draw_pivots, goes_second
+from tests.conftest import every
 
 KEYS = np.arange(6_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 DOMAIN = Domain(
@@ -46,9 +47,7 @@ def table():
     return X, np.where((X.x > 0.5) ^ (X.a == "q"), "yes", "no")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if i % 2 else name for i, name in enumerate(COMPARATORS)]
-)
+@pytest.mark.parametrize("name", every(5, COMPARATORS))
 def test_each_learns_and_follows_from_its_seed(table, name):
     X, y = table
     forest = COMPARATORS[name](DOMAIN, seed=1).fit(X.iloc[:300], y[:300])
@@ -88,7 +87,8 @@ def test_pivots_are_any_two_rows_or_any_two_of_different_classes():
     assert stats.chisquare([seen[i, j] for i in rows for j in rows if i != j]).pvalue > 1e-6
     seen = Counter(draw_pivots(rows, y, True, key) for key in KEYS)
     pairs = [(i, j) for i in rows for j in rows if y[i] != y[j]]
-    law = np.array([1 / 5 / (2 if y[i] == 0 else 3) for i, _ in pairs])  # the first is any row, the second another's
+    # the first pivot is any row, the second any row of another class
+    law = np.array([1 / 5 / (2 if y[i] == 0 else 3) for i, _ in pairs])
     assert set(seen) == set(pairs)
     assert stats.chisquare([seen[pair] for pair in pairs], len(KEYS) * law).pvalue > 1e-6
 
@@ -103,7 +103,7 @@ def test_a_row_goes_to_the_nearer_pivot():
 
 
 def test_ends_of_branches(table):
-    """Partitioned trees keep k estimation rows in each leaf; those of comparisons go on until k or fewer are left."""
+    """Partitioned trees keep k estimation rows in each leaf; comparison trees split until at most k rows are left."""
     X, y = table
     for forest in (DenilForest(DOMAIN, n_trees=5), BernoulliForest(DOMAIN, n_trees=5)):
         counts = forest.fit(X, y).counts.sum(axis=1)
@@ -122,7 +122,8 @@ def test_ends_of_branches(table):
 def test_a_cut_of_denils_lies_in_the_range_of_its_points():
     codes, room = np.array([7, 3, 9, 9, 1], np.uint16), Room(np.arange(1), np.array([0, 1, 2]))
     assert [cut for cut in range(12) if within(cut, codes, False, 3, room)] == [3, 4, 5, 6, 7, 8]
-    assert [cut for cut in range(12) if within(cut, codes, True, 3, room)] == [3, 7, 9]  # one of them is it, others not
+    # A cut of categories separates one category from all others.
+    assert [cut for cut in range(12) if within(cut, codes, True, 3, room)] == [3, 7, 9]
     room.points[:] = 2, 3, 2
     assert not any(within(cut, codes, kind, 3, room) for cut in range(12) for kind in (False, True))
 
@@ -136,7 +137,7 @@ def test_structure_rows_choose_tests_and_estimation_rows_name_classes(table, mak
         for labels in (y, np.where(structure, y, "no"), np.where(structure, "no", y))
     )
     assert (quiet.predict(X) == "no").all() and (whole.predict(X) == "yes").any()
-    if make is ComparisonForest:  # no label chooses a pivot
+    if make is ComparisonForest:  # labels do not influence pivots
         assert np.array_equal(blind.votes(X), whole.votes(X))
         assert np.array_equal(quiet.trees[0].pivots, whole.trees[0].pivots)
     else:
@@ -146,7 +147,7 @@ def test_structure_rows_choose_tests_and_estimation_rows_name_classes(table, mak
 
 
 def test_distances_are_of_values_as_they_are():
-    """A feature of a wide range outweighs others, and two categories that differ are √2 from each other."""
+    """Distances use unscaled values: a feature of a wide range dominates, and two categories have a distance of √2."""
     wide = Feature("w", "numeric", low=0, high=1000)
     domain = Domain((wide, *DOMAIN.features), classes=("no", "yes"), label="y")
     X = pd.DataFrame({"w": [0.0, 1000, 400], "x": [0.0, 0, 0.5], "z": [0.0, 1, 1], "a": ["p", "q", "q"]})
@@ -162,12 +163,12 @@ def test_breimans_is_scikit_learns_on_numbers(table):
     theirs = RandomForestClassifier(10, max_features="sqrt", min_samples_leaf=5, random_state=7)
     codes = numbers.encode(X[["x", "z"]])
     assert np.array_equal(ours.votes(X[["x", "z"]]), theirs.fit(codes, y).predict_proba(codes))
-    assert min(tree.tree_.n_node_samples.min() for tree in theirs.estimators_) >= 5  # different rows
+    assert min(tree.tree_.n_node_samples.min() for tree in theirs.estimators_) >= 5  # they hold different rows
 
 
 @pytest.mark.parametrize(("p_feature", "p_cut"), [(0.2, 0.3), (0.05, 0.05)])
 def test_how_often_bernoullis_root_takes_the_best_feature(p_feature, p_cut):
-    """Nine features, one of which tells the classes apart: it is the best of three where nothing is left to chance."""
+    """One of nine features is informative. Without random choices, the root takes the best of three drawn features."""
     domain = Domain(tuple(Feature(name, "numeric", low=0, high=1) for name in "abcdefghi"), ("no", "yes"), label="y")
     X = pd.DataFrame(np.random.default_rng(8).random((80, 9)), columns=list("abcdefghi"))
     X["a"] = np.repeat([0.2, 0.8], 40)
@@ -190,7 +191,10 @@ def test_the_certificate_of_rgv_states_its_weaker_guarantee(table):
 
 
 def test_rgv_learns_where_one_of_its_trees_does_not():
-    """Two numbers cost most of ε; averaged noise goes away, as all trees read all rows."""
+    """Rana's forest learns although a single tree does not: all trees read all rows, so averaging removes noise.
+
+    Two numbers cost most of ε.
+    """
     generator = np.random.default_rng(11)
     X = pd.DataFrame({"x": generator.random(4_000), "z": generator.random(4_000), "a": "p"})
     y = np.where(X.x > 0.5, "yes", "no")
@@ -202,13 +206,16 @@ def test_rgv_learns_where_one_of_its_trees_does_not():
 
 
 def chances(grower, scores, weights=None):
-    """Of the exponential mechanism, from gains."""
+    """Return the probabilities of the exponential mechanism from gains."""
     odds = np.exp(grower.rate * np.array(scores)) * (1 if weights is None else weights)
     return odds / odds.sum()
 
 
 def test_a_node_of_rgv_draws_its_attribute_by_the_exponential_mechanism():
-    """Three attributes of two categories, of which one is the label; the other two tell nothing."""
+    """The root draws its attribute by the exponential mechanism.
+
+    One of three attributes is the label, two are noise.
+    """
     grid = Grid(np.array([2, 2, 2]), np.zeros(3, bool), 2)
     y = np.repeat([0, 1], 8)
     places = np.stack([y, np.arange(16) % 2, np.arange(16) // 2 % 2], axis=1)
@@ -241,7 +248,8 @@ def test_a_node_of_rgv_with_too_few_rows_is_a_leaf():
     grid = Grid(np.array([2]), np.zeros(1, bool), 2)
     y = np.array([0, 1] * 20)
     grower = Grower(grid, y[:, None], y, epsilon=1.0, depth=1)
-    assert len(y) / 4 < np.sqrt(2) / grower.share * 2  # forty rows are about seven times a leaf's noise, so both happen
+    # The number of rows is close to the noise threshold, so both outcomes occur.
+    assert len(y) / 4 < np.sqrt(2) / grower.share * 2
     kinds = {bool(grower.grow(np.random.default_rng(i)).children) for i in range(200)}
     few = Grower(grid, y[:4, None], y[:4], epsilon=1.0, depth=1)
     assert kinds == {True, False} and not any(few.grow(np.random.default_rng(i)).children for i in range(50))

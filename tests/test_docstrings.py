@@ -1,4 +1,4 @@
-"""Docstrings of the public API against numpydoc: sections, parameters and their order, what is returned and raised."""
+"""Docstrings of the public API against numpydoc: sections, parameters and their order, returns and errors."""
 
 import ast
 import importlib
@@ -16,7 +16,7 @@ from numpydoc.validate import validate
 import dpforest
 from tests.style_debt import HOME
 
-# Switched off, with the reason.
+# Checks that are switched off, with the reason.
 OFF = {
     "ES01": "a summary may say it all",
     "EX01": "one example for each thing that the README shows, not for each function",
@@ -35,7 +35,7 @@ def is_ours(thing: Any) -> bool:
 
 
 def functions() -> Iterator[str]:
-    """What `dpforest` offers, and the public functions of the modules that the README imports from."""
+    """Yield the names in `dpforest`, and the public functions of the modules that the README imports from."""
     yield from (f"dpforest.{name}" for name in dpforest.__all__)
     for module in MODULES:
         for name, thing in vars(importlib.import_module(module)).items():
@@ -44,7 +44,7 @@ def functions() -> Iterator[str]:
 
 
 def methods() -> Iterator[str]:
-    """Public methods of the classes there, each where it is written."""
+    """Yield the public methods of classes in these modules, each under the class that defines it."""
     things = [getattr(dpforest, name) for name in dpforest.__all__]
     for module in MODULES:
         things += [t for t in vars(importlib.import_module(module)).values() if getattr(t, "__module__", "") == module]
@@ -73,7 +73,10 @@ def test_public_functions_are_documented(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_are_documented(name):
-    """A sentence by itself leaves parameters and result to the annotations; a text with sections has them all."""
+    """A one-line docstring leaves parameters and result to annotations.
+
+    A docstring with sections documents all of them.
+    """
     is_sentence = "\n" not in (inspect.getdoc(resolve_name(name)) or "\n")
     assert [f for f in faults(name) if not (is_sentence and f.startswith(("PR01", "RT01")))] == []
 

@@ -1,4 +1,4 @@
-"""Importances, effects and predictions taken apart: against the forest itself, and against many draws of its noise."""
+"""Importances, effects and parts of predictions: against the forest, and against many draws of its noise."""
 
 import math
 from dataclasses import replace
@@ -9,6 +9,7 @@ import pytest
 from dpforest import Domain, Feature, RandomDecisionForestClassifier, RandomTreeBoosterClassifier
 from dpforest.explain import AddedScores
 from dpforest.trees.routing import leaves_of_rows
+from tests.conftest import some
 
 NOTE = {"source": "documented", "source_note": "test"}
 DOMAIN = Domain(
@@ -57,7 +58,7 @@ def test_the_predictive_attribute_is_the_most_important_one():
 
 
 def test_the_share_of_noise_is_subtracted():
-    """Labels by lot: an effect's variance is what its noise says, so that next to nothing of it is left."""
+    """With random labels, noise causes the whole variance of an effect, and the estimate subtracts most of it."""
     X, _ = table(2_000, 2)
     y = np.random.default_rng(1).integers(0, 2, len(X))
     domain = replace(DOMAIN, classes=(0, 1))
@@ -70,7 +71,7 @@ def test_the_share_of_noise_is_subtracted():
 
 
 def test_an_effect_is_the_mean_over_all_answers_to_other_questions():
-    """One tree of depth 2 by hand: a question about x, then others; and an attribute that none asks has no effect."""
+    """An effect is the mean over all answers to other tests; an attribute without a test has no effect."""
     model, _ = booster(2, epsilon=5, n_estimators=6, max_depth=3)
     added = AddedScores.of(model.released_)
     trees, codes = added.trees, np.array([1, 30_000, 65_535])
@@ -94,12 +95,12 @@ def test_an_effect_is_the_mean_over_all_answers_to_other_questions():
     assert np.ptp(only_x.effect(2, np.arange(5))[0][:, 1]) == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("n_classes, delta", some([2, 3], [0, 1e-6]))
 def test_the_stated_noise_equals_that_of_repeated_fits(n_classes, delta):
-    """Leaves of 300 releases of nobody but noise; the bound is missed by chance with probability 1e-6 at most.
+    """The stated noise equals the standard deviation of leaves over 300 releases that contain only noise.
 
-    A sample of 2,400 has a standard deviation within 12 % of the true one then, of Laplace noise too (kurtosis 6).
+    The standard deviation of 2,400 draws is within 12 % of the true standard deviation, except with probability 1e-6.
+    This also holds for Laplace noise (kurtosis 6).
     """
     X, y = table(64, n_classes)
     domain = replace(DOMAIN, classes=tuple(range(n_classes)))
@@ -135,7 +136,7 @@ def test_without_privacy_there_is_no_noise():
 
 
 def test_a_forged_file_takes_no_more_memory_than_its_size(monkeypatch):
-    """The mean size of trees does not bound the largest one: steps go by the nodes that are taken."""
+    """A forged file takes no more memory than its size. The number of trees at a time depends on the largest tree."""
     model, _ = booster(2, epsilon=None, n_estimators=2, max_depth=6)
     added = AddedScores.of(model.forest_)
     asked: list[int] = []
@@ -159,7 +160,7 @@ def test_questions_with_many_answers_are_refused():
 
 
 def test_strange_noise_is_no_noise_that_is_known():
-    """Of a file that says a budget of next to nothing."""
+    """If a file has invalid settings, the noise is reported as unknown, without an error."""
     released = booster(2, epsilon=2.0, n_estimators=2, max_depth=2)[0].released_
     strange = replace(released, about={**released.about, "total_step": 2.0**20, "n_rows": 1})
     added = AddedScores.of(replace(strange, about={**strange.about, "total_step": 1e300}))

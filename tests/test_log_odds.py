@@ -1,4 +1,4 @@
-"""Votes that add up evidence: golden values, what noise and empty leaves may say, and files."""
+"""Voting by log-odds: golden values, limits on noise and empty leaves, and files."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize("signal", GOLDEN)
 def test_golden_values(signal):
-    """Rows in leaves 0 and 2, and 1 and 3, of two trees; noise of scale 4."""
+    """Scores match golden values: rows in leaves 0 and 2, and 1 and 3, of two trees; noise of scale 4."""
     how = LogOdds.of_signal(4.0, signal)
     prior = how.prior(COUNTS)
     evidence = how.evidence(COUNTS, prior)
@@ -34,7 +34,7 @@ def test_an_empty_leaf_adds_nothing():
 
 
 def test_no_leaf_can_outvote_all_others():
-    """A share of nothing counts as a ten-thousandth."""
+    """No leaf can outvote all others, because a share of 0 counts as 1e-4."""
     how = LogOdds(0.0, 1e-9)
     prior = np.array([0.5, 0.5])
     assert how.evidence(np.array([[10**6, 0]]), prior).min() == pytest.approx(np.log(1e-4 / 0.5))
@@ -55,7 +55,7 @@ def test_a_forest_predicts_by_it_and_its_file_does(settings):
 
 
 def test_it_helps_a_rare_class():
-    """On Adult at the same released counts (about .775 and .81)."""
+    """On Adult, log-odds beat thresholds at the same released counts (about .81 and .775)."""
     data = load_dataset("adult")
     scores = [
         RandomDecisionForestClassifier(domain=data.domain, voting=voting, random_state=0)

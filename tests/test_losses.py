@@ -1,4 +1,4 @@
-"""Losses against the paper's closed forms, against each other's definitions, and their sensitivities by enumeration."""
+"""Losses against closed forms of the paper and their definitions, and their sensitivities by enumeration."""
 
 import functools
 import pickle
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dpforest.losses import ENTROPY, ERROR, GINI, MATSUSHITA, m_alpha, partial_loss
 
 LOSSES = [MATSUSHITA, GINI, ENTROPY, ERROR, m_alpha(0.1), m_alpha(0.5)]
-INVERTIBLE = [MATSUSHITA, GINI, ENTROPY, m_alpha(0.1), m_alpha(0.5)]  # the 0/1 loss tells the majority only
+# the link of the 0/1 loss depends only on the majority
+INVERTIBLE = [MATSUSHITA, GINI, ENTROPY, m_alpha(0.1), m_alpha(0.5)]
 ALPHAS = [0.0, 0.1, 0.5, 1.0]
 ROWS = [100, 748, 1372, 4898, 19020]
 
@@ -139,7 +140,7 @@ def test_the_mix_ends_in_the_error_and_in_matsushitas_loss(alpha, end):
     assert near.bayes_risk(u) == pytest.approx(end.bayes_risk(u), abs=1e-8)
     assert near.link(u[1:-1]) == pytest.approx(end.link(u[1:-1]), abs=1e-7)
     assert near.surrogate(z) == pytest.approx(end.surrogate(z), abs=1e-8)
-    away = np.abs(np.abs(z) - 2) > 0.05  # where the inverse of the 0/1 loss's link jumps
+    away = np.abs(np.abs(z) - 2) > 0.05  # points where the inverse link of the 0/1 loss jumps
     assert near.inverse_link(z[away]) == pytest.approx(end.inverse_link(z[away]), abs=1e-8)
 
 
@@ -157,7 +158,7 @@ def test_all_mixes_agree_at_two(alpha):
     assert m_alpha(alpha).inverse_link([-2, 2]) == pytest.approx([0.5 - 8**-0.5, 0.5 + 8**-0.5], abs=1e-9)
 
 
-# ---------------------------------------------------------------- what link, inverse link and surrogate are
+# ---------------------------------------------------------------- link, inverse link and surrogate
 
 
 @every(INVERTIBLE)
@@ -179,7 +180,7 @@ def test_losses_are_symmetric_and_links_odd(loss, u):
 @given(u=U, v=st.floats(0, 1))
 @prop
 def test_the_link_is_minus_the_slope_of_the_bayes_risk(loss, u, v):
-    """A concave function lies below its tangents, and below no other line through the same point."""
+    """The link is minus the slope of the Bayes risk: the tangent bounds this concave function from above."""
     assert loss.bayes_risk(v) <= loss.bayes_risk(u) - loss.link(u) * (v - u) + 1e-9
 
 
@@ -201,7 +202,7 @@ def test_the_surrogates_slope_is_minus_the_inverse_link(loss):
 
 @every([loss for loss in LOSSES if loss.alpha])
 def test_the_m_alpha_surrogate_bends_by_at_most_a_quarter_over_alpha(loss):
-    """Half of what equations 151 and 152 of the paper say; reached where the flat part ends."""
+    """The second derivative is at most half of the bound in equations 151 and 152, reached where the flat part ends."""
     z, h = np.linspace(-6, 6, 2401), 1e-3
     bend = (loss.surrogate(z + h) - 2 * loss.surrogate(z) + loss.surrogate(z - h)) / h**2
     assert bend.max() <= 1 / (4 * loss.alpha) + 1e-6
@@ -230,14 +231,15 @@ def test_the_m_alpha_loss_is_proper_and_its_least_risk_is_the_bayes_risk(alpha, 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_an_even_guess_counts_as_half_an_error(alpha):
     assert partial_loss(alpha, 1, 0.5) == partial_loss(alpha, -1, 0.5) == 1
-    # Were it a whole error for either class, as in Definition 6, stating 1/2 would cost 2 - alpha, not L(1/2) = 1.
+    # If 1/2 counted as a whole error for either class, as in Definition 6, stating 1/2 would cost 2 - alpha, not L(1/2)
+    # = 1.
     above = np.nextafter(0.5, 1)
     assert (partial_loss(alpha, 1, above) + partial_loss(alpha, -1, above)) / 2 == pytest.approx(1, rel=1e-12)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_partial_losses_follow_from_the_bayes_risk(alpha):
-    """Savage: the loss of stating u where the class is positive is L(u) + (1 - u) L'(u)."""
+    """Partial losses follow Savage: stating u costs L(u) + (1 - u) L'(u) if the class is positive."""
     u, loss = np.linspace(0.01, 0.99, 99), m_alpha(alpha)
     assert partial_loss(alpha, 1, u) == pytest.approx(loss.bayes_risk(u) - (1 - u) * loss.link(u), abs=1e-12)
     assert partial_loss(alpha, -1, u) == pytest.approx(loss.bayes_risk(u) + u * loss.link(u), abs=1e-12)
@@ -279,13 +281,13 @@ def test_splitting_never_raises_the_score(loss, cells):
 
 
 ROW = st.tuples(st.integers(0, 3), st.floats(1e-3, 1))  # cell, weight
-PARTS = 3  # weights are a third, two thirds or all of the largest
+PARTS = 3  # weights are 1/3, 2/3 or all of the largest
 KINDS = np.array([[w if cell == k else 0 for k in range(4)] for cell in range(4) for w in range(1, PARTS + 1)])
 
 
 @functools.cache
 def tables(rows: int) -> np.ndarray:
-    """All tables, as weights in parts: (positive, negative) in the left and (positive, negative) in the right child."""
+    """Return all tables as weights: (positive, negative) in the left child, then in the right child."""
     if rows == 0:
         return np.zeros((1, 4), int)
     return np.unique((tables(rows - 1)[:, None] + KINDS).reshape(-1, 4), axis=0)
@@ -301,12 +303,12 @@ def score(loss, cells, weight):
 @pytest.mark.parametrize("n", range(1, 9))
 def test_sensitivity_is_the_most_that_a_row_can_change_among_all_tables(loss, weight, n):
     others = tables(n - 1)
-    with_row = score(loss, others[:, None] + KINDS, weight)  # of n rows, the last one of each kind
+    with_row = score(loss, others[:, None] + KINDS, weight)  # tables of n rows; the last row is of each kind
     change = with_row - score(loss, others, weight)[:, None]
     bound = loss.sensitivity(n, weight)
     assert change.min() >= -1e-12
     assert change.max() == pytest.approx(bound, rel=1e-12)
-    replaced = with_row.max(axis=1) - with_row.min(axis=1)  # of any kind by any other: class, child and weight
+    replaced = with_row.max(axis=1) - with_row.min(axis=1)  # by a row of any class, child and weight
     assert replaced.max() == pytest.approx(bound, rel=1e-12)
     assert weight * loss.published_sensitivity(n) > bound
 
@@ -353,7 +355,7 @@ def test_sensitivities_of_the_losses_for_1372_rows(loss, published, tight):
 @every(LOSSES)
 def test_a_bound_on_the_number_of_rows_may_stand_for_it(loss):
     assert (np.diff(loss.sensitivity(np.arange(1, 500))) >= -1e-12).all()
-    assert loss.sensitivity(1) == 0  # the only row's leaf is pure
+    assert loss.sensitivity(1) == 0  # the leaf of the only row is pure
 
 
 # ---------------------------------------------------------------- refusals

@@ -1,9 +1,10 @@
-"""Results that are listed as reproduced were run, and those that were not run are listed with a reason."""
+"""Tests that results listed as reproduced were run, and that the others are listed with a reason."""
 
 import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,9 +17,12 @@ from reproduce import __main__ as program
 from reproduce import multinomial, nested, nock_henecka, nock_henecka_runs
 from reproduce.__main__ import PARTS, merged
 from reproduce.cells import Cell, Kept, Part, measured
+from reproduce.fletcher_islam_leaves import counts_of_trees
+from reproduce.fletcher_islam_occupied import mean_leaves
 from reproduce.fletcher_islam_sensitivity import mean_sensitivity
 from reproduce.left_out import LEFT_OUT
-from reproduce.protocol import MATCHES, PATH, Record, nested_folds, read
+from reproduce.paired import paired_tests
+from reproduce.protocol import COMPATIBLE, CONTRADICTS, EQUAL, PATH, Record, compared, nested_folds, read
 from reproduce.report import REPORT
 
 HOME = Path(__file__).parents[1]
@@ -52,16 +56,16 @@ def test_a_row_that_is_not_reproduced_has_a_reason():
 
 
 def record(setting: str, ours: float = 1.0, item: str = "table 1") -> Record:
-    return Record("A paper", item, setting, 1.0, ours, None, 0.0, MATCHES, "")
+    return Record("A paper", item, setting, 1.0, ours, None, 0.0, EQUAL, "")
 
 
 class Stopped(Exception):
-    """As if the run had been stopped."""
+    """Error that stands for an interrupted run."""
 
 
 @pytest.fixture
 def work(monkeypatch, tmp_path):
-    """Two parts of three cells that say when they are at work, in separate files; `stop_at` stops a cell."""
+    """Provide two parts of three cells that record their runs; `stop_at` interrupts a cell."""
     seen = SimpleNamespace(done=[], stop_at=None, results=tmp_path / "results.json", kept=tmp_path / "unfinished")
 
     def cell(part: str, i: int) -> Cell:
@@ -90,7 +94,7 @@ def test_a_run_that_was_stopped_loses_the_cell_at_work_only(work, capsys):
     work.stop_at = "b", 1
     with pytest.raises(Stopped):
         program.run(["a", "b"])
-    assert [record.item for record in read(work.results)] == ["table of a"] * 3  # what is through is written
+    assert [record.item for record in read(work.results)] == ["table of a"] * 3  # finished parts are written
     work.stop_at = None
     program.run(["a", "b"])
     assert work.done == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1), ("b", 2)]
@@ -99,7 +103,7 @@ def test_a_run_that_was_stopped_loses_the_cell_at_work_only(work, capsys):
     assert re.search(r"4 of 6, +\d+ s  b, cell 0: done before", printed) and re.search(
         r"5 of 6, +\d+ s  b, cell 1\n", printed
     )
-    program.run(["a", "b"])  # nothing is unfinished, so all is measured anew
+    program.run(["a", "b"])  # no part is unfinished, so all cells run again
     assert len(work.done) == 12
 
 
@@ -123,7 +127,7 @@ def test_kept_cells_need_the_same_code_and_whole_lines(tmp_path):
     kept, rows = Kept(path, "1"), measured(first)
     kept.add(first, rows)
     kept.add(second, rows)
-    path.write_text(path.read_text()[:-5])  # stopped while writing
+    path.write_text(path.read_text()[:-5])  # interrupted while writing
     kept = Kept(path, "1")
     assert kept.get(first) == rows == [{"x": 0.1}, {"x": np.inf}] and kept.get(second) is None
     kept.add(second, rows)
@@ -166,7 +170,11 @@ def test_inner_folds_are_of_the_training_rows():
 
 
 def test_the_smallest_of_the_best_settings_on_the_inner_folds_is_chosen(monkeypatch):
-    """On three training rows in four depth 3 and 5 are equally right; on the whole of them depth 1 were."""
+    """Inner folds choose the best settings, and in a tie the smallest ones.
+
+    In this test, depths 3 and 5 are equally accurate on inner folds. Depth 1 is the best on outer folds, so a choice
+    that looks at test rows would be detected.
+    """
     data, sizes = load_dataset("zoo"), []
 
     def run_task(forest, domain, split, task, epsilons, cells, seed, promises, n_rows):
@@ -187,14 +195,67 @@ def test_the_smallest_of_the_best_settings_on_the_inner_folds_is_chosen(monkeypa
 
 def test_smooth_sensitivity_is_of_leaves_with_rows():
     leaves, y = np.array([[7, 1], [7, 2], [7, 2], [9, 2]]), np.array([0, 0, 1, 1])
-    leads = [1, 1, 1, 1]  # two against one and one alone; one alone, and two against one
+    # first tree: two rows against one, and a single row; second tree: a single row, and two against one
+    leads = [1, 1, 1, 1]
     assert mean_sensitivity(leaves, y, None, 0.5) == pytest.approx(np.exp(-0.5 * np.array(leads)).mean())
-    only = mean_sensitivity(leaves, y, np.array([1, 0, 0, 0]), 0.5)  # one alone; one against one, and one alone
+    # first tree: a single row; second tree: one against one, and a single row
+    only = mean_sensitivity(leaves, y, np.array([1, 0, 0, 0]), 0.5)
     assert only == pytest.approx(np.mean([np.exp(-0.5), 1, np.exp(-0.5)]))
 
 
+def test_means_are_equal_compatible_or_contradict():
+    ours = np.array([68.0, 70.0, 72.0, 74.0])  # mean 71, standard error 1.29
+    verdicts = [compared("P", "i", "s", printed, ours, None, "why") for printed in (72.9, 76.6, 77.0)]
+    assert [record.verdict for record in verdicts] == [EQUAL, COMPATIBLE, CONTRADICTS]
+    assert [record.reason for record in verdicts] == ["", "", "why"]
+    assert {record.spread for record in verdicts} == {round(2 * 2.582 * np.sqrt(1 / 4 + 1), 2)}
+    assert compared("P", "i", "s", 75.0, ours, None, "why", n_theirs=100).verdict == CONTRADICTS
+
+
+def test_a_paired_test_shows_a_shift_that_no_cell_shows():
+    low = [
+        replace(record(str(i), ours), published=80.0, sd=1.0, group="100 trees")
+        for i, ours in enumerate((75, 76, 77, 76))
+    ]
+    same = [
+        replace(record(str(i), ours), published=80.0, sd=1.0, group="1 tree") for i, ours in enumerate((79, 81, 82, 78))
+    ]
+    few = [replace(record(str(i), ours), published=80.0, sd=1.0, group="10 trees") for i, ours in enumerate((75, 76))]
+    exact = [replace(cell, group="formula", sd=0.0) for cell in low]
+    shifted, equal = paired_tests([*low, *same, *few, *exact])
+    assert (shifted.group, shifted.n, shifted.mean) == ("100 trees", 4, -4.0) and shifted.p < 0.01
+    assert (equal.group, equal.mean, equal.p) == ("1 tree", 0.0, 1.0)
+    assert "−4.0 points in the mean over 4 cells" in shifted.words
+
+
+def test_the_expected_number_of_leaves_is_that_of_random_trees():
+    """The closed form equals the mean over random trees; a false alarm has a chance of at most 1e-6 (4.9 sd)."""
+    sizes, depth, rng = (2, 3, 5), 3, np.random.default_rng(0)
+
+    def leaves(left: int, free: tuple[int, ...]) -> int:
+        if left == 0:
+            return 1
+        at = rng.integers(2 + len(free))  # two numeric attributes
+        if at < 2:
+            return sum(leaves(left - 1, free) for _ in range(2))
+        return sum(leaves(left - 1, free[: at - 2] + free[at - 1 :]) for _ in range(free[at - 2]))
+
+    counts = np.array([leaves(depth, sizes) for _ in range(4_000)])
+    error = counts.std() / np.sqrt(len(counts))
+    assert abs(counts.mean() - mean_leaves(depth, 2, sizes)) < 4.9 * error
+
+
+def test_counts_of_trees_divide_the_rows():
+    leaves, y = np.array([[3, 1], [3, 1], [4, 2], [4, 1]]), np.array([0, 1, 0, 1])
+    first, second = counts_of_trees(leaves, y, 2)
+    assert first.tolist() == [[1, 0], [1, 0]] and second.tolist() == [[0, 2]]
+
+
 def test_nock_and_heneckas_tables_are_of_all_sets_and_sizes():
-    """Twenty trees win over the random forests and two lose, on two sets of which one has public bounds."""
+    """Records cover all data sets and sizes. Here, twenty trees beat the random forests, and two trees lose.
+
+    One of the two data sets has public bounds.
+    """
     rows = [
         {"forest": name, "epsilon": epsilon, "depth": depth, "trees": trees, "repeat": fold, "fold": fold,
          "accuracy": 60.0 + level + 0.1 * fold + (5 if name == "α = 1" else 0), "table": table, "mode": mode}
@@ -208,7 +269,8 @@ def test_nock_and_heneckas_tables_are_of_all_sets_and_sizes():
     assert (best.ours, best.certified, best.published) == (100, 100, pytest.approx(100 * 9 / 19, abs=0.01))
     of_twenty = by_setting[nock_henecka.TABLE_4, "calibrated, 20 trees (“more than 80 %”)"]
     of_two = by_setting[nock_henecka.TABLE_4, "calibrated, 2 trees (“a majority”)"]
-    assert (of_twenty.ours, of_twenty.verdict, of_two.ours) == (100, MATCHES, 0) and of_two.reason
+    assert (of_twenty.ours, of_twenty.verdict, of_two.ours) == (100, COMPATIBLE, 0)
+    assert of_two.verdict == CONTRADICTS and of_two.reason
     runs = [record for record in nock_henecka_runs.records(rows) if record.line == "α = 1, without privacy"]
     assert [record.ours for record in runs if record.at in (10, 15, 35)] == [0, 50, 100]
 
@@ -232,7 +294,7 @@ def test_every_table_and_figure_is_measured_or_listed_as_left_out(paper):
 
 @pytest.mark.slow
 def test_a_quick_run_goes_through_every_part_and_writes_nothing():
-    """Two tables a part, all in a separate process: kept files stay unchanged."""
+    """A quick run covers every part with two tables, in a separate process, and writes no file."""
     before = PATH.read_bytes(), REPORT.read_bytes()
     done = subprocess.run([sys.executable, "-m", "reproduce", "--quick"], cwd=HOME, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

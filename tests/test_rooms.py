@@ -1,4 +1,4 @@
-"""Packages of the project: imports run one way (pyproject.toml); every cache is registered; hooks are the checks."""
+"""Packages import in one direction (pyproject.toml), every cache is registered, and hooks run the checks."""
 
 import re
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""The rules of docs/STYLE.md that a program can check: names, phrases, spelling, and where `fmt: skip` may stand.
+"""The rules of docs/STYLE.md that a program can check: names, phrases, spelling, and places of `fmt: skip`.
 
-Places that still break one are listed in `style_debt.txt`; `python -m tests.style_debt` writes that list.
+`style_debt.txt` counts the places in each file that still break a rule; `python -m tests.style_debt` writes this list.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILE_NAMES = {"parts.py", "options.py"}
 FILE_NAME_PARTS = {"misc", "util", "utils", "helpers"}
 ONCE = {"controls.py", "boosting.py"}
 
-# What not to write, as a regular expression, and what to write instead.
+# Phrases to avoid, as regular expressions, and their replacements.
 PHRASES = {
     r"told wrong": "misclassified",
     r"(leaves|trees|forests) say": "hold, release, predict, vote for",
@@ -63,7 +63,7 @@ BRITISH = re.compile(
     r"is(e|ed|es|er|ers|ing|ation|ations)\b",
     re.IGNORECASE,
 )
-# Older files, links and other people's names keep their spelling.
+# British words that these files need, because they quote old links, old forest files, or texts by others.
 BRITISH_ALLOWED = {
     "data/ATTRIBUTION.md": {"catalogue"},
     "docs/STYLE.md": {"neighbour", "catalogue", "colour", "normalise"},
@@ -74,13 +74,14 @@ BRITISH_ALLOWED = {
     "tests/trees/test_forest_files.py": {"neighbour"},
     "ui/shared/link.py": {"neighbour"},
 }
-# Texts about the past stay, and records of measurements are written by programs.
+# The phrases and the spelling of these files are not checked. The first two describe earlier versions in the words of
+# that time. The others are reports of measurements, which programs write.
 HISTORY = {"CHANGELOG.md", "WHAT-WE-LEARNED.md", "bench/RESULTS.md", "docs/ACCURACY.md", "docs/REPRODUCED.md"}
 
 
 @cache
 def tracked(*suffixes: str) -> list[tuple[str, str]]:
-    """Path and text of each file of the project with one of these endings."""
+    """Return path and text of each file of the project with one of these endings."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=HOME, capture_output=True, text=True, check=True).stdout
     paths = [path for path in listed.split("\0") if path.endswith(suffixes) and (HOME / path).exists()]
     return [(path, (HOME / path).read_text(encoding="utf-8")) for path in paths]
@@ -92,7 +93,7 @@ def syntax_trees() -> list[tuple[str, ast.Module]]:
 
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Each name that a module binds, with its line: variables, attributes, parameters, functions, classes, aliases."""
+    """Yield each name that a module binds (variable, attribute, parameter, function, class, alias), with its line."""
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         match node:
@@ -114,7 +115,7 @@ def parts(name: str) -> set[str]:
 
 
 def prose_of_code(path: str, text: str, tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Pieces of prose with their lines: docstrings, comments, and all strings of the app."""
+    """Yield pieces of prose with their lines: docstrings, comments, and all strings of the app."""
     if path.startswith(("ui/", "pages/", "app.py")):
         strings = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     else:
@@ -171,7 +172,7 @@ def spelling_breaks() -> Iterator[Break]:
 
 
 def skip_breaks() -> Iterator[Break]:
-    """`fmt: skip` at a statement that is not mostly numbers."""
+    """Yield each `fmt: skip` on a statement that is not mostly numbers."""
     for (path, text), (_, tree) in zip(tracked(".py"), syntax_trees(), strict=True):
         lines = [n for n, line in enumerate(text.splitlines(), 1) if re.search(r"# fmt: (skip|off)\b", line)]
         for line in lines:

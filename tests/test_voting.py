@@ -1,4 +1,4 @@
-"""From noisy leaves to votes: what an empty leaf adds, what becomes of negative counts, ties and coins.
+"""From noisy leaves to votes: empty leaves, negative counts, ties and coins.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
 """
@@ -27,7 +27,7 @@ def test_clamp_counts_negatives_as_zero_and_paper_discards_the_leaf():
     clamped, paper = (voting.leaf_shares(counts, rule, 0) for rule in RULES)
     assert np.array_equal(clamped, [[1, 0], [0, 1], [0.75, 0.25]])
     assert np.array_equal(paper[2], [0.75, 0.25])
-    assert ((paper[:2] > 0) & (paper[:2] < 1)).all()  # drawn, whatever was counted
+    assert ((paper[:2] > 0) & (paper[:2] < 1)).all()  # drawn, whatever the counts are
     with_other_counts = voting.leaf_shares(np.array([[1, -1], [-900, 3], [6, 2]]), "paper", 0)
     assert np.array_equal(paper, with_other_counts)
 
@@ -41,7 +41,7 @@ def test_with_more_classes_one_negative_discards_all_of_them():
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_silent_leaves_are_uniform_on_the_simplex(rule, n_classes):
-    """Each share has the law Beta(1, classes - 1), and the first vote is fair: 2 classes give U[0, 1]."""
+    """Shares of empty leaves follow Beta(1, classes - 1), or U[0, 1] for 2 classes, and the first vote is fair."""
     shares = voting.leaf_shares(np.zeros((20_000, n_classes), int), rule, seed=n_classes)
     assert np.allclose(shares.sum(axis=1), 1)
     for c in range(n_classes):
@@ -59,7 +59,11 @@ def test_a_silent_leaf_keeps_its_share_whatever_the_others_hold():
 
 
 def test_an_empty_leaf_under_the_papers_rule_is_uniform_after_noise():
-    """Bojarski and others: two noises, both positive in a quarter of all cases, give U[0, 1]; so does the discard."""
+    """By the rule of Bojarski and others, an empty leaf has a uniform share after noise.
+
+    If both noisy counts are positive (in a quarter of the draws), their share is uniform. Otherwise the leaf is
+    discarded, and draws a uniform share.
+    """
     noisy = simulate_laplace(np.zeros((20_000, 2), int), 11.0, seed=1)
     theta = voting.leaf_shares(noisy, "paper", 2)[:, 0]
     assert stats.kstest(theta, "uniform").pvalue > FALSE_ALARM
@@ -80,7 +84,7 @@ def test_the_papers_rule_discards_half_of_the_large_pure_leaves():
     q = np.exp(-1 / 20)
     wrong = {rule: int((voting.leaf_votes(voting.leaf_shares(noisy, rule, 5)) == 1).sum()) for rule in RULES}
     assert wrong["clamp"] == 0
-    # Discarded when the second count is negative, q / (1 + q); then the vote is a fair draw.
+    # With probability q / (1 + q), the second count is negative, so it is discarded, and the vote is a fair draw.
     assert stats.binomtest(wrong["paper"], len(counts), q / (1 + q) / 2).pvalue > FALSE_ALARM
 
 
@@ -127,7 +131,7 @@ def test_another_seed_or_column_order_tosses_again():
     coins = voting.coins(codes, seed=3)
     for other in (voting.coins(codes, seed=4), voting.coins(np.ascontiguousarray(codes[:, ::-1]), seed=3)):
         correlation = np.corrcoef(coins, other)[0, 1]
-        # Uncorrelated: |r| sqrt(n) is standard normal, beyond 4.9 with probability 1e-6.
+        # If uncorrelated, |r| sqrt(n) is standard normal, and beyond 4.9 with probability 1e-6.
         assert abs(correlation) * np.sqrt(len(codes)) < 4.9
 
 
@@ -146,7 +150,7 @@ def test_seeds_next_to_each_other_give_unrelated_numbers():
     assert np.abs(np.corrcoef(numbers, rowvar=False) - np.eye(4)).max() * np.sqrt(5_000) < 5.3  # six pairs, 1e-6 in all
 
 
-# ---------------------------------------------------------------- trees that are added up
+# ---------------------------------------------------------------- additive trees
 
 
 def test_the_two_classes_get_opposite_log_odds_of_a_leaf():
@@ -164,7 +168,10 @@ ALPHAS = (1e-6, 0.01, 0.1, 0.5, 1.0)
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("size", [1e-18, 1e-12, 1e-6, 0.01, 1.0, 1e3, 1e6])
 def test_shares_of_scores_are_shares_and_the_largest_is_that_of_the_class_predicted(alpha, n_classes, size):
-    """The link says 1/2 for small scores and rounds to 0 for large ones; neither may make a share of less than 0."""
+    """Shares of additive scores lie in [0, 1], and the predicted class has the largest share.
+
+    The link is 1/2 for small scores and rounds to 0 for large ones; neither may lead to a negative share.
+    """
     scores = np.random.default_rng(0).normal(size=(500, n_classes)) * size
     if n_classes == 2:
         scores[:, 0] = -scores[:, 1]
@@ -181,7 +188,7 @@ def test_the_share_of_the_second_of_two_classes_is_the_inverse_link_and_rises_wi
     share = voting.additive_shares(np.stack([-score, score], axis=1), alpha)[:, 1]
     assert np.allclose(share, m_alpha(alpha).inverse_link(score), rtol=0, atol=1e-8)
     assert (np.diff(share) >= 0).all()
-    assert (np.diff(share) > 0).mean() > 0.99  # rows keep their order where the link does not tell them apart
+    assert (np.diff(share) > 0).mean() > 0.99  # strictly increasing where the link distinguishes rows
     assert np.array_equal(share > 0.5, score > 0)
 
 
@@ -189,4 +196,4 @@ def test_shares_of_many_classes_are_those_of_their_links():
     scores = np.array([[2.0, -2.0, 0.0], [3.0, 3.0, -5.0]])
     link = m_alpha(1.0).inverse_link(scores)
     assert np.allclose(voting.additive_shares(scores, 1.0), link / link.sum(axis=1, keepdims=True), atol=1e-8)
-    assert voting.decide(scores, "additive").tolist() == [0, 0]  # a tie goes to the class listed first
+    assert voting.decide(scores, "additive").tolist() == [0, 0]  # a tie goes to the first listed class

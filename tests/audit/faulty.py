@@ -1,4 +1,4 @@
-"""Small fits that release through dpforest/privacy/: one that is correct, and one for each known kind of mistake."""
+"""Small fits that release through dpforest/privacy/: a correct one, and one for each known kind of mistake."""
 
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ N_TREES = 3
 
 
 def count(trees: np.ndarray, y: np.ndarray, n_trees: int = N_TREES) -> np.ndarray:
-    """Rows of each class in each tree of a single leaf, int64 (n_trees, 2)."""
+    """Count the rows of each class in each tree of a single leaf; int64 of shape (n_trees, 2)."""
     counts = np.zeros((n_trees, 2), np.int64)
     np.add.at(counts, (trees, y), 1)
     return counts
@@ -44,21 +44,21 @@ def right(table: Table) -> dict:
 
 
 def by_position(table: Table) -> dict:
-    """Rows dealt out in the order of the file: a row that is gone moves the borders of all parts."""
+    """Assign rows to trees by their order in the file, so that a missing row moves the borders of all parts."""
     X, y = table
     trees = np.arange(len(y)) * N_TREES // len(y)
     return {"labels": labels_of(count(trees, y))}
 
 
 def seeded(table: Table) -> dict:
-    """Noise from the public seed of the structure."""
+    """Draw noise from the public seed of the structure."""
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), N_TREES, SecretSource())
     return {"labels": labels_of(count(trees, y), DemoSource(0))}
 
 
 def same_noise_twice(table: Table) -> dict:
-    """The noise of the first tree is taken for the second as well."""
+    """Add the noise of the first tree to the second tree as well."""
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), 2, SecretSource())
     counts, ledger = count(trees, y, 2), Ledger(Fraction(1), "add-remove")
@@ -67,7 +67,7 @@ def same_noise_twice(table: Table) -> dict:
 
 
 def values_of_rows_as_candidates(table: Table) -> dict:
-    """Thresholds between the values that occur."""
+    """Choose a threshold halfway between two values that occur in the rows."""
     X, y = table
     x = np.sort(X.iloc[:, 0].to_numpy())
     cuts = (x[1:] + x[:-1]) / 2
@@ -80,7 +80,7 @@ def values_of_rows_as_candidates(table: Table) -> dict:
 
 
 def exact_stop(table: Table) -> dict:
-    """A node with few rows is not split: how many there are decides alone."""
+    """Split no node that has few rows, by the exact number of rows."""
     X, y = table
     trees = np.zeros(len(y), int)
     if len(y) >= 20:
@@ -89,7 +89,7 @@ def exact_stop(table: Table) -> dict:
 
 
 def exact_beta(table: Table) -> dict:
-    """Leaves get noise, the coefficient of the tree does not."""
+    """Add noise to the leaves but not to the coefficient of the tree."""
     X, y = table
     leaves = (X.iloc[:, 0].to_numpy() > 0.5).astype(int)
     counts, ledger = count(leaves, y, 2), Ledger(Fraction(1), "add-remove")
@@ -100,7 +100,7 @@ def exact_beta(table: Table) -> dict:
 
 
 def exact_beta_for_weights(table: Table) -> dict:
-    """A second tree whose rows are weighed by a coefficient that was computed from all of them."""
+    """Give the rows of a second tree an exact weight that depends on all rows."""
     X, y = table
     beta = np.clip(4 * np.mean(y) - 1.5, 0, 1)
     weight = np.full(len(y), round(1000 * beta))
@@ -111,7 +111,7 @@ def exact_beta_for_weights(table: Table) -> dict:
 
 
 def only_leaves_with_rows(table: Table) -> dict:
-    """Leaves that nobody is in are left out of the export."""
+    """Export no labels of leaves without rows."""
     X, y = table
     leaves = np.minimum((X.iloc[:, 0].to_numpy() * 50).astype(int), 49)
     counts = count(leaves, y, 50)
@@ -120,7 +120,7 @@ def only_leaves_with_rows(table: Table) -> dict:
 
 
 def bounds_of_rows(table: Table) -> dict:
-    """The range of an attribute is that of the rows."""
+    """Take the range of an attribute from the rows."""
     X, y = table
     x = X.iloc[:, 0].to_numpy()
     middle = (x.min() + x.max()) / 2
@@ -128,7 +128,7 @@ def bounds_of_rows(table: Table) -> dict:
 
 
 def size_in_the_rate(table: Table) -> dict:
-    """Noise that depends on the number of rows, which is private here."""
+    """Use noise that depends on the number of rows, which is private here."""
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), N_TREES, SecretSource())
     return {"labels": labels_of(count(trees, y), epsilon=Fraction(40, 40 + len(y)))}
@@ -141,27 +141,27 @@ def a_row_counts_twice(table: Table) -> dict:
 
 
 def two_trees_for_a_row(table: Table) -> dict:
-    """Every row is in its own tree and in the next one, paid for once."""
+    """Count every row in its tree and in the next tree, but pay for one tree."""
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), N_TREES, SecretSource())
     return {"labels": labels_of(count(trees, y) + count((trees + 1) % N_TREES, y))}
 
 
 def unpaid(table: Table) -> dict:
-    """The right to ask comes out of thin air."""
+    """Release counts with a query budget that no ledger has charged."""
     X, y = table
     counts = count(np.zeros(len(y), int), y, 1)
     return {"noisy": release.noisy_table(counts, 1, QueryBudget(Fraction(1, 50), 1), SecretSource())}
 
 
 def past_the_door(table: Table) -> dict:
-    """Noise from the sampler itself: nobody declared a sensitivity, nobody paid."""
+    """Call the sampler directly, so that no sensitivity is declared and no budget is charged."""
     X, y = table
     counts = count(np.zeros(len(y), int), y, 1)
     return {"noisy": samplers.draw_noisy_counts(counts, Fraction(40), SecretSource())}
 
 
-# What replay must say of each, at least.
+# For each faulty fit, the kinds of findings that a replay must report at least.
 FAULTS = {
     unpaid: {"unpaid"},
     past_the_door: {"undeclared"},

@@ -1,6 +1,6 @@
-"""What tells certified code from code with a mistake of `mutants` in it, by a number each.
+"""Probes: functions that return one number. A mutant changes the number of its probe.
 
-Draws come from fixed words, so that each probe says the same number whenever the same code runs.
+Draws come from fixed words, so a probe returns the same number whenever it runs the same code.
 """
 
 import math
@@ -37,7 +37,7 @@ HALVES = np.arange(12) % 2
 
 
 class FixedWords(SecretSource):
-    """The same words at every run, for what asks for secret ones."""
+    """Source of words that are the same in every run, in place of secret words."""
 
     __slots__ = ("_rng",)
 
@@ -49,33 +49,33 @@ class FixedWords(SecretSource):
 
 
 def labels_at_the_rate_of_the_entry() -> float:
-    """How often a label that is two rows below the top is drawn at ε = 1 under replace-one, where κ = 1/2."""
+    """Share of draws that give a label two rows below the top label, at ε = 1 under replace-one, where κ = 1/2."""
     counts, ledger = np.tile([2, 0], (DRAWS, 1)), Ledger(1, "replace-one")
     how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "replace-one", "ledger": ledger}
     return release_labels(counts, mechanism="exponential", source=FixedWords(), **how).mean()
 
 
 def negative_zero_is_a_zero() -> float:
-    """How often noise of scale 1 is 0."""
+    """Share of draws of noise of scale 1 that are 0."""
     return (samplers.draw_noisy_counts(np.zeros((DRAWS, 1), int), ONE, FixedWords()) == 0).mean()
 
 
 def long_shots_never_hit() -> float:
-    """Whether lanes that are as lucky as can be let e^-12 happen: 0 < 1/2, but not < 1/3, is a hit of e^-1."""
+    """Whether the luckiest lanes draw an event of probability e^-12. Its coins of e^-1 hit by "< 1/2, not < 1/3"."""
     tape = np.tile(np.array([0, 65_535], np.uint16), 20)
     return samplers.bernoulli_exp(tape, 0, 12, 1)[0]
 
 
 def fine_scores_at_the_coarse_rate() -> float:
-    """How often the worse of two splits is drawn, one row apart, at ε = 1."""
+    """Share of draws at ε = 1 that choose the worse of two splits, whose scores differ by one row."""
     scores = np.tile([0, UNIT**2], (DRAWS, 1))
     return (selection.choose(scores, scores >= 0, UNIT**2, QueryBudget(ONE, 1), FixedWords()) == 0).mean()
 
 
 def entropy_is_at_most_log_n() -> float:
-    """What one more row costs in a draw that was paid 1 for: 31 alike, then one of the other class.
+    """Loss of row 32 in a draw that costs ε = 1. The other 31 rows are equal, and row 32 has a different class.
 
-    Of a thousand tests one does not tell it from them, which is as bad as can be.
+    This is the worst case: of about a thousand tests, only one does not separate row 32 from the other rows.
     """
     candidates = public_candidates(public_domain(2, *[None] * 5), 200)
     rows = np.zeros((32, 6), np.uint8)
@@ -90,7 +90,7 @@ def entropy_is_at_most_log_n() -> float:
 
 
 def reach_of_the_rows() -> float:
-    """By how much the bound on weights of the second tree falls when the one row on the right is taken out."""
+    """Decrease of the second tree's weight bound if the only row of the right leaf is removed."""
 
     class FixedMechanism:
         alphas: list[float] = []
@@ -115,13 +115,13 @@ def reach_of_the_rows() -> float:
 
 
 def rows_are_dealt_out() -> float:
-    """How often two rows meet in the same one of two trees."""
+    """Share of assignments of two rows to two trees that put both rows into the same tree."""
     source = FixedWords()
     return np.mean([np.ptp(assign_rows(2, 2, source)) == 0 for _ in range(400)])
 
 
 def empty_bins_are_not_asked() -> float:
-    """Tests that a root may ask, of three, when all rows are in the first bin."""
+    """Number of tests, out of three, that the root may use if all rows are in the first bin."""
     asked = []
 
     def choose(level, histogram, allowed):
@@ -135,19 +135,19 @@ def empty_bins_are_not_asked() -> float:
 
 
 def bytes_come_round() -> float:
-    """Whether words 32 to 63 are words 0 to 31 again."""
+    """Whether words 32 to 63 repeat words 0 to 31."""
     first, second = SecretSource().words(64).reshape(2, 32)
     return np.array_equal(first, second)
 
 
 def every_row_decides_leaves() -> float:
-    """Share of the rows that grow a tree and decide its leaves."""
+    """Share of the rows that both grow a tree and decide its leaves."""
     shares = share_out(np.arange(DRAWS), 2, Fraction(1, 2), "independent", FixedWords())
     return sum(len(np.intersect1d(*rows_of_tree)) for rows_of_tree in zip(shares.structure, shares.estimation)) / DRAWS
 
 
 def every_row_in_every_tree() -> float:
-    """How often a row is counted that is in one of three trees."""
+    """Number of times that each row is counted, if it belongs to one of three trees."""
     domain = public_domain(None)
     trees, rows = grow_random_trees(domain, n_trees=3, depth=2, seed=0), np.zeros((6, 1))
     tree_of_row = np.arange(6, dtype=np.int32) % 3
@@ -155,7 +155,7 @@ def every_row_in_every_tree() -> float:
 
 
 def missing_is_the_median() -> float:
-    """How far the code of a missing cell moves with the other row, in a range of 1."""
+    """Change of the code of a missing cell with the value of another row, as a share of the range."""
     feature = replace(public_domain(None).features[0], missing="value", missing_value=0.25)
     domain = Domain((feature,), (0, 1), "y", "documented", "made up")
     codes = [int(domain.encode(pd.DataFrame({"f0": [np.nan, other]}))[0, 0]) for other in (0.125, 0.875)]
@@ -163,49 +163,50 @@ def missing_is_the_median() -> float:
 
 
 def empty_leaves_stay_empty() -> float:
-    """How often the noisy count of an empty leaf is 0 at scale 1."""
+    """Share of noisy counts of empty leaves that are 0 at scale 1."""
     return (release.release_counts(np.zeros((DRAWS, 1), int), **paid(), source=FixedWords()) == 0).mean()
 
 
 def whole_scales() -> float:
-    """The scale of noise that ε = 0.7 pays for."""
+    """Scale of the noise that ε = 0.7 pays for."""
     return float(rationals.round_up(Fraction(10, 7)))
 
 
 def noise_until_not_negative() -> float:
-    """How often an empty cell is 0 after noise of scale 1."""
+    """Share of empty cells that are 0 after noise of scale 1."""
     return (samplers.draw_noisy_counts(np.zeros((DRAWS, 1), int), ONE, FixedWords()) == 0).mean()
 
 
 def better_of_two_splits() -> float:
-    """How often the worse of two splits is drawn that differ by what one row may change, at ε = 1."""
+    """Share of draws at ε = 1 that choose the worse of two splits, whose scores differ by the sensitivity."""
     scores = np.tile([0, 1000], (DRAWS, 1))
     return (selection.choose(scores, scores >= 0, 1000, QueryBudget(ONE, 1), FixedWords()) == 0).mean()
 
 
 def equal_leaves_draw_once() -> float:
-    """Share of empty leaves that say another of two labels than the first one does."""
+    """Share of empty leaves whose label differs from that of the first leaf, with two classes."""
     counts = np.zeros((DRAWS, 2), int)
     labels = release.release_labels(counts, mechanism="permute-and-flip", **paid(), source=FixedWords())
     return (labels != labels[0]).mean()
 
 
 def structure_that_suits_the_rows() -> float:
-    """Whether a fit has another structure than its public seed says."""
-    public_scale = {"domain": DOMAIN, "scale_share": "public"}  # one that is asked for moves thresholds by its noise
+    """Whether the structure of a fit differs from the structure that its public seed determines."""
+    # A released scale would move the thresholds by its noise.
+    public_scale = {"domain": DOMAIN, "scale_share": "public"}
     forest = dpforest.MajorityLabelForestClassifier(n_estimators=3, max_depth=2, **public_scale).fit(ROWS, HALVES)
     public = grow_random_trees(DOMAIN, n_trees=3, depth=2, seed=0)
     return not np.array_equal(forest.forest_.trees.threshold, public.threshold)
 
 
 def as_many_of_each_class() -> float:
-    """Rows that are counted of one row of the first class and eleven of the second."""
+    """Number of counted rows, if the table has one row of the first class and eleven rows of the second."""
     forest = dpforest.RandomDecisionForestClassifier(domain=DOMAIN, epsilon=None, n_estimators=1, max_depth=1)
     return forest.fit(ROWS, (np.arange(12) > 0).astype(int)).forest_.leaves.noisy_counts.sum()
 
 
 def carried_from_true_leaves() -> float:
-    """How many different α the second level of a second tree gets from one table of leaves."""
+    """Number of different α for the second level of a second tree, in nine trials with the same table of leaves."""
     mechanism, table = mechanism_of(alpha="carried"), np.array([[9, 3], [1, 9]]) * 1024
     errors = set()
     for _ in range(9):
@@ -216,25 +217,25 @@ def carried_from_true_leaves() -> float:
 
 
 def blocks_overlap() -> float:
-    """Rows that are counted of eight, in two threads."""
+    """Number of rows that two threads count, if the table has eight rows."""
     trees = grow_random_trees(DOMAIN, n_trees=1, depth=1, seed=0)
     return count_rows(trees, DOMAIN, ROWS[:8], np.zeros(8, np.int32), n_classes=2, n_jobs=2).sum()
 
 
 def values_are_clamped_below() -> float:
-    """How often a leaf of the second class says the bound itself after noise of twice the bound."""
+    """Share of leaves of the second class whose value equals the bound, if noise has twice the size of the bound."""
     values, _ = mechanism_of(leaf="range", beta="one").leaves(np.tile([0, 512], (DRAWS, 1)))
     return (values == 10).mean()
 
 
 def paid() -> dict[str, Any]:
-    """Arguments of a release at ε = 1, rows shared out."""
+    """Return the arguments of a release at ε = 1 that counts each row in one tree."""
     how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
     return how | {"ledger": Ledger(1)}
 
 
 def mechanism_of(*, alpha: Any = 0.0, leaf: str = "counts", beta: str = "post") -> CertifiedBoostMechanism:
-    """What answers a booster of trees of two levels whose bound M is 10, with ε = 1 for everything it asks."""
+    """Return the mechanism of a booster: trees of two levels, bound M of 10, ε = 1 for each query."""
     share = Fraction(1, 2), Fraction(1, 20)
     spec = BoostSpec(2, 2, 2, alpha, 1.0, 10.0, leaf, beta, False, *share, 99, 1, "add-remove")
     mechanism = CertifiedBoostMechanism(spec, {"leaves": QueryBudget(ONE, 9)}, FixedWords(), 0)
@@ -242,7 +243,7 @@ def mechanism_of(*, alpha: Any = 0.0, leaf: str = "counts", beta: str = "post") 
     return mechanism
 
 
-# What each probe says without the mistake, and with it.
+# For each probe, its number without the mutant, and its number with the mutant.
 SAYS: dict[Callable[[], float], tuple[float, float]] = {
     labels_at_the_rate_of_the_entry: (1 / (1 + math.e), 1 / (1 + math.e**2)),
     negative_zero_is_a_zero: (math.tanh(0.5), 1 - 1 / math.e),
@@ -269,7 +270,7 @@ SAYS: dict[Callable[[], float], tuple[float, float]] = {
 }
 
 
-# Settings at which a mistake is in force, where it is not at others.
+# Settings of a forest that a mutant needs to have an effect.
 SETTINGS: dict[str, dict[str, Any]] = {
     "whole_scales": {"epsilon": 0.7},
     "carried_from_true_leaves": {"alpha": "carried"},

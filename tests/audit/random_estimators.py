@@ -1,4 +1,4 @@
-"""Any estimator on any small domain: what property tests draw from."""
+"""Hypothesis strategies that draw any certified estimator, on any small domain."""
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,10 @@ from dpforest import (
     RandomForestLaplaceClassifier,
 )
 
-MOST_LEAVES = 400  # of a multiway tree
+MOST_LEAVES = 400  # largest number of leaves of a multiway tree
 NEIGHBORS = st.sampled_from(["add-remove", "replace-one"])
-EPSILONS = st.one_of(st.sampled_from([1e-4, 0.1, 1.0, 1e4]), st.floats(1e-4, 1e4))  # ones with many digits too
+# The second strategy draws numbers of many digits.
+EPSILONS = st.one_of(st.sampled_from([1e-4, 0.1, 1.0, 1e4]), st.floats(1e-4, 1e4))
 SHARES = st.floats(0.01, 0.99)
 
 
@@ -59,7 +60,7 @@ CAPS = st.integers(1, MOST_LEAVES)
 
 
 def estimators(most_depth: int, most_greedy_depth: int):
-    """One of all certified forests, with any of its options."""
+    """Draw one of all certified forests, with any of its options."""
     deep, greedy = st.integers(0, most_depth), st.integers(1, most_greedy_depth)
     bins = st.sampled_from([2, 3, 10, 255, 1_000])
     partitions = st.sampled_from(["independent", "shared"])
@@ -122,7 +123,7 @@ def estimators(most_depth: int, most_greedy_depth: int):
 
 
 def rows_of(domain: Domain, n: int, seed: int) -> pd.DataFrame:
-    """Rows with the ends of all ranges, and missing cells where they may be."""
+    """Draw rows that include the ends of all ranges, and missing cells where the domain allows them."""
     rng = np.random.default_rng(seed)
     columns = {}
     for feature in domain.features:

@@ -1,7 +1,7 @@
-"""The black-box auditor: its bound is right, its search finds faults of known kinds, and blames nobody else.
+"""The black-box auditor: its bound is right, and its search finds known faults and blames no sound mechanism.
 
-Draws are fresh in every run. A sound mechanism is blamed with a probability of at most 1e-6 an assertion (`SURE`);
-faults are found with so many trials that missing one is rarer still.
+Draws are fresh in every run. An assertion blames a sound mechanism with a probability of at most 1e-6 (`SURE`). There
+are so many trials that the auditor also misses a fault with a probability below 1e-6.
 """
 
 import numpy as np
@@ -17,29 +17,29 @@ from dpforest.audit.fits import ABSENT, run_many
 from tests.conftest import public_domain
 
 SURE = 1 - 1e-6
-RNG = np.random.default_rng()  # fresh, as the releases that it stands for
+RNG = np.random.default_rng()  # without a seed, like the releases that it simulates
 
 
 def counts(leaves: list[np.ndarray], epsilon: float) -> np.ndarray:
-    """Two class counts of each leaf plus discrete Laplace noise."""
+    """Add discrete Laplace noise to the two class counts of each leaf."""
     exact = np.array([[np.sum(leaf == c) for c in (0, 1)] for leaf in leaves])
     noise = RNG.geometric(1 - np.exp(-epsilon), (2, *exact.shape))
     return exact + noise[0] - noise[1]
 
 
 def labels(leaves: list[np.ndarray], epsilon: float) -> np.ndarray:
-    """A label of each leaf by permute-and-flip."""
+    """Draw the label of each leaf by permute-and-flip."""
     lead = np.array([2 * leaf.sum() - len(leaf) for leaf in leaves])
     return (lead > 0) ^ (RNG.random(len(leaves)) < 0.5 * np.exp(-epsilon * np.abs(lead)))
 
 
 def in_file_order(mechanism, trees: int, epsilon: float):
-    """Rows dealt out by their place in the file: one row less moves all that follow."""
+    """Assign rows to trees by their place in the file, so that removing a row moves all later rows."""
     return lambda X, y: mechanism(np.array_split(y, trees), epsilon)
 
 
 def by_row(mechanism, trees: int, epsilon: float):
-    """Rows dealt out one by one: the sound way."""
+    """Assign each row to a tree independently of all other rows, as a sound mechanism must."""
 
     def release(X, y):
         tree = RNG.integers(0, trees, len(y))
@@ -48,9 +48,9 @@ def by_row(mechanism, trees: int, epsilon: float):
     return release
 
 
-@pytest.mark.filterwarnings("ignore")  # of joblib, whose generator is left before its end
+@pytest.mark.filterwarnings("ignore")  # joblib warns about an unfinished generator
 def test_a_generator_that_travels_to_other_processes_is_refused():
-    """Each process would draw the same, and what is counted would not be independent."""
+    """Each process would draw the same numbers, and the counts of hits would not be independent."""
     generator = np.random.default_rng(0)
 
     class Carries:
@@ -67,7 +67,7 @@ def test_a_generator_that_travels_to_other_processes_is_refused():
 
 
 def test_the_lower_bound_holds_and_comes_near_to_the_true_ratio():
-    """For all outcomes that have a chance: it fails with a probability of at most alpha, by exact enumeration."""
+    """Over all outcomes, the bound fails with a probability of at most alpha. The test enumerates them exactly."""
     n, p, q, alpha = 60, 0.5, 0.5 * np.exp(-1.0), 0.05
     a, b = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
     chance = binom.pmf(a, n, p) * binom.pmf(b, n, q)
@@ -102,7 +102,7 @@ def test_a_statistic_that_a_forest_lacks_is_absent_in_its_row():
 
 
 def test_an_event_depends_on_one_fit_only():
-    """Fits drawn together with others must be judged as if alone, or the counts of hits are not binomial."""
+    """Whether an event holds for a fit does not depend on other fits. Otherwise hits would not be binomial."""
     records = [{"v": [0.5]}, {"v": [2, 3]}, {"v": [1], "w": 7}, {"v": [-(2.0**-60)]}]
     together = fits.as_table(records)
     for name in (*together, "never seen"):
@@ -117,7 +117,8 @@ def test_search_picks_the_event_that_distinguishes_the_tables():
     before = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 3, n).astype(float)})
     after = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 2, n).astype(float)})
     promising = events.search(before, after, n_events=3, trials=n, alpha=1e-3)
-    assert promising.promise > 3  # ln of 1/3 over what 2000 misses leave possible
+    # The promise is the logarithm of 1/3 divided by the largest probability that is possible after 2000 misses.
+    assert promising.promise > 3
     assert any(event.column in ("signal", events.SCORE) for event in promising.events[:1])
 
 
@@ -149,7 +150,7 @@ def test_fits_differ_in_all_processes_and_progress_is_reported():
 
 @pytest.mark.parametrize("mechanism", [counts, labels])
 def test_an_unaided_attack_detects_the_positional_shift(mechanism):
-    """Three trees at ε = 1 lose up to 5: the search gets at least 2 in practice, and what it says is never above 5."""
+    """Three trees at ε = 1 lose up to 5. The search usually proves at least 2, and never more than 5."""
     release = in_file_order(mechanism, 3, 1.0)
     bound, _ = attack_unaided(release, public_domain(None), sizes=(5, 9), trials=6000, screening=100, confidence=SURE)
     assert 1.0 < bound.epsilon <= 5.0
@@ -181,7 +182,7 @@ def fitted(X, y):
 
 
 def visited_leaves(X, y):
-    """Leaves are exported when a row first asks for them, so that nobody's leaf is missing."""
+    """Export a leaf when a row first asks for it, so that leaves without rows are missing."""
     forest = fitted(X, y)
     return {f"label of leaf {leaf}": forest.leaves.labels[leaf] for leaf in np.unique(forest.apply(X))}
 
@@ -191,7 +192,7 @@ def all_leaves(X, y):
 
 
 def seeded_counts(X, y):
-    """Noise from the seed of the structure, which is public."""
+    """Draw noise from the seed of the structure, which is public."""
     return np.bincount(y, minlength=2) + np.random.default_rng(0).laplace(size=2)
 
 
@@ -210,7 +211,7 @@ def test_exporting_all_leaves_is_not_blamed():
 
 
 def test_a_demonstration_with_a_seed_is_caught():
-    """Two rows more of one class: with the same random numbers every time, all fits agree."""
+    """Tables of one and two rows differ in every fit, because a fixed seed draws the same noise each time."""
     estimator = RandomDecisionForestClassifier(n_estimators=1, max_depth=0, domain=public_domain(None), random_state=3)
     before, after = ((np.zeros((n, 1)), np.zeros(n, int)) for n in (1, 2))
     assert attack_fits(estimator, before, after, trials=1000, confidence=SURE).epsilon > 3

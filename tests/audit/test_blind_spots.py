@@ -1,7 +1,8 @@
-"""Random domains, the worst single rows, and cells and rows among others: sound code passes, blind spots do not.
+"""Auditors of random domains, of the worst single rows, and of cells and rows that others may influence.
 
-The authors of sixteen mistakes had not read these auditors. Eight of the mistakes passed the older auditors. Here the
-auditor for such mistakes catches each one. With `--slow`, all of `suspicions` does so, which knows none of them.
+Sound code passes these auditors, and sixteen known mistakes do not. The authors of the mistakes had not read these
+auditors. Eight of the mistakes passed the older auditors. Here, each mistake is given to the auditor that is made for
+its kind, which detects it. With `--slow`, `suspicions` runs all auditors, and also detects each mistake.
 """
 
 import math
@@ -32,15 +33,13 @@ from tests.audit.mutants.mutation import Mutant, mutated
 from tests.audit.test_mutants import certified
 from tests.conftest import every
 
-# ---------------------------------------------------------------- what is right shows nothing
+# ---------------------------------------------------------------- sound code has no findings
 
 
-@pytest.mark.parametrize(
-    "seeds", [range(SAMPLE), pytest.param(range(SAMPLE, 40), marks=pytest.mark.slow)], ids=["sample", "many"]
-)
-@pytest.mark.parametrize("theme", every(2, THEMES))
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 40), marks=pytest.mark.slow)], ids=["one", "many"])
+@pytest.mark.parametrize("theme", every(4, THEMES))
 def test_forests_on_random_domains_have_no_findings(theme, seeds):
-    """Would catch mistakes that need many classes or rounds, some number of rows or `size`, or unreadable cells."""
+    """Forests have no findings on domains with many classes, rounds, numbers of rows and unreadable cells."""
     replays = [
         (name, *comparison)
         for name, cases in random_replays(seeds=seeds, themes=(theme,)).items()
@@ -56,7 +55,7 @@ def test_all_forests_are_drawn():
 
 
 def test_cases_are_of_all_sizes_and_classes():
-    """Would catch a sample that avoids its purpose. Seeds give the cases, so they do not change by themselves."""
+    """The seeded cases cover one row to 90,000 rows, 2 to 50 classes, values of `size` far off, and many rounds."""
     rng = np.random.default_rng(0)
     kinds = {kind.__name__: kind for kind in FORESTS}
     booster, cases = kinds["RandomTreeBoosterClassifier"], []
@@ -73,7 +72,7 @@ def test_cases_are_of_all_sizes_and_classes():
 
 
 def test_edges_are_on_borders():
-    """Would catch rows that only come near a border. Many of the values have the first code of a cell."""
+    """At least a quarter of the edge values have the first code of a cell, so they lie exactly on a border."""
     rng = np.random.default_rng(0)
     for i in range(60):
         feature = random_feature(rng, f"x{i}")
@@ -87,14 +86,14 @@ def test_edges_are_on_borders():
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_no_single_row_costs_more(whole):
-    """Would catch noise for too few classes, attributes or rows, and gradients that are too long."""
+    """No single row costs more than the noise covers, for any number of classes, attributes or rows."""
     assert list(check_single_rows(whole=whole)) == []
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("n_classes", [2, 3, 10, 50])
 def test_the_search_for_the_worst_row_attains_the_bound(n_classes, delta):
-    """Would catch a search that misses mistakes because it does not reach far enough."""
+    """The search reaches at least 99.8 % of the largest gradient and of the promised loss, and exceeds neither."""
     share = (n_classes - 1) / n_classes
     most = 512 if n_classes == 2 else 1_024 * (math.sqrt(share) if delta else 2 * share)
     assert 0.998 * most <= largest_gradient(n_classes, bool(delta)) <= most
@@ -105,22 +104,22 @@ def test_the_search_for_the_worst_row_attains_the_bound(n_classes, delta):
 
 @pytest.mark.parametrize("epsilon, delta", [(1.0, 1e-6), (0.01, 1e-3), (10.0, 1e-15), (4.0, 0.1)])
 def test_both_routes_to_mu_agree(epsilon, delta):
-    """The μ that the ledger charges is rounded down."""
+    """The μ that the ledger charges, which is rounded down, equals the independently computed one."""
     assert float(mu_for(epsilon, delta).mu) == pytest.approx(most_mu(epsilon, delta), rel=1e-8)
 
 
 @pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.slow)], ids=["some", "many"])
 def test_no_cell_changes_how_another_is_read(seeds):
-    """Would catch a column that is read differently because of its type, or of some number of bad cells."""
+    """A column is read the same way whatever its type is, and however many of its cells are bad."""
     assert list(check_reading(seeds)) == []
 
 
 @pytest.mark.parametrize(
     "seeds", [range(1), pytest.param(range(1, 12), marks=pytest.mark.slow)], ids=["a few rows", "many"]
 )
-@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize("kind", every(3, FORESTS))
 def test_the_same_rows_give_the_same_file_in_any_format(kind, seeds):
-    """Would catch a fit that depends on threads, formats, parts, or the type of the labels."""
+    """A fit does not depend on threads, formats, parts, or the type of the labels."""
     assert list(check_same_rows((kind.__name__,), seeds)) == []
 
 
@@ -128,7 +127,7 @@ def test_the_same_rows_give_the_same_file_in_any_format(kind, seeds):
 
 
 def replayed(mutant: Mutant) -> Iterator[str]:
-    """Results of replays of a mutant's first forest: all themes with one seed, then the next seed."""
+    """Yield the findings of replays of a mutant's first forest: all themes with one seed, then with the next."""
     for seed in range(SAMPLE):
         for cases in random_replays(mutant.forests[:1], seeds=[seed]).values():
             yield from (f"{where}: {finding}" for where, comparison in cases for finding in comparison.findings)
@@ -164,9 +163,9 @@ PURE = {"RandomTreeBoosterClassifier": {"delta": 0}}
 MISTAKES = (*BLIND_SPOTS, *INDEPENDENT)
 
 
-@pytest.mark.parametrize("mutant", every(2, MISTAKES), ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", every(6, MISTAKES[::-1]), ids=lambda mutant: mutant.name)
 def test_an_auditor_sees_blind_spots_that_the_certificate_does_not(mutant: Mutant):
-    """One auditor sees each. The certificate and the ledger of the fit look correct."""
+    """One auditor detects each mistake, although the certificate and the ledger of the fit look correct."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         finding = next(BY[DETECTED_BY[mutant.name]](mutant), None)
@@ -177,7 +176,7 @@ def test_an_auditor_sees_blind_spots_that_the_certificate_does_not(mutant: Mutan
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MISTAKES, ids=lambda mutant: mutant.name)
 def test_blind_spots_are_seen_by_the_suite(mutant: Mutant):
-    """All auditors run, without a hint which one is right."""
+    """The suite detects each mistake by running all auditors, without a hint which one is right."""
     with mutated(mutant), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert next(suspicions(mutant.forests), None) is not None, mutant.why

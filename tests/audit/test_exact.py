@@ -1,4 +1,4 @@
-"""Exact auditing: the worst pair of leaves, the first that breaks a claim, and δ, against the papers' tables."""
+"""Exact audits: the worst pair of leaves, the first pair that breaks a claim, and δ, against the papers' tables."""
 
 import math
 
@@ -43,7 +43,7 @@ def test_classes_may_be_taken_in_one_order_where_the_law_treats_them_alike(mecha
 
 
 def test_ten_classes():
-    """docs/PAPERS.md: K = 10, counts up to 3; the published rule at ε = 1 and 2, permute-and-flip exactly ε."""
+    """Worst losses for K = 10 and counts up to 3 match docs/PAPERS.md: published rule, and permute-and-flip (ε)."""
     published = [
         worst_change(leaf_log_pmf("smooth-sensitivity", e), 10, most=3, symmetric=True).loss / e for e in (1, 2)
     ]
@@ -65,7 +65,7 @@ def test_the_worst_change_is_a_change_and_its_loss_is_attained():
 
 
 def test_first_violation_is_the_first_in_rows():
-    """docs/PAPERS.md: gap of the first violation with two classes; at ε = 2 an empty leaf is enough."""
+    """The first violation with two classes has the lead of docs/PAPERS.md; from ε = 2 an empty leaf is enough."""
     for epsilon, lead in zip(EPSILONS[1:], (79, 32, 13, 3, 1, 0, 0, 0)):
         violation = first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), epsilon, 2, most=90, symmetric=True)
         assert violation.before.tolist() == [[lead, 0]] and violation.after.tolist() == [[lead + 1, 0]]

@@ -1,7 +1,7 @@
-"""The sampler of round(sigma Z) is exact, and what says so is not blind: eleven mistakes, each found without a draw.
+"""The sampler of round(sigma Z) is exact, and its auditor detects each of eleven mistakes without sampling.
 
-Nothing here is drawn at random but inputs, from fixed seeds; there is no false alarm. That the compiled kernel is its
-source is part of `test_exact_samplers`.
+Only the inputs of the checks are random. They come from fixed seeds, so there is no false alarm. `test_exact_samplers`
+checks that the compiled kernel equals its source.
 """
 
 import warnings
@@ -14,7 +14,7 @@ from tests.audit.mutants import Mutant, mutated
 
 
 def test_the_pieces_and_the_whole_are_exact():
-    """Would catch a wrong probability of any piece, however small, and pieces that are put together wrongly."""
+    """Every part of the sampler has exactly the right probability, even if tiny, and parts are combined correctly."""
     assert list(check_gaussian(whole=False)) == []
 
 
@@ -48,7 +48,7 @@ def test_mistakes_are_detected_without_a_draw(mutant):
 
 @pytest.mark.parametrize("name", ["one_trial_too_few", "kept_digits_are_drawn_again", "digits_end"])
 def test_the_check_of_the_whole_sampler_detects_coarse_mistakes(name):
-    """Would catch a check of the whole that asks nothing: being some hundredths wide it sees large mistakes."""
+    """The check of the whole sampler detects three large mistakes. It knows probabilities only to a few hundredths."""
     (mutant,) = [mutant for mutant in MISTAKES if mutant.name == name]
     with mutated(mutant):
         for _, computed_law, _ in together(False):

@@ -1,6 +1,6 @@
-"""Samplers are exact, and what says so cannot be fooled: ten mistakes, most of them too small for a million draws.
+"""Samplers are exact, and their auditors find ten mistakes. A million draws would not show most of these mistakes.
 
-Nothing here is drawn at random but inputs, from fixed seeds; there is no tolerance and no false alarm.
+Only the inputs are random, and they come from fixed seeds. So there is no tolerance and no false alarm.
 """
 
 import inspect
@@ -33,23 +33,23 @@ ONE, HALF = Sum({0: 1}), Fraction(1, 2)
 
 @pytest.mark.skipif(not JIT, reason="needs the compiler")
 def test_primitives_are_exact_on_every_lane():
-    """Would catch a bias of one lane of 65,536 in a coin or in whole numbers below n, and a lane that is read twice."""
+    """Coins and whole numbers below n are exact for each of the 65,536 values of a lane, and read no lane twice."""
     assert list(check_lanes(whole=False)) == []
 
 
 def test_composites_are_identities():
-    """Would catch any wrong coefficient of any label, split or noise, however rare, also of counts beyond 65,536."""
+    """Every label, split and noise value has the exact coefficients of its law, even for counts above 65,536."""
     assert list(check_identities(whole=False)) == []
 
 
 def test_compiled_kernels_are_their_source_and_tapes_may_be_cut_anywhere():
-    """Would catch a compiler that means something else, a row that is drawn afresh at the end of a tape, used lanes."""
+    """Compiled kernels have the results of their source. The end of a tape neither redraws a row nor reuses lanes."""
     assert list(check_bridge(n_tapes=500)) == []
 
 
 @pytest.mark.parametrize("mutant", EXACT, ids=lambda mutant: mutant.name)
 def test_mistakes_are_detected_without_a_draw(mutant: Mutant):
-    """Would catch auditors that are blind for a bias of 2^-16, for one class in a rare order, or for an odd sign."""
+    """The auditors detect a bias of 2^-16, a mistake in one class for a rare order of the classes, and a wrong sign."""
     if mutant.function == "uniform" and not JIT:
         pytest.skip("needs the compiler")
     with mutated(mutant), warnings.catch_warnings():
@@ -62,7 +62,7 @@ def test_mistakes_are_detected_without_a_draw(mutant: Mutant):
 
 
 def test_permute_and_flip_by_hand():
-    """Would catch an enumerator and a law that are wrong alike."""
+    """The enumerated law and `pmf` both equal the law of permute-and-flip by hand, for counts 5, 3, 0."""
     law = permute_and_flip_law((5, 3, 0), 1, 1)
     assert law[0,] == ONE - power(2, 1) * HALF - power(5, 1) * HALF + power(7, 1) * Fraction(1, 3)
     assert law[1,] == power(2, 1) * HALF - power(7, 1) * Fraction(1, 6)
@@ -73,7 +73,7 @@ def test_permute_and_flip_by_hand():
 
 
 def test_noise_of_scale_two_by_hand():
-    """Would catch noise that is drawn in another way than by the published algorithm."""
+    """Noise of scale 2 has the law of the published algorithm."""
     law = _law_of_noise(2, 1, 3, 1)
     assert law[0] == ONE * Fraction(1, 4) - power(1, 1) * Fraction(1, 4)
     assert law[1] == law[-1] == law[0] * power(1, 2)
@@ -87,7 +87,7 @@ def as_float(weight: Sum) -> float:
 
 
 def test_all_ways_of_a_function_have_a_probability_of_one():
-    """Would catch a way that is left out or gone twice."""
+    """The enumerator visits every path of a function once, so that the probabilities add up to one."""
 
     def run(draws: Draws) -> int:
         first = draws.pick("first", lambda: [(1, ONE * HALF), (2, ONE * HALF)])
@@ -99,7 +99,7 @@ def test_all_ways_of_a_function_have_a_probability_of_one():
 
 
 def test_a_function_that_decides_by_something_else_is_refused():
-    """Would catch a sampler that remembers how often it was called."""
+    """The enumerator refuses a function that depends on how often it was called."""
     calls = iter(range(100))
 
     def run(draws: Draws) -> int:
@@ -112,7 +112,7 @@ def test_a_function_that_decides_by_something_else_is_refused():
 
 
 def test_a_function_that_draws_for_ever_is_refused():
-    """Would catch auditors that hang instead of saying what is wrong."""
+    """The enumerator reports a function that never ends instead of hanging."""
 
     def run(draws: Draws) -> None:
         for k in itertools.count():
@@ -123,7 +123,7 @@ def test_a_function_that_draws_for_ever_is_refused():
 
 
 def test_a_loop_that_gives_up_is_detected(monkeypatch):
-    """Would catch a kernel that takes whatever was proposed in the third round."""
+    """The check detects a kernel that accepts any proposal in its third round, if it looks at three rounds."""
 
     def impatient(tape, row, counts, num, den, cap, out):
         top, at, label, rounds = counts[0].max(), 0, 0, 0
@@ -146,7 +146,7 @@ def test_a_loop_that_gives_up_is_detected(monkeypatch):
 
 
 def test_a_sampler_that_reads_lanes_by_itself_is_detected(monkeypatch):
-    """Would catch a shortcut past the two functions that are looked at lane by lane."""
+    """The check detects a kernel that bypasses the two functions that are checked lane by lane."""
 
     def direct(tape, row, n_trees, out):
         out[0] = tape[0] % n_trees
@@ -158,7 +158,7 @@ def test_a_sampler_that_reads_lanes_by_itself_is_detected(monkeypatch):
 
 @pytest.mark.skipif(not JIT, reason="needs the compiler")
 def test_a_kernel_that_differs_from_its_source_is_detected(monkeypatch):
-    """Would catch a compiled kernel that differs from its source in a rare way only."""
+    """The check detects a compiled kernel that differs from its source only in a rare case."""
     right = samplers._exponential_kernel
 
     @numba.njit
@@ -175,7 +175,7 @@ def test_a_kernel_that_differs_from_its_source_is_detected(monkeypatch):
 
 
 def test_tapes_that_are_drawn_afresh_or_used_twice_are_detected(monkeypatch):
-    """Would catch `run_tape` that forgets what is left of a tape, and one that fetches no new one."""
+    """The check detects a `run_tape` that discards the rest of a tape, and one that fetches no new words."""
     right = samplers.run_tape.__code__
     text = source_of(samplers.run_tape)
     for old, new in (
@@ -195,7 +195,7 @@ def test_tapes_that_are_drawn_afresh_or_used_twice_are_detected(monkeypatch):
 
 
 def test_a_coin_that_reads_one_lane_too_many_is_detected(monkeypatch):
-    """Would catch a primitive whose chances are right and whose place on the tape is not."""
+    """The check detects a coin that has the right probabilities but ends at the wrong place on the tape."""
     if not JIT:
         pytest.skip("needs the compiler")
     old = "return lane < digit, at"
@@ -205,7 +205,7 @@ def test_a_coin_that_reads_one_lane_too_many_is_detected(monkeypatch):
 
 
 def test_the_source_below_a_kernel_is_python_all_the_way():
-    """Would catch a bridge that compares what is compiled with itself."""
+    """Every function below a kernel is plain Python, so the bridge does not compare compiled code with itself."""
     kernel = as_python(samplers._discrete_laplace_kernel)
     inner = kernel.__globals__["discrete_laplace"].__globals__["bernoulli_exp"].__globals__["_bernoulli_exp_unit"]
     assert all(type(f).__name__ == "function" for f in (kernel, inner, inner.__globals__["bernoulli"]))
@@ -217,7 +217,7 @@ def source_of(function) -> str:
 
 
 def written(what, names: dict):
-    """A function from its text, with these names for what it calls."""
+    """Compile a function from its text, with the given names for the functions that it calls."""
     made: dict = {}
     text = what if isinstance(what, str) else source_of(what).replace("samplers.", "")
     exec(text, {**vars(samplers), **names}, made)

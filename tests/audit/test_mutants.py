@@ -1,4 +1,4 @@
-"""Each mistake of `mutants` is in force inside its block, unnoticed by the certificate, and gone after it."""
+"""Each mutant acts inside its block, the certificate does not notice it, and the code is restored afterwards."""
 
 import sys
 from dataclasses import replace
@@ -22,7 +22,7 @@ each = pytest.mark.parametrize("mutant", [by_name[name] for name in PROBES], ids
 
 
 def certified(name: str, **settings: Any) -> bool:
-    """Fit with the system's entropy: does its certificate say that it is certified, and does its ledger add up?"""
+    """Fit with the system's entropy, and return whether the certificate says certified and the ledger adds up."""
     settings |= {} if name == "FriedmanSchusterClassifier" else {"n_estimators": 2}
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"f0": rng.random(20), "f1": rng.choice(["c0", "c1"], 20), "f2": rng.random(20)})
@@ -51,7 +51,7 @@ def test_mistake_is_in_force_unnoticed_and_gone_afterwards(mutant: Mutant):
 
 
 def state() -> dict[tuple[str, ...], object]:
-    """Every name of the package and of this module, what it stands for, and its code."""
+    """Return the object and the code of every name in the package and in this module."""
     ours = [name for name in sys.modules if name.split(".")[0] in ("dpforest", __name__)]
     return {
         (module, name, inner): (id(value), getattr(value, "__code__", None))

@@ -1,4 +1,4 @@
-"""All that a fit leaves behind is compared, not only its file: attributes, classes, arrays, closures, pickles."""
+"""The audit compares everything that a fit leaves behind: attributes, classes, arrays, closures and pickles."""
 
 import functools
 import pickle
@@ -26,7 +26,7 @@ class Quiet:
 
 
 def hide(where: str, secret: int, thing: dict) -> None:
-    """Put a number into a thing, where nobody would look for it."""
+    """Put a number into an unusual part of a thing."""
     if where == "slot":
         thing["object"] = Slotted()
         thing["object"]._hidden = secret
@@ -70,7 +70,7 @@ HIDDEN_IN = (
 
 @pytest.mark.parametrize("where", HIDDEN_IN)
 def test_a_difference_is_detected_wherever_it_is_hidden(where):
-    """Would catch a comparison that goes by equality, by the file, or by public attributes."""
+    """The state of an object shows a hidden number that equality, the file and public attributes do not show."""
     states = []
     for secret in (2, 2, 3):
         thing: dict = {"public": [1.5, "x", None]}
@@ -81,7 +81,7 @@ def test_a_difference_is_detected_wherever_it_is_hidden(where):
 
 
 def test_a_state_is_a_copy_with_loops_and_cached_properties():
-    """Would catch a state that follows the object after the fit, runs for ever, or depends on who asked before."""
+    """Later edits do not change a state. Loops end, and it does not matter which cached properties were computed."""
     thing: dict = {"rows": [1, 2], "array": np.zeros(2)}
     thing["itself"] = thing
     before = state_of(thing)
@@ -92,7 +92,7 @@ def test_a_state_is_a_copy_with_loops_and_cached_properties():
 
 
 def test_the_state_of_a_fit_is_all_of_it():
-    """Would catch a state that stops at the estimator, or forgets its pickle; and one of addresses, never the same."""
+    """The state covers forest, ledger, domain, certificate and pickle, and equal fits have equal states."""
     table = random_rows(9, 2, 0)
     one, two = (
         state_of(MajorityLabelForestClassifier(domain=domain_of(2), n_estimators=2, random_state=5).fit(*table))

@@ -1,11 +1,12 @@
-"""Fits whose every answer is chosen on one table and forced on its neighbor, with the likelihoods of both.
+"""Fit a table and its neighbor with the same answers, and compare the likelihoods of the answers.
 
-A fit that loses at most epsilon makes whatever it releases at most exp(epsilon) times as likely on one table as on its
-neighbor. So: fit on one table, write down every answer (drawn from its law, or an unlikely one on purpose), fit on the
-other with the very same answers, and compare. This covers weights, bounds, sensitivities and composition at once, and
-that nothing but the data differs between the two: what else a mechanism gets must be public, and so the same.
+If a fit loses at most ε, each release is at most exp(ε) times as likely on one table as on its neighbor. The first fit
+records every answer. Answers are drawn from their law, or are unlikely on purpose. The fit on the neighbor gets the
+same answers, and the two likelihoods are compared. This comparison checks weights, bounds, sensitivities and
+composition at once. It also checks that the fits differ only in the data: all other inputs of a mechanism must be
+public, so they must be equal in both fits.
 
-The laws are written down here once more, from the definitions of the mechanisms.
+The laws are written here a second time, from the definitions of the mechanisms.
 """
 
 from contextlib import ExitStack
@@ -29,16 +30,18 @@ from dpforest.trees.forest import Forest
 
 @dataclass
 class Transcript:
-    """Answers, what was public when they were given, and their log-likelihood on each table that was fitted on.
+    """Answers, the public inputs of each answer, and the log-likelihood of each answer on each fitted table.
 
     Parameters
     ----------
     seed : int
-        Of the answers.
+        Seed of the answers.
     last : bool
-        Every node gets the last candidate that it may ask. Without it, likely ones and any.
+        If True, every node gets its last allowed candidate. Otherwise half of the nodes get a likely candidate, and the
+        others get any allowed one.
     far : array, optional
-        Signs of noise that is far out, for each column of a table. Without it, noise as it is drawn, smaller or larger.
+        A sign for each column of a table. If given, the noise of each column is 20 scales in this direction. Otherwise,
+        noise is drawn and multiplied by 0.1, 1 or 4.
     """
 
     seed: int = 0
@@ -50,7 +53,10 @@ class Transcript:
     weights: list[list[np.ndarray]] = field(default_factory=list)
 
     def fit(self, model: GreedyClassifier, X, y) -> Forest:
-        """The first fit gives the answers, all others repeat them. Also: all that was paid for was asked."""
+        """Fit with the recorded answers (the first fit draws them).
+
+        Check that the fit asks all questions that it paid for.
+        """
         self._rng = np.random.default_rng(self.seed)
         self._paid: list = []
         self.log.append([])
@@ -88,9 +94,9 @@ class Transcript:
         self.log[-1].append(float(log_likelihood(self.answers[at])))
         return self.answers[at].copy()
 
-    def _choose(self, scores, allowed, sensitivity, query_budget, source, *, key=0):
+    def _choose(self, scores, allowed, sensitivity, query_budget, source, *, key=0, nodes=1):
         each = query_budget.use().pure_epsilon
-        coarse, width = selection.coarsened(scores, sensitivity)
+        coarse, width = selection.coarsened(scores, sensitivity, nodes)
         rate = float(selection.rate_of(each, width))
         log_pmf = _softmax(np.where(allowed, rate * (coarse - coarse.max(axis=1, keepdims=True)), -np.inf))
 
@@ -101,7 +107,7 @@ class Transcript:
             other = np.where(allowed, self._rng.random(scores.shape), -1).argmax(axis=1)
             return np.where(self._rng.random(len(scores)) < 0.5, likely, other)
 
-        public = ("choice", allowed.tobytes(), int(sensitivity), each, key)
+        public = ("choice", allowed.tobytes(), int(sensitivity), each, key, nodes)
         return self._answer(public, new, lambda chosen: log_pmf[np.arange(len(scores)), chosen].sum())
 
     def _noisy_table(self, table, sensitivity, query_budget, source, *, key=0):
@@ -119,7 +125,7 @@ class Transcript:
         return self._answer(public, new, lambda noisy: -np.abs(noisy - table).sum() / scale)
 
     def _labels(self, counts, *, source, **how):
-        release_labels(counts, source=DemoSource(0), **how)  # pays
+        release_labels(counts, source=DemoSource(0), **how)  # charges the ledger
         trees = how["n_trees"] if how["partition"] == "shared" else 1
         rate = float(how["epsilon"]) / (1 if how["neighbors"] == "add-remove" else 2) / trees
         log_pmf = _softmax(rate * (counts - counts.max(axis=1, keepdims=True)))
@@ -141,7 +147,8 @@ class Transcript:
     def _charge(self, real):
         def charge(ledger, what, *arguments, **more):
             query_budget = real(ledger, what, *arguments, **more)
-            if query_budget is not None and "label of each leaf" not in what:  # labels are paid for and drawn in one go
+            # Labels are charged and drawn in one step.
+            if query_budget is not None and "label of each leaf" not in what:
                 self._paid.append(query_budget)
             return query_budget
 
@@ -149,19 +156,19 @@ class Transcript:
 
 
 def _softmax(log_weight: np.ndarray) -> np.ndarray:
-    """Logarithms of probabilities, rows of weights whose largest is near 1."""
+    """Return log-probabilities for rows of log-weights whose largest is near 0."""
     return log_weight - np.log(np.exp(log_weight).sum(axis=1, keepdims=True))
 
 
 def random_table(domain: Domain, n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows that mean nothing, so that every answer is as likely as the noise makes it."""
+    """Draw random rows and labels, so that noise alone decides the answers."""
     rng = np.random.default_rng(seed)
     columns = {f.name: rng.choice(f.categories, n) if f.categories else rng.random(n) for f in domain.features}
     return pd.DataFrame(columns), rng.integers(0, domain.n_classes, n)
 
 
 def neighbor(domain: Domain, X: pd.DataFrame, y: np.ndarray, neighbors: str, row: int) -> tuple:
-    """The same table without a row, or with another row in its place; the other rows keep their ids."""
+    """Remove a row from a table, or replace it with another row. The other rows keep their ids."""
     if neighbors == "add-remove":
         return X.drop(index=row), np.delete(y, row)
     other, label = random_table(domain, 1, 1_000 + row)

@@ -1,1 +1,1 @@
-"""The app in a real Chromium."""
+"""Tests of the app in a real Chromium."""

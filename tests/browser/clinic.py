@@ -1,4 +1,4 @@
-"""A table as spreadsheets write it in much of Europe, made up: every name in it can be searched for in an address."""
+"""An invented table in the format of European spreadsheets. Its words are rare, so a test can search links for them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ LABEL = "fähig"
 COLUMNS = ("Kennung", "Größe", "Gewicht", "Stadt", "Datum", LABEL)
 CITIES = ("Köln", "München", "Zürich")
 CLASSES = ("ja", "nein")
-SECRETS = (*COLUMNS, *CITIES, "Klinik", "P00017", "Nullserie")  # nothing of this may be in a link
+SECRETS = (*COLUMNS, *CITIES, "Klinik", "P00017", "Nullserie")  # no link may contain any of these
 SOURCE = "der Fragebogen, Seite 2"
 
 
 def rows(n: int = 400, seed: int = 1) -> list[list[str]]:
-    """Cells of n rows. Who is tall is "ja", but for one in ten."""
+    """Return the cells of n rows. Tall people have the class "ja", with one error in ten rows."""
     draw, out = random.Random(seed), []
     for i in range(n):
         size, weight, city = draw.gauss(1.7, 0.1), draw.gauss(70, 10), draw.choice(CITIES)
@@ -33,5 +33,5 @@ def rows(n: int = 400, seed: int = 1) -> list[list[str]]:
 
 
 def csv(n: int = 400, seed: int = 1) -> bytes:
-    """Semicolons, decimal commas, umlauts, empty cells, a byte order mark; an id and a date among the columns."""
+    """Return a file with semicolons, decimal commas, umlauts, empty cells, a byte order mark, an id and a date."""
     return "\r\n".join(";".join(line) for line in [list(COLUMNS), *rows(n, seed)]).encode("utf-8-sig")

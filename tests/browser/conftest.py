@@ -1,6 +1,6 @@
-"""One server and one Chromium for all browser tests; every test watches for exceptions and for calls to other hosts.
+"""One server and one Chromium for all browser tests. Each test fails on exceptions and on requests to other hosts.
 
-Under pytest-xdist they would start a server each, so `scripts/test` runs them without it.
+Under pytest-xdist each process would start its own server, so `scripts/test` runs these tests without it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def window(browser: Browser) -> Iterator[BrowserContext]:
-    """A window that the tests share, so that the app's scripts are fetched and compiled once."""
+    """Yield a window that the tests share, so that it fetches and compiles the app's scripts once."""
     with _window(browser, **DESK) as context:
         yield context
 
 
 @pytest.fixture(scope="package")
 def other_window(browser: Browser) -> Iterator[BrowserContext]:
-    """Another browser: nothing that the window knows is in it."""
+    """Yield a window that shares no cookies, storage or cache with `window`."""
     with _window(browser, **DESK) as context:
         yield context
 
@@ -61,7 +61,7 @@ def _window(browser: Browser, **looks: Any) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="package")
 def server(window: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The app, with its kernels compiled."""
+    """Yield the running app, with its kernels compiled."""
     running = Server(tmp_path_factory.mktemp("server") / "log.txt")
     try:
         running.wait()
@@ -76,7 +76,7 @@ def server(window: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def watch(server: Server) -> Iterator[Watch]:
-    """What must not happen, whatever a test does: checked at its end."""
+    """Yield a `Watch`, and check at the end of the test that no page and no log shows a fault."""
     before = len(server.log())
     watching = Watch(server.url)
     yield watching
@@ -87,13 +87,13 @@ def watch(server: Server) -> Iterator[Watch]:
 
 @pytest.fixture
 def page_of(watch: Watch) -> Callable[[BrowserContext], Page]:
-    """A watched page in some window; the page of an earlier test, which has left it, knows the app's scripts."""
+    """Return a function that gives a watched page in a window. It reuses pages, which have the app's scripts loaded."""
     taken: list[Page] = []
 
     def page_of(context: BrowserContext) -> Page:
         free = [page for page in context.pages if page not in taken]
         taken.append(free[0] if free else context.new_page())
-        taken[-1].bring_to_front()  # one that lies behind another draws nothing and takes no keys
+        taken[-1].bring_to_front()  # a page in the background draws nothing and takes no keys
         return watch.over(taken[-1])
 
     return page_of
@@ -101,13 +101,13 @@ def page_of(watch: Watch) -> Callable[[BrowserContext], Page]:
 
 @pytest.fixture
 def explore(window: BrowserContext, server: Server, page_of: Callable[[BrowserContext], Page]) -> Explore:
-    """The Explore page, not opened yet."""
+    """Return the Explore page, not opened yet."""
     return Explore(page_of(window), server.url)
 
 
 @pytest.fixture
 def friend(other_window: BrowserContext, server: Server, page_of: Callable[[BrowserContext], Page]) -> Explore:
-    """Somebody else, in a separate browser."""
+    """Return the Explore page in a separate browser, which stands for another person."""
     return Explore(page_of(other_window), server.url)
 
 

@@ -1,4 +1,4 @@
-"""The app as a person handles it: what can be pressed, and what can be read."""
+"""Functions that operate the app like a person, and that read what it shows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ import pytest
 from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
-FITTING = 120_000  # milliseconds; the ceiling of a large table is fitted once a process, beside what is refined
+# In milliseconds. A process fits the reference models of a large table once, while simulations go on.
+FITTING = 120_000
 COMPILING = 300_000  # milliseconds; the first start on a machine compiles the kernels
-TIMEOUT = 90_000  # milliseconds: more than a busy machine takes; what is there is not waited for
+# Time limit of a wait in milliseconds, longer than a busy machine needs. A wait ends as soon as its condition holds.
+TIMEOUT = 90_000
 UPLOAD = "upload a CSV"
+INSTRUMENT = ".instrument"  # inside a shadow root, which selectors of Playwright see through
 TABS = ("Tree", "Leaves", "Budget", "Data")
 
 BROWSER = pytest.mark.browser
@@ -25,7 +28,7 @@ expect.set_options(timeout=TIMEOUT)
 
 
 class Watch:
-    """Over some pages: exceptions, errors on the console, requests to other hosts."""
+    """Collects exceptions, console errors and requests to other hosts from the watched pages."""
 
     def __init__(self, url: str) -> None:
         self._host = urlsplit(url).netloc
@@ -53,7 +56,7 @@ class Watch:
             self.faults.append(f"console: {message.text}")
 
     def close(self) -> None:
-        """Look at the pages a last time and leave them, which ends their sessions."""
+        """Check the pages for exceptions and leave them, which ends their sessions."""
         for page in self._pages:
             exceptions = page.locator("[data-testid=stException]").all_inner_texts()
             self.faults += [f"exception on the page: {text}" for text in exceptions]
@@ -64,7 +67,7 @@ class Watch:
 
 
 class Figure(NamedTuple):
-    """One of the four figures on top."""
+    """One of the four figures at the top of a page."""
 
     label: str
     value: str
@@ -72,21 +75,21 @@ class Figure(NamedTuple):
 
     @property
     def number(self) -> float:
-        """The first number in it."""
+        """The first number in the value."""
         match = re.search(r"\d+(\.\d+)?", self.value)
         assert match, f"no number in {self}"
         return float(match[0])
 
 
 def idle(page: Page, timeout: float = TIMEOUT) -> None:
-    """Until the script has run to its end; then nothing on the page may be an exception."""
+    """Wait until the script ends. Then check that the page shows no exception."""
     page.wait_for_selector(IDLE, timeout=timeout)
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 
 @contextmanager
 def rerun(page: Page) -> Iterator[None]:
-    """After what is done in here the script must run once more, to its end."""
+    """Wait after the block until the script has run once more, to its end."""
     before = page.evaluate("window.scriptRuns")
     yield
     page.wait_for_function("before => window.scriptRuns > before", arg=before)
@@ -94,14 +97,14 @@ def rerun(page: Page) -> Iterator[None]:
 
 
 def chart_ready(page: Page, timeout: float = TIMEOUT) -> None:
-    """Until the figures, the chart and all refinements are there."""
+    """Wait until the page shows its figures and its chart and has finished all refinements."""
     page.wait_for_selector(".st-key-headline h3", timeout=timeout)
-    page.wait_for_selector(".js-plotly-plot .plot-container", timeout=timeout)
+    page.wait_for_selector(f"{INSTRUMENT} .dot", timeout=timeout)
     idle(page, timeout)
 
 
 def titled(start: str) -> str:
-    """Selector of a chart by how its description starts."""
+    """Return the selector of a chart whose description starts with this text."""
     return f":has([aria-label^='{start}'])"
 
 
@@ -116,10 +119,10 @@ class Explore:
         self.curve_chart = Chart(page, ":has([aria-label*='ccuracy goes from'])")
         self.overview, self.focus = Chart(page, ".st-key-overview"), Chart(page, ".st-key-focus_chart")
 
-    # Going there
+    # Navigation
 
     def open(self, **settings: Any) -> Explore:
-        """Open the page with some settings in the address, at the forest that most tests are about."""
+        """Open the page with these settings in its address; the default forest is "majority labels"."""
         self.visit(f"{self.url}/?{urlencode({'forest': 'majority labels', **settings})}")
         chart_ready(self.page)
         return self
@@ -130,37 +133,55 @@ class Explore:
         idle(self.page)
 
     def settings(self) -> dict[str, str]:
-        """What the address says."""
+        """Return the settings in the address."""
         return {key: values[-1] for key, values in parse_qs(urlsplit(self.page.url).query).items()}
 
     def go_to(self, page_name: str) -> None:
         self.sidebar.get_by_role("link", name=page_name, exact=True).click()
 
-    # Handling it, by keyboard
+    # Controls, by keyboard
 
     def slider(self, name: str) -> Locator:
         return self.page.get_by_role("slider", name=re.compile(f"^{re.escape(name)}"))
 
+    def shows(self, name: str, value: object) -> None:
+        """Check the value of a slider. The instrument's sliders say the accuracy after the value."""
+        shown = re.compile(rf"^{re.escape(str(value))}(:|$)")
+        expect(self.slider(name)).to_have_attribute("aria-valuetext", shown)
+
+    def value(self, name: str) -> str:
+        """Return the value of a slider."""
+        return (self.slider(name).get_attribute("aria-valuetext") or "").split(":")[0]
+
+    def exact_values(self) -> Locator:
+        """Open the controls with exact values, and return them. Escape closes them."""
+        self.page.get_by_role("button", name="Exact values").click()
+        return self.page.locator("[data-testid=stPopoverBody]")
+
     def curve_in_sight(self) -> None:
-        """The slider of ε and the first chart's axis with its title are on the screen, before anything is scrolled."""
+        """Check that the ε slider and the axis of the first chart are visible without scrolling."""
+        if self.page.locator(INSTRUMENT).count():
+            expect(self.page.locator(f"{INSTRUMENT} .curve .tick").last).to_be_in_viewport(ratio=1)
+            expect(self.slider("Privacy budget ε")).to_be_in_viewport(ratio=1)
+            return
         title = self.page.locator(".js-plotly-plot .xtitle").first
         expect(title).to_contain_text("ε")
         expect(title).to_be_in_viewport(ratio=1)
         expect(self.page.get_by_test_id("stSlider").filter(has_text="ε").first).to_be_in_viewport(ratio=1)
 
     def small_words(self, least: int) -> list[str]:
-        """What charts say in smaller type than that, in pixels."""
+        """Return the words in charts that are smaller than `least` pixels."""
         small = "t => t.textContent.trim() && parseFloat(getComputedStyle(t).fontSize) < least"
         return self.page.locator(".js-plotly-plot svg text").evaluate_all(
             f"(texts, least) => texts.filter({small}).map(t => t.textContent)", least
         )
 
     def choose(self, name: str, option: str) -> None:
-        """In a select box: go there, type, and press Enter."""
+        """Choose an option in a select box, and check that the box shows it."""
         expect(self.answer(name, option)).to_have_value(option)
 
     def answer(self, name: str, option: str) -> Locator:
-        """The same in one that may go away once it is answered."""
+        """Choose an option in a select box that may disappear after the choice; return the box."""
         box = self.page.get_by_role("combobox", name=name, exact=True)
         box.scroll_into_view_if_needed()  # scrolling would close the list
         box.click()
@@ -171,21 +192,21 @@ class Explore:
         return box
 
     def chosen(self, name: str) -> str:
-        """What a select box shows."""
+        """Return the option that a select box shows."""
         return self.page.get_by_role("combobox", name=name, exact=True).input_value()
 
     def pick(self, name: str) -> None:
-        """A radio button or a segment of a control."""
+        """Choose a radio button or a segment of a control."""
         self.page.get_by_role("radio", name=name, exact=True).press("Space")
 
     def fine_settings(self) -> None:
         fold = self.sidebar.get_by_text("Fine settings")
         fold.click()
         expect(self.page.get_by_role("radio", name="a row exchanged")).to_be_visible()
-        fold.hover()  # hovering waits until nothing moves any more
+        fold.hover()  # hovering waits until all animations end
 
     def tab(self, name: str) -> Locator:
-        """Open a tab; its panel, which is empty until the script has run with it open."""
+        """Open a tab, wait until the script has filled its panel, and return the panel."""
         tab = self.page.get_by_role("tab", name=name, exact=True)
         panel = self.page.get_by_role("tabpanel", name=name, exact=True)
         if tab.get_attribute("aria-selected") != "true":
@@ -196,15 +217,16 @@ class Explore:
         return panel
 
     def edit(self, row: int, column: int, text: str) -> None:
-        """A cell of the public domain: go there with the arrow keys, and type over it."""
+        """Select a cell of the public domain with the arrow keys and replace its text."""
         table = self.page.get_by_role("region", name="The public domain")
         cell = table.get_by_test_id(f"glide-cell-{column}-{row}")
         expect(cell).to_be_attached()
-        idle(self.page)  # a table that is drawn again while somebody is in it forgets where
+        idle(self.page)  # a redrawn table loses the selected cell
         grid, read_only = table.locator(".dvn-scroller"), _GRID_HEADER + _GRID_ROW * row + _GRID_ROW // 2
         inside = table.locator(":focus")
-        for _ in range(5):  # a busy table misses a press, and the arrows would go elsewhere
-            self.page.mouse.move(1, 1)  # a press counts only where the mouse was seen to come from elsewhere
+        for _ in range(5):  # a busy table can miss a click, and the arrow keys would then act elsewhere
+            # A click counts only if the mouse enters the table from outside.
+            self.page.mouse.move(1, 1)
             grid.hover(position={"x": 120, "y": _GRID_HEADER // 2})
             grid.click(position={"x": 120, "y": read_only})
             with suppress(AssertionError):
@@ -227,7 +249,7 @@ class Explore:
         expect(cell).to_have_text(text)
 
     def confirm(self, source: str) -> None:
-        """Everything that was read from the rows, as it stands, with its source in words."""
+        """Assert every part that was read from the rows, without a change of the part, with this text as its source."""
         panel = self.everything()
         panel.get_by_label("Where is this known from?").fill(source)
         panel.get_by_role("button", name="These are public").click()
@@ -235,7 +257,7 @@ class Explore:
         idle(self.page)
 
     def everything(self) -> Locator:
-        """On the Data tab, ask about everything that is left, with the ranges as they stand."""
+        """On the Data tab, choose the question about all remaining parts, with unchanged ranges."""
         panel = self.tab("Data")
         if self.chosen("Now about") != "everything that is left":
             with rerun(self.page):
@@ -246,18 +268,19 @@ class Explore:
                 as_they_stand.click()
         return panel
 
-    def release(self, asks: str = "This draws exact noise once") -> Locator:
-        """Press the button and, in the dialog that asks, the one that spends; the dialog with what came of it."""
+    def release(self, asks: str = "draws exact noise once") -> Locator:
+        """Press the release button, confirm in the dialog, and return the dialog with the result."""
         self.sidebar.get_by_role("button", name="Release this forest").click()
         dialog = self.page.get_by_role("dialog")
         expect(dialog).to_contain_text(asks)
+        confirm_rows(dialog)
         dialog.get_by_role("button", name=re.compile("^Release for ε")).click()
         expect(dialog.get_by_role("button", name="Download the forest")).to_be_visible()
         idle(self.page)
         return dialog
 
     def link(self) -> str:
-        """What "Copy link" offers."""
+        """Return the link that "Copy link" shows."""
         button = self.sidebar.get_by_role("button", name="Copy link")
         button.click()
         link = self.page.locator("[data-testid=stPopoverBody]").get_by_role("code").inner_text()
@@ -272,19 +295,19 @@ class Explore:
 
     @contextmanager
     def refigured(self) -> Iterator[None]:
-        """After what is done in here the figures on top must be others."""
+        """Check after the block that the figures at the top have changed."""
         before = self.headline.inner_text()
         yield
         expect(self.headline).not_to_have_text(before, use_inner_text=True)
         idle(self.page)
 
     def download(self, name: str, within: Locator | None = None) -> tuple[str, str]:
-        """(name, text) of the file behind a button."""
+        """Press a download button, and return the name and the text of its file."""
         with self.page.expect_download() as waiting:
             (within or self.page).get_by_role("button", name=name).click()
         return read(waiting.value)
 
-    # Reading it
+    # Contents of the page
 
     def figures(self) -> list[Figure]:
         boxes = self.headline.locator("[data-testid=stColumn]").all()
@@ -293,22 +316,22 @@ class Explore:
         return [Figure(lines[0], lines[1], " ".join(lines[2:])) for lines in texts]
 
     def curve(self) -> dict[float, float]:
-        """ε to accuracy, as drawn."""
+        """Return the accuracy at each ε of the drawn curve."""
         lines = [trace for trace in self.curve_chart.traces() if trace["mode"] == "lines+markers"]
         assert len(lines) == 1
         return dict(zip(lines[0]["x"], lines[0]["y"], strict=True))
 
     def here(self) -> tuple[float, float]:
-        """Where "you are here" stands: ε and accuracy."""
+        """Return ε and accuracy of the point "you are here"."""
         (point,) = [t for t in self.curve_chart.traces() if t["mode"] == "markers" and len(t["x"]) == 1]
         return point["x"][0], point["y"][0]
 
     def badge(self, text: str) -> Locator:
-        """The first badge that says this."""
+        """Return the first badge with this text."""
         return self.main.locator(".stMarkdownBadge").filter(has_text=re.compile(f"^{re.escape(text)}$")).first
 
     def reds(self) -> list[str]:
-        """All that is red and can be seen: texts, borders, backgrounds, marks in charts."""
+        """Return every visible red element: text, borders, backgrounds and marks in charts."""
         return self.page.evaluate(_REDS)
 
 
@@ -319,22 +342,22 @@ def read(download: Download) -> tuple[str, str]:
 
 
 class Chart:
-    """A plotly chart, found anew at each look: the page may draw it anew, and keep the old one until it is done."""
+    """A plotly chart. Each access locates the chart again, because the page may have replaced it."""
 
     def __init__(self, page: Page, selector: str) -> None:
         self._page = page
         self._selector = f"[data-testid=stElementContainer][data-stale=false]{selector} .js-plotly-plot"
 
     def traces(self) -> list[dict[str, Any]]:
-        """What is drawn: type, mode, x, y, z, text, customdata and colors of each trace."""
+        """Return type, mode, x, y, z, text, customdata and colors of each trace."""
         return self._drawing.evaluate(_TRACES)
 
     def nodes(self) -> list[int]:
-        """The tree nodes that are drawn."""
+        """Return the tree nodes that are drawn."""
         return [int(c) for trace in self.traces() for c in trace["customdata"]]
 
     def place(self, node: int) -> tuple[float, float]:
-        """Where a node is on the screen."""
+        """Return the position of a node on the screen, in pixels."""
         self._drawing.scroll_into_view_if_needed()
         x, y = self._drawing.evaluate(_PLACE, node)
         return x, y
@@ -345,7 +368,7 @@ class Chart:
 
     @contextmanager
     def redrawn(self) -> Iterator[None]:
-        """After what is done in here it must show something else."""
+        """Wait after the block until the chart shows something else."""
         now = f"gd => JSON.stringify(({_TRACES})(gd))"
         before = self._drawing.evaluate(now)
         yield
@@ -367,7 +390,7 @@ new MutationObserver(changes => {
 }).observe(document, {subtree: true, attributeOldValue: true, attributeFilter: ["data-test-script-state"]});
 """
 
-_GRID_HEADER, _GRID_ROW = 35, 35  # pixels, of an editable table
+_GRID_HEADER, _GRID_ROW = 35, 35  # pixels, in an editable table
 
 _TRACES = """gd => gd._fullData.map(t => {
   const list = v => v && v.length !== undefined && typeof v !== "string"
@@ -406,3 +429,11 @@ _REDS = """() => {
   }
   return found;
 }"""
+
+
+def confirm_rows(dialog) -> None:
+    """Confirm in the release dialog that each row is a different person, if it asks."""
+    dialog.get_by_role("button", name=re.compile("^Release for ε")).wait_for()
+    question = dialog.get_by_text(re.compile("^Each row is a different person"))
+    if question.count():
+        question.click()

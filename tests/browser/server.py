@@ -1,4 +1,4 @@
-"""The app as its own process."""
+"""The app in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A moved control ends the work under way: the page goes on at once, and the processors are free again."""
+"""A moved control ends the running work: the page responds at once, and the processors are free again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = BROWSER
 
 
 def at_work(explore: Explore, server: Server, seconds: float) -> float:
-    """Share of one processor that the app takes for a while."""
+    """Return the processor time that the app uses per second, in processors."""
     app = psutil.Process(server._process.pid)
     before = app.cpu_times()
     explore.page.wait_for_timeout(1000 * seconds)
@@ -21,7 +21,7 @@ def at_work(explore: Explore, server: Server, seconds: float) -> float:
     return (after.user + after.system - before.user - before.system) / seconds
 
 
-@pytest.mark.parametrize("depth", [8, 4])  # before the first curve, and while it is refined
+@pytest.mark.parametrize("depth", [8, 4])  # before the first curve, and during its refinement
 def test_slow_work_ends(explore: Explore, server: Server, depth: int) -> None:
     slow = f"data=magic&forest=multinomial&trees=100&depth={depth}"
     explore.page.goto(f"{explore.url}/?{slow}")
@@ -32,4 +32,4 @@ def test_slow_work_ends(explore: Explore, server: Server, depth: int) -> None:
     explore.choose("Data", UPLOAD)
     expect(explore.main).to_contain_text("Attach a CSV file")
     idle(explore.page)
-    assert at_work(explore, server, 1.0) < 0.4  # else it would go on for many seconds, on all processors
+    assert at_work(explore, server, 1.0) < 0.4  # otherwise it would use all processors for many seconds

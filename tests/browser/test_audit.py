@@ -1,4 +1,4 @@
-"""The Audit page: what is claimed and what is true, and an attack that runs to its end."""
+"""The Audit page: the claimed and the true loss, and an attack that runs to its end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_attack_proves_that_the_promise_is_broken(explore: Explore) -> None:
         explore.main.get_by_role("button", name="Attack it").click()
         expect(explore.page.get_by_role("progressbar").first).to_be_visible()
     bounds = proved(explore)
-    assert bounds == sorted(bounds) and bounds[-1] < 2.14  # how far it gets in its seconds is up to the machine
+    assert bounds == sorted(bounds) and bounds[-1] < 2.14  # the machine's speed decides how far the attack gets
     expect(
         explore.main.get_by_text(re.compile(r"In [\d,]+ releases of either table .* loss of at least"))
     ).to_be_visible()

@@ -1,4 +1,4 @@
-"""Words on the axes of small charts: Plotly cuts them if there is no room, and only a browser shows that."""
+"""Words on the axes of small charts: Plotly cuts words that have no room, and only a browser shows that."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CUT = """() => {
 
 @pytest.fixture
 def blank(browser: Browser) -> Iterator[Page]:
-    """A page with Plotly and nothing else."""
+    """Yield a page with Plotly and an empty element for a chart."""
     with browser.new_page() as page:
         page.set_content("<body style='margin: 0'><div id=chart></div>")
         page.add_script_tag(content=get_plotlyjs())
@@ -59,7 +59,7 @@ def blank(browser: Browser) -> Iterator[Page]:
 
 
 def test_words_on_the_axes_of_small_charts_are_whole(blank: Page) -> None:
-    """On a desktop, in presentation mode, and on a phone, with the axes of Streamlit's theme."""
+    """Words are whole on a desktop, in presentation mode, and on a phone, with the axes of Streamlit's theme."""
     axis = {"automargin": True, "ticklen": 8, "title": {"standoff": 20}}
     theme = {"layout": {"xaxis": axis, "yaxis": axis, "margin": {"pad": 8}}}
     faults = []

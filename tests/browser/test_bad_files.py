@@ -1,4 +1,4 @@
-"""Files that are no tables, as a person meets them: one clear sentence, and the page goes on (all: tests/ui)."""
+"""Files that are no tables: the page shows one clear sentence and goes on. The folder tests/ui tests all such files."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def _detach(explore: Explore) -> None:
     idle(explore.page)
 
 
-@pytest.mark.slow  # in process it is always tested
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_one_bad_file_after_the_other(explore: Explore, tmp_path: Path) -> None:
-    """Too large, no table, a column of no use: in one session, and after them a good file works."""
+    """Files that are too large, no table or without usable columns are refused; then a good file works."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5")
     body = explore.page.locator("body")
 
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
         file.write(b"a,b,ill\n")
-        file.truncate((MAX_UPLOAD_MB + 1) * 2**20)  # a hole: it takes no room on the disk
+        file.truncate((MAX_UPLOAD_MB + 1) * 2**20)  # a sparse file, which takes no room on the disk
     sent: list[int] = []
     explore.page.on("request", lambda request: sent.append(1) if request.method in ("PUT", "POST") else None)
     explore.sidebar.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(large)

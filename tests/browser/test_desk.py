@@ -1,4 +1,4 @@
-"""Compare and Choose ε: work that is stopped stays stopped, an accuracy finds its ε, the report can be taken home."""
+"""Compare and Choose ε: stopped work stays stopped, a wanted accuracy gives an ε, and the report can be downloaded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_comparison_can_be_stopped_and_gone_on_with(explore: Explore) -> None:
     assert "50 simulated releases" not in caption
     go_on.click()
     expect(explore.page.get_by_role("progressbar").first).to_be_visible()
-    # A moved control ends that work as well: the next page is there at once.
+    # A moved control also ends the work of Compare: the next page appears at once.
     explore.go_to("Audit")
     expect(explore.main.get_by_text("Does a rule keep its promise?")).to_be_visible()
     idle(explore.page)
@@ -47,13 +47,13 @@ def test_moving_epsilon_moves_the_words_not_the_lines(explore: Explore) -> None:
     idle(explore.page)
     lines = [t["y"] for t in Chart(explore.page, titled("accuracy at")).traces() if t.get("name")]
     with rerun(explore.page):
-        explore.slider("Privacy budget ε").press("End")
-    expect(explore.main.get_by_text(re.compile("At ε = 10 .* comes first"))).to_be_visible()
+        explore.slider("Privacy budget ε").press("ArrowRight")
+    expect(explore.main.get_by_text(re.compile("At ε = 1.5 .* comes first"))).to_be_visible()
     assert [t["y"] for t in Chart(explore.page, titled("accuracy at")).traces() if t.get("name")] == lines
 
 
 def test_an_accuracy_finds_its_epsilon_and_a_report(explore: Explore) -> None:
-    """While more releases are simulated: what is there can be read, moved and taken home."""
+    """While the page simulates releases, a user can read the answer, move the accuracy and download the report."""
     visit(explore, "Choose_epsilon", data="zoo", sure="8 in 10 releases", margin="false", choose_tab="Report")
     answer = explore.main.get_by_text(re.compile("needs the smallest ε"))
     asked = re.search(r"releases reach ([\d.]+) % there", answer.inner_text())

@@ -1,4 +1,4 @@
-"""The lesson: walked through by keyboard, on a small screen and on a phone; everything of a step in sight."""
+"""The lesson by keyboard, on a small screen and on a phone: everything of a step is visible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.learn.steps import STEPS
 
 pytestmark = BROWSER
 
-MOST_TABS = 24  # once around the page
+MOST_TABS = 24  # more than all stops of a page
 
 
 def opened(explore: Explore, query: str = "") -> None:
@@ -21,7 +21,7 @@ def opened(explore: Explore, query: str = "") -> None:
 
 
 def tab_to(page: Page, wanted: Locator) -> None:
-    """With the Tab key alone."""
+    """Press Tab until the wanted element has the focus."""
     expect(wanted).to_be_enabled()
     for _ in range(MOST_TABS):
         if wanted.evaluate("e => e === document.activeElement"):
@@ -41,7 +41,7 @@ def button(explore: Explore, name: str) -> Locator:
 
 
 def predict(explore: Explore, number: int) -> None:
-    """The first answer, and Reveal; the keyboard does it all."""
+    """Choose the first answer and press Reveal, by keyboard alone."""
     page, step = explore.page, STEPS[number]
     answers = explore.main.get_by_role("radiogroup", name=step.question).get_by_role("radio")
     tab_to(page, answers.first)
@@ -66,12 +66,12 @@ def next_step(explore: Explore, number: int) -> None:
 
 @pytest.fixture
 def small(explore: Explore):
-    """A small screen with the sidebar folded away."""
+    """Yield the page on a small screen with a collapsed sidebar."""
     before = explore.page.viewport_size
     explore.page.set_viewport_size({"width": 1280, "height": 720})
     yield explore
     explore.page.set_viewport_size(before)
-    explore.page.evaluate("localStorage.clear()")  # whether the sidebar is folded away, for the tests after this
+    explore.page.evaluate("localStorage.clear()")  # later tests start with an open sidebar
 
 
 def test_all_steps_by_keyboard_without_scrolling(small: Explore) -> None:
@@ -112,7 +112,7 @@ def test_phone(phone: Explore) -> None:
 
 
 def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
-    """Whatever Explore said before."""
+    """A step's link opens Explore with the settings of the step, whatever the settings were before."""
     explore.open(data="zoo", depth=2, trees=5)
     explore.go_to("Lesson")
     expect(explore.main.get_by_text("Step 0 of 8")).to_be_visible()
@@ -126,12 +126,9 @@ def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
     expect(explore.headline.get_by_role("heading")).to_have_count(4)
     idle(explore.page)
     settings = explore.settings()
-    assert {name: settings.get(name) for name in ("data", "forest", "trees", "depth")} == {
-        "data": "nursery",
-        "forest": "majority labels",
-        "trees": "31",
-        "depth": "4",
-    }
+    shape = {"data": "nursery", "trees": "31", "depth": "4"}
+    assert {name: settings.get(name) for name in shape} == shape
+    assert explore.chosen("Forest") == "majority labels"
 
 
 def test_a_phone_votes_and_follows_the_wall(explore: Explore) -> None:

@@ -1,4 +1,4 @@
-"""A link carries settings and bundled data, and nothing of anybody's file."""
+"""A link carries settings and the names of bundled tables, and nothing of an uploaded file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = BROWSER
 
 @pytest.fixture
 def neighbor(explore: Explore, window: BrowserContext, page_of: Callable[[BrowserContext], Page]) -> Explore:
-    """Another page of the same browser: a separate session."""
+    """Return another page of the same browser, which has a separate session."""
     return Explore(page_of(window), explore.url)
 
 
@@ -44,16 +44,16 @@ def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
     assert friend.curve() == explore.curve()
     assert friend.settings() == explore.settings()
     for name in ("Privacy budget ε", "Depth", "Trees"):
-        value = explore.slider(name).get_attribute("aria-valuetext") or "none"
-        expect(friend.slider(name)).to_have_attribute("aria-valuetext", value)
+        value = explore.value(name)
+        friend.shows(name, value)
     expect(friend.page.get_by_role("tab", name="Leaves")).to_have_attribute("aria-selected", "true")
     expect(friend.badge("Simulated at ε = 0.7, replace-one")).to_be_attached()
     assert friend.link() == link
 
 
-@pytest.mark.slow  # in process it is always tested
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_same_after_a_change(explore: Explore, neighbor: Explore) -> None:
-    """What a control kept from the forest before is in the link, or is not kept; so is another label."""
+    """After changes of forest, mode and label, the link opens a page with the same figures and the same curve."""
 
     def same() -> None:
         neighbor.visit(explore.link())
@@ -77,7 +77,7 @@ def test_same_after_a_change(explore: Explore, neighbor: Explore) -> None:
 
 @pytest.mark.slow
 def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) -> None:
-    """Settings travel. The file does not: no name, column, category, class, value or digest of it."""
+    """A link holds settings, but no name, column, category, class, value or digest of the uploaded file."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV")
     explore.upload(clinic.NAME, clinic.csv())
     chart_ready(explore.page)
@@ -101,14 +101,13 @@ def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) 
     assert not [secret for secret in clinic.SECRETS if secret in body]
     friend.upload("the same file.csv", clinic.csv())
     chart_ready(friend.page)
-    assert friend.slider("Depth").get_attribute("aria-valuetext") == explore.slider("Depth").get_attribute(
-        "aria-valuetext"
-    )
+    assert friend.value("Depth") == explore.value("Depth")
     *measured, meaning = explore.figures()
     *theirs, would_mean = friend.figures()
     assert theirs == measured and would_mean.value == meaning.value
     assert (meaning.label, would_mean.label) == ("What ε = 10 means", "What ε = 10 would mean")
-    expect(friend.sidebar).to_contain_text("were read from the data")  # what one confirms, another has to
+    # Another user has to confirm the domain again.
+    expect(friend.sidebar).to_contain_text("were read from the data")
 
 
 def test_other_sessions_see_nothing_of_an_upload(explore: Explore, neighbor: Explore) -> None:

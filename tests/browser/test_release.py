@@ -1,4 +1,4 @@
-"""From the button that spends to a file that predicts elsewhere."""
+"""A release, from its button to a file that predicts in another browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from dpforest import load_dataset, read_csv
 from dpforest.trees.forest import ReleasedForest
 from tests.browser import clinic
-from tests.browser.driver import BROWSER, Explore, chart_ready, idle
+from tests.browser.driver import BROWSER, Explore, chart_ready, confirm_rows, idle
 
 pytestmark = BROWSER
 
@@ -51,7 +51,7 @@ def test_released_forest_is_certified_and_predicts(explore: Explore, friend: Exp
     assert accuracy > floor.number / 100 + 0.1
     assert abs(accuracy - shown.number / 100) < 0.08, "a release does as well as the simulations said"
 
-    # Whoever receives the file has another computer.
+    # The recipient of the file uses another browser.
     page = friend.page
     page.goto(f"{explore.url}/Use_a_forest")
     expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
@@ -78,8 +78,8 @@ def test_two_releases_add_up(explore: Explore) -> None:
     explore.page.get_by_role("dialog").get_by_role("button", name="Close").click()
     with explore.refigured():
         explore.slider("Privacy budget ε").press("ArrowRight")
-    dialog = explore.release("will have spent ε = 1.2 (a row more or less) in this session")
-    expect(dialog).to_contain_text("have spent ε = 1.2 (a row more or less)")
+    dialog = explore.release("will have spent ε = 1.2 (a row more or less) on the people in Breast")
+    expect(dialog).to_contain_text("This session has spent ε = 1.2 (a row more or less)")
     second = explore.download("Download the forest", dialog)[1]
     dialog.get_by_role("button", name="Close").click()
     assert first != second
@@ -94,14 +94,14 @@ def test_two_releases_add_up(explore: Explore) -> None:
 
 @pytest.mark.slow
 def test_two_tables_on_the_same_people(explore: Explore) -> None:
-    """Another table, another relation: asked, converted, said beforehand; apart only by a statement, and back again."""
+    """ε adds up over two tables and two relations, unless the user states that the tables share nobody."""
     page, sidebar = explore.page, explore.sidebar
     explore.open(data="zoo", trees=5)
     explore.release().get_by_role("button", name="Close").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
-    idle(page)  # a page that is drawn anew closes an open list
+    idle(page)  # a page that is drawn again closes an open list
     explore.choose("Data", "breast_wisconsin")
-    expect(explore.main).to_contain_text("699 patients")
+    expect(explore.main).to_contain_text("699 samples")
     chart_ready(page)
     explore.fine_settings()
     with explore.refigured():
@@ -109,24 +109,25 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
     sidebar.get_by_role("button", name="Release this forest").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Do these rows hold the same people as an earlier release?")
-    expect(dialog).to_contain_text("the people of Zoo will have spent ε = 3 (a row exchanged) in this session")
+    expect(dialog).to_contain_text("this session will have spent ε = 3 (a row exchanged) on the people in Zoo")
     explore.pick("No, nobody is in both")
     expect(dialog).not_to_contain_text("will have spent")
     explore.pick("Yes, as in release 1 (Zoo): costs add up")
     expect(dialog).to_contain_text("will have spent ε = 3 (a row exchanged)")
+    confirm_rows(dialog)
     dialog.get_by_role("button", name=re.compile("^Release for ε")).click()
     expect(dialog.get_by_role("button", name="Download the forest")).to_be_visible()
-    expect(dialog).to_contain_text(re.compile(r"the people of Zoo and Breast .* have spent ε = 3 \(a row exchanged\)"))
+    expect(dialog).to_contain_text(re.compile(r"has spent ε = 3 \(a row exchanged\) on the people in Zoo and Breast"))
     dialog.get_by_role("button", name="Close").click()
 
     expect(sidebar).to_contain_text(
         re.compile(r"Zoo and Breast .*ε = 3 = 2 × 1 \+ 1 \(a row exchanged\) in 2 releases")
     )
-    sidebar.get_by_role("button", name="How it adds up, correct it").click()
+    sidebar.get_by_role("button", name="Explain or correct the sum").click()
     body = page.locator("[data-testid=stPopoverBody]")
     expect(body.get_by_role("row").filter(has_text="1 for a row more or less")).to_contain_text("2")
     body.get_by_text("What this means").click()
-    expect(body).to_contain_text("one can become at most 95.3 % sure")
+    expect(body).to_contain_text("can become at most 95.3 % sure")
     explore.choose("Is a table in this sum by mistake?", "yes, Zoo")
     expect(sidebar).to_contain_text("ε = 3 = 2 × 1 + 1 (a row exchanged) in 2 releases")
     expect(body.get_by_role("button", name="Take it out of the sum")).to_be_disabled()
@@ -144,7 +145,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
 
 
 def test_release_of_an_upload(explore: Explore) -> None:
-    """The certificate holds the words with which the user confirms, and that the user looked at the table."""
+    """The certificate contains the user's source in words, and the fact that the user looked at the table."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=21&tab=Data")
     explore.upload(clinic.NAME, clinic.csv())
     chart_ready(explore.page)
@@ -179,9 +180,9 @@ def test_release_of_an_upload(explore: Explore) -> None:
     assert agree and float(agree[1]) == round(100 * float(right), 1)
 
 
-@pytest.mark.slow  # in process it is always tested
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_other_people_in_a_table_of_the_same_shape(explore: Explore) -> None:
-    """Said twice, as it may be the same table after all."""
+    """A user must state twice that a table of the same shape holds other people, because it may be the same table."""
     page = explore.page
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5&tab=Data")
     explore.upload(clinic.NAME, clinic.csv())
@@ -197,9 +198,10 @@ def test_other_people_in_a_table_of_the_same_shape(explore: Explore) -> None:
     explore.sidebar.get_by_role("button", name="Release this forest").click()
     dialog = page.get_by_role("dialog")
     now = dialog.get_by_role("button", name=re.compile("^Release for ε"))
+    confirm_rows(dialog)
     expect(now).to_be_enabled()
     explore.pick("No, nobody is in both")
     expect(now).to_be_disabled()
-    dialog.get_by_text("Same columns, same number of rows as release 1: are these really other people?").click()
+    dialog.get_by_text("Same columns, same number of rows as release 1. I state that nobody is in both tables.").click()
     expect(now).to_be_enabled()
     idle(page)

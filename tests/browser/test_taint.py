@@ -1,4 +1,4 @@
-"""Text that is not ours stays text: names out of files and links neither link, nor load, nor format, nor reverse."""
+"""Foreign text stays text: names in files and links create no link, request or format, and reverse no text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.browser.driver import BROWSER, Explore, chart_ready, idle
 pytestmark = BROWSER
 
 EVIL = "evil.example"
-# Each says "acted" inside some markup: an element whose whole text is that word is one where the markup worked.
+# Each string contains "acted" in some markup. An element whose whole text is "acted" shows that the markup worked.
 COLUMNS = (
     f"[acted](http://{EVIL}/)",
     f"![acted](http://{EVIL}/p)",
@@ -44,7 +44,7 @@ LABEL = f"**acted** www.{EVIL}"
 FILE = f"**acted** www.{EVIL} <b>acted<b>.csv"
 NOTE = " ".join(COLUMNS)
 FOREST, ROWS = "Released forest (JSON)", "New rows (CSV)"
-HIDDEN = dict.fromkeys(map(ord, "\u2060\u200b\u00a0"))  # of no width, or a space that does not break
+HIDDEN = dict.fromkeys(map(ord, "\u2060\u200b\u00a0"))  # characters without width, and the non-breaking space
 
 _ACTED = """evil => {
   const faults = [];
@@ -64,19 +64,19 @@ _ACTED = """evil => {
 
 
 class Taint:
-    """What was looked at, and the texts that were seen on the way."""
+    """Collects faults of the pages, and all texts that they showed."""
 
     def __init__(self, page: Page) -> None:
         self._page, self.faults, self._seen = page, list[str](), list[str]()
 
     def look(self, where: str) -> None:
-        """Collect faults without stopping at the first one: all are reported at the end."""
+        """Collect faults without stopping at the first one, so that the test reports all of them."""
         self.faults += [f"{where}: {fault[:300]}" for fault in self._page.evaluate(_ACTED, EVIL)]
         for part in ("body", ".js-plotly-plot svg.main-svg", "[role=gridcell], [role=columnheader]"):
             self._seen += [text or "" for text in self._page.locator(part).all_text_contents()]
 
     def shown(self, text: str) -> bool:
-        """Whether it stood there, letter for letter."""
+        """Return whether a page showed this text, letter for letter."""
         wanted = text.translate(HIDDEN)
         return any(wanted in seen.translate(HIDDEN) for seen in self._seen)
 
@@ -86,7 +86,7 @@ class Taint:
 
 
 def _table(n: int = 240) -> list[list[str]]:
-    """Rows of two numbers, and of categories in all other columns; the class follows the first number."""
+    """Return rows of two numbers, and of categories in all other columns. The first number decides the class."""
     draw = random.Random(5)
     rows = []
     for i in range(n):
@@ -109,7 +109,7 @@ def _attach(page: Page, title: str, name: str, data: bytes) -> None:
 
 
 def test_names_in_a_table(explore: Explore) -> None:
-    """Explore with every tab, for two kinds of forests; Compare; Choose ε."""
+    """Names with markup stay text in all tabs of Explore, for two kinds of forests, in Compare and in Choose ε."""
     taint = Taint(explore.page)
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5")
     explore.upload(FILE, _csv(_table()))
@@ -130,7 +130,7 @@ def test_names_in_a_table(explore: Explore) -> None:
 
 
 def _released() -> dict[str, Any]:
-    """The JSON of a forest of such a table."""
+    """Return the JSON of a forest that was fitted on a table with markup in its names."""
     rows = pd.DataFrame(_table(), columns=[*COLUMNS, LABEL])
     numbers = list(COLUMNS[:2])
     rows[numbers] = rows[numbers].astype(float)
@@ -148,7 +148,7 @@ def _released() -> dict[str, Any]:
 
 
 def _tainted(content: dict[str, Any], certified: bool) -> bytes:
-    """Markup in every free text of a forest's file, and in the assumptions that follow from it."""
+    """Put markup into every free text of a forest's file, and into the assumptions that follow from these texts."""
     certificate = content["certificate"]
     before = certificate["assumptions"][: -len(Domain.from_dict(content["domain"]).assumptions())]
     content["about"] |= {"criterion": COLUMNS[2], "split_score": COLUMNS[3], "caution": NOTE}
@@ -163,7 +163,7 @@ def _tainted(content: dict[str, Any], certified: bool) -> bytes:
 
 
 def test_a_forest_of_somebody_else(explore: Explore) -> None:
-    """Use a released forest: its certificate, what moves its scores, predictions; and files that are refused."""
+    """Markup in a forest's file stays text in its certificate, explanation, predictions and error messages."""
     page, taint = explore.page, Taint(explore.page)
     page.goto(f"{explore.url}/Use_a_forest")
     expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
@@ -200,7 +200,7 @@ def test_a_forest_of_somebody_else(explore: Explore) -> None:
 
 
 def test_links(explore: Explore) -> None:
-    """What a link asks for and nobody offers, with a byte that is half of a character."""
+    """Markup in a link stays text on every page. Half a character in a link causes no error."""
     taint = Taint(explore.page)
     named = (
         "forest relation eps depth trees tab by_rule also_delta sure need forests mode pair rule compare_tab choose_tab"

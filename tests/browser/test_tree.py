@@ -1,4 +1,4 @@
-"""The Tree tab: click, read from there, go back up, follow one record."""
+"""The Tree tab: a click opens a part of the tree, its questions lead back up, and a record can be followed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _click(explore: Explore, chart: Chart, node: int) -> None:
 
 
 def test_click_into_the_overview(tree: Explore) -> None:
-    """The drawing starts at the node that was clicked, a leaf below its parent, and questions lead back up."""
+    """The drawing starts at the clicked node, or at the parent of a clicked leaf, and questions lead back up."""
     panel = tree.page.get_by_role("tabpanel")
     expect(panel).to_contain_text("questions from the root")
     from_root = tree.focus.nodes()
@@ -50,7 +50,7 @@ def test_click_into_the_overview(tree: Explore) -> None:
     with tree.focus.redrawn():
         _click(tree, tree.overview, leaf)
         expect(panel).to_contain_text("questions from here on")
-    assert tree.focus.nodes()[0] == (leaf - 1) // 2  # all tests here are binary
+    assert tree.focus.nodes()[0] == (leaf - 1) // 2  # all tests of this tree are binary
     assert leaf in tree.focus.nodes()
 
 
@@ -72,7 +72,7 @@ def test_any_question_of_the_overview_is_reached_by_keyboard(tree: Explore) -> N
     with tree.focus.redrawn():
         tree.page.keyboard.press("Enter")
         expect(panel).to_contain_text("questions from here on")
-    assert tree.focus.nodes()[0] in range(7, 15)  # one of its level, where all are binary
+    assert tree.focus.nodes()[0] in range(7, 15)  # the nodes of this level, as all tests are binary
     assert box.evaluate("box => box === document.activeElement"), "the next one is a few keys away"
 
 
@@ -93,7 +93,7 @@ def test_epsilon_keeps_the_node_and_recolors_it(tree: Explore) -> None:
 
 
 def test_follow_one_record(tree: Explore) -> None:
-    """One record lights up its path in both drawings, and every tree's vote is a square that leads to that tree."""
+    """A record's path appears in both drawings. Each tree's vote is a square, and a click on it opens the tree."""
     panel = tree.page.get_by_role("tabpanel")
     with tree.overview.redrawn(), tree.focus.redrawn():
         tree.page.get_by_role("switch", name="Follow one record").press("Space")
@@ -103,11 +103,12 @@ def test_follow_one_record(tree: Explore) -> None:
     (path,) = [t for t in tree.overview.traces() if t["mode"] == "lines+markers"]
     assert path["y"] == list(range(8)), "from the root to a leaf"
     share = re.search(r"(\d+) % of the trees vote for", panel.inner_text())
-    assert share and int(share[1]) >= 50  # two classes
+    assert share and int(share[1]) >= 50  # there are two classes
     before = panel.inner_text()
     tree.page.get_by_role("spinbutton", name="Record held out").fill("17")
     tree.page.get_by_role("spinbutton", name="Record held out").press("Enter")
-    expect(panel).to_contain_text("Record 17 in 21 trees")  # its path may be that of the first
+    # The path of record 17 may equal that of record 1.
+    expect(panel).to_contain_text("Record 17 in 21 trees")
     idle(tree.page)
     assert panel.inner_text() != before
     with tree.overview.redrawn():

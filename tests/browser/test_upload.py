@@ -1,4 +1,4 @@
-"""Somebody's own CSV: read, looked at, its public domain confirmed, and forgotten again."""
+"""A user's CSV: the app reads and shows it, the user confirms its public domain, and the app deletes it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def uploaded(explore: Explore) -> Explore:
 
 
 def test_choose_upload_attach_and_look(explore: Explore) -> None:
-    """From bundled data to an upload, by the controls alone; a visit to another page keeps the upload."""
+    """The controls alone lead from bundled data to an upload, and a visit to another page keeps the upload."""
     explore.open(data="zoo", trees=5, tab="Data")
     explore.choose("Data", UPLOAD)
     expect(explore.main).to_contain_text("Attach a CSV file")
@@ -53,7 +53,7 @@ def test_choose_upload_attach_and_look(explore: Explore) -> None:
 
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.slider("Depth").press("ArrowRight")
-    assert explore.settings().keys() == {"data", "forest", "by_rule", "trees", "tab", "depth"}
+    assert explore.settings().keys() - {"forest"} == {"data", "by_rule", "trees", "tab", "depth"}
     explore.go_to("Use a released forest")
     expect(explore.main).not_to_contain_text("400 rows")
     idle(explore.page)
@@ -87,9 +87,9 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
 
 
 def test_edit_one_bound(uploaded: Explore) -> None:
-    """A bound and its source are typed into the table; the forest is drawn anew on the wider domain."""
+    """A user types a bound and its source into the table, and the app fits the forest on the wider domain."""
     uploaded.tab("Data")
-    expect(uploaded.sidebar).to_contain_text("There are 5 more like it")
+    expect(uploaded.sidebar).to_contain_text("There are 5 more reasons like this")
     uploaded.edit(0, 3, "2.5")
     uploaded.edit(0, 7, "nobody is taller")
     uploaded.page.get_by_role("button", name="Apply my changes").click()
@@ -106,9 +106,9 @@ def test_edit_one_bound(uploaded: Explore) -> None:
     assert json.loads(text)["reading_note"] == json.loads(text)["columns_note"] == clinic.SOURCE
 
 
-@pytest.mark.slow  # in process it is always tested
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
-    """Rounder bounds fill the editable cells, and count as read from the data, whatever the source of the others."""
+    """Rounder bounds fill the editable cells, and count as read from the data, whatever source other parts have."""
     uploaded.confirm(clinic.SOURCE)
     panel = uploaded.tab("Data")
     expect(panel).to_contain_text("still decide by what is known without the rows")
@@ -126,9 +126,9 @@ def test_rounder_bounds_are_filled_into_the_table(uploaded: Explore) -> None:
     expect(panel.get_by_text("All of this has a source")).to_be_visible()
 
 
-@pytest.mark.slow  # in process it is always tested
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
-    """Whichever other cell of its row is edited, and when a value is added beside it."""
+    """A category with a semicolon stays one category when another cell of its row or its list of values changes."""
     places = ["Köln; Deutz", 'the "old" town', "Bonn"]
     rows = "".join(f"{i % 50},{json.dumps(places[i % 3], ensure_ascii=False)},{'ab'[i % 2]}\n" for i in range(150))
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5&tab=Data")
@@ -154,7 +154,7 @@ def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
 
 
 def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
-    """One sentence, and the page goes on with what it had."""
+    """Invalid bounds give one sentence, and the page continues with the previous bounds."""
     uploaded.tab("Data")
     uploaded.edit(0, 3, "-1")
     uploaded.page.get_by_role("button", name="Apply my changes").click()
@@ -165,7 +165,7 @@ def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
 
 
 def test_clear_my_data(uploaded: Explore) -> None:
-    """Afterwards nothing of the upload is on the page, in the address, or behind the upload option; its cost is."""
+    """After “Clear my data”, page, address and upload option show nothing of the upload except its cost."""
     uploaded.confirm(clinic.SOURCE)
     dialog = uploaded.release()
     dialog.get_by_role("button", name="Close").click()

@@ -1,4 +1,4 @@
-"""A table with 57 numeric columns is made public: a few questions, honest sources, and nothing of a row goes out."""
+"""A user makes a table of 57 numeric columns public in a few steps; no value of a row leaves the session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = (
     + [f"capital_run_length_{what}" for what in ("average", "longest", "total")]
     + [f"word_freq_{word}" for word in ("make", "address")]
 )
-LARGEST_CELL = "87.6543"  # one row's value, the highest of its column
+LARGEST_CELL = "87.6543"  # the largest value of a column, in one row only
 
 
 def mails(n: int = 300) -> bytes:
@@ -33,7 +33,7 @@ def mails(n: int = 300) -> bytes:
     return "\n".join(lines).encode()
 
 
-@pytest.mark.slow  # in process it is always tested
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_57_columns_are_made_public_in_a_few_steps(explore: Explore) -> None:
     assert len(NAMES) == 57
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5&depth=3&by_rule=false&tab=Data")
@@ -43,7 +43,7 @@ def test_57_columns_are_made_public_in_a_few_steps(explore: Explore) -> None:
     steps = 0
 
     def answer(source: str, **numbers: str) -> None:
-        """The question that comes next; counts what a person does."""
+        """Answer the next question, and count the steps that a person needs."""
         nonlocal steps
         for name, value in numbers.items():
             with rerun(explore.page):

@@ -1,4 +1,4 @@
-"""Whether a forest can lose anything to privacy: on curves made by hand, and on labels that are guessed."""
+"""Whether a forest has accuracy to lose to privacy: on made-up curves, and on random guesses."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dpforest.evaluation.headroom import POINT, cheap_from, effective_n, headroom, overwide_features
 from tests.conftest import public_domain
 
-MANY = 10**6  # held-out rows, so that luck is less than a point
+MANY = 10**6  # number of held-out rows; it is so large that the sampling error is below a point
 EPSILONS = [0.01, 0.1, 1.0, 10.0]
 
 
@@ -19,11 +19,12 @@ def at(private, nonprivate: float, floor: float, n_test: float = MANY, best: flo
 @pytest.mark.parametrize(
     "private, nonprivate, floor, nothing",
     [
-        ([0.70, 0.76, 0.76, 0.76], 0.76, 0.76, True),  # at the floor at every ε
-        ([0.50, 0.60, 0.70, 0.75], 0.76, 0.76, True),  # below it, and at it without noise
-        ([0.75, 0.77, 0.77, 0.77], 0.769, 0.76, True),  # less than a point above it
+        ([0.70, 0.76, 0.76, 0.76], 0.76, 0.76, True),  # equal to the floor at every ε
+        # Below the floor with noise, and equal to the floor without noise.
+        ([0.50, 0.60, 0.70, 0.75], 0.76, 0.76, True),
+        ([0.75, 0.77, 0.77, 0.77], 0.769, 0.76, True),  # less than a point above the floor
         ([0.50, 0.60, 0.75, 0.79], 0.80, 0.76, False),
-        ([0.76, 0.76, 0.76, 0.76], 0.80, 0.76, False),  # learns, and noise takes all of it
+        ([0.76, 0.76, 0.76, 0.76], 0.80, 0.76, False),  # learns, but noise removes all of it
         ([0.76, 0.80, 0.82, 0.78], 0.76, 0.76, False),  # the noise itself helps
     ],
 )
@@ -49,9 +50,9 @@ def test_whether_anything_can_be_learned_needs_another_model():
 
 def test_a_price_is_small_only_if_something_is_left():
     assert cheap_from(EPSILONS, [0.6, 0.7, 0.795, 0.8], at([0.8] * 4, 0.8, 0.5)) == 1.0
-    # It loses less than a point from ε = 0.1 on, but that is most of the 1.2 points that it learns.
+    # From ε = 0.1 on, the curve loses less than a point, but this is most of the 1.2 points that the forest learns.
     assert cheap_from(EPSILONS, [0.76, 0.763, 0.765, 0.772], at([0.772] * 4, 0.772, 0.76)) == 10.0
-    assert cheap_from(EPSILONS, [0.6, 0.8, 0.6, 0.7], at([0.8] * 4, 0.8, 0.5)) is None  # it does not stay there
+    assert cheap_from(EPSILONS, [0.6, 0.8, 0.6, 0.7], at([0.8] * 4, 0.8, 0.5)) is None  # the curve falls again
 
 
 SHARES = st.floats(0.0, 1.0)
@@ -60,7 +61,7 @@ SHARES = st.floats(0.0, 1.0)
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.lists(SHARES, min_size=4, max_size=4), SHARES, SHARES, st.integers(10, 10**6), st.none() | SHARES)
 def test_no_price_is_named_where_there_is_no_headroom(private, nonprivate, floor, n_test, best):
-    """The class of faults: "privacy costs less than a point", about a forest that is no better than guessing."""
+    """A forest without headroom is never reported as one that loses less than a point to privacy."""
     room = at(private, nonprivate, floor, n_test, best)
     cheap = cheap_from(EPSILONS, private, room)
     if cheap is not None:
@@ -75,7 +76,7 @@ def test_no_price_is_named_where_there_is_no_headroom(private, nonprivate, floor
 @pytest.mark.parametrize("counts", [(500, 500), (950, 50)])
 @pytest.mark.parametrize("measure", ["accuracy", "balanced_accuracy", "auc"])
 def test_rows_behind_a_measure_give_its_spread_for_guesses(measure, counts):
-    """Guesses at random have the spread that so many rows would give an accuracy of a half."""
+    """Random guesses have the spread that `effective_n` rows give an accuracy of 1/2."""
     y, rng, n_draws = np.repeat([0, 1], counts), np.random.default_rng(0), 4_000
     scores = rng.random((n_draws, len(y)))
     is_right = (scores > 0.5).astype(int) == y
@@ -85,7 +86,7 @@ def test_rows_behind_a_measure_give_its_spread_for_guesses(measure, counts):
         "balanced_accuracy": (is_right[:, : counts[0]].mean(axis=1) + is_right[:, counts[0] :].mean(axis=1)) / 2,
         "auc": (ranks - (counts[1] - 1) / 2) / counts[0],
     }[measure]
-    # A standard deviation of 4,000 draws is off by 1.1 %, so by more than 6 % once in 10⁷ runs.
+    # A standard deviation of 4,000 draws has an error of 1.1 %, and an error above 6 % once in 10⁷ runs.
     assert measured.std() == pytest.approx(0.5 / np.sqrt(effective_n(measure, y)), rel=0.06)
 
 

@@ -1,4 +1,4 @@
-"""Learning curves and the rows that a smaller ε takes: on surfaces that are known, and held-out on bundled tables."""
+"""Learning curves and the rows that a smaller ε needs: on known surfaces, and held out on bundled tables."""
 
 import math
 
@@ -28,7 +28,7 @@ EPSILONS = np.geomspace(0.1, 12.8, 29)
 
 
 def surface(accuracy, *, noise: float = 0.0, repeats: int = 6, seed: int = 0) -> Learning:
-    """Repeats of a known accuracy(rows, ε), with chance of this standard deviation."""
+    """Return repeats of a known accuracy(rows, ε), with random errors of standard deviation `noise`."""
     true = accuracy(ROWS[:, None].astype(float), EPSILONS[None, :])
     chance = noise * np.random.default_rng(seed).standard_normal((repeats, *true.shape))
     ceiling = np.tile(accuracy(ROWS.astype(float), 1e9), (repeats, 1))
@@ -36,7 +36,7 @@ def surface(accuracy, *, noise: float = 0.0, repeats: int = 6, seed: int = 0) ->
 
 
 def power(a: float, b: float, c: float):
-    """Error a + b (ε n)^-c: noise alone decides."""
+    """Return the accuracy for an error of a + b (ε n)^-c, which depends on rows and ε only through their product."""
     return lambda n, eps: 1 - a - b * (eps * n) ** -c
 
 
@@ -48,7 +48,7 @@ def test_a_known_power_law_is_met_within_the_table_and_beyond(a, b, c):
             wanted = float(pmf(8_000 * times, epsilon))
             needed = rows_needed(learned, epsilon, wanted)
             assert needed.how == ("observed" if times <= 1 else "extrapolated")
-            # straight lines between points a factor of 2 (rows) or 2^(1/4) (ε) apart
+            # linear interpolation between points a factor of 2 (rows) or 2^(1/4) (ε) apart
             assert needed.times == pytest.approx(times, rel=0.06 if times <= 1 else 0.02)
             assert needed.rows == pytest.approx(8_000 * needed.times)
     assert off_by(learned, 1.0) < 0.002
@@ -65,13 +65,13 @@ def test_half_of_epsilon_takes_twice_the_rows_where_noise_decides():
 def test_unknown_numbers_of_rows_are_not_reported():
     learned, pmf = surface(power(0.1, 8.0, 0.5)), power(0.1, 8.0, 0.5)
     assert rows_needed(learned, 0.5, float(pmf(80_000, 0.5))).how == "beyond"
-    assert rows_needed(learned, 0.5, 0.95).how == "above"  # without noise it is 90 %
+    assert rows_needed(learned, 0.5, 0.95).how == "above"  # the forest has an accuracy of 90 % without noise
     assert rows_needed(learned, 6.4, float(pmf(40_000, 6.4))).how == "unclear"  # larger ε were not simulated
     for how in (rows_needed(learned, 0.5, 0.95), rows_needed(learned, 0.5, float(pmf(80_000, 0.5)))):
         assert how.rows is None and how.times is None
     first = rows_needed(learned, 1.0, float(pmf(100, 1.0)))
     assert first.how == "observed" and first.at_most and first.rows == 500
-    with pytest.raises(ValueError, match="not among those simulated, 0.1 to 12.8"):
+    with pytest.raises(ValueError, match="was not simulated; choose one from 0.1 to 12.8"):
         rows_needed(learned, 0.05, 0.8)
 
 
@@ -82,7 +82,8 @@ def test_where_rows_teach_and_noise_does_not_matter_the_interval_says_how_little
     learned = surface(pmf)
     assert off_by(learned, 0.5) == pytest.approx(3 * (4_000**-0.5 - 8_000**-0.5), rel=1e-6)
     needed = rows_needed(learned, 0.5, float(pmf(12_000.0, 1)))
-    assert needed.how != "extrapolated" and needed.rows is None  # no larger ε reaches it, though more rows would
+    # no larger ε reaches this accuracy, although more rows would
+    assert needed.how != "extrapolated" and needed.rows is None
 
 
 def test_a_curve_that_jumps_about_gives_no_number():
@@ -98,7 +99,8 @@ def test_intervals_hold_the_truth():
         if needed.how == "extrapolated":
             assert needed.low is not None and needed.low <= needed.rows <= (needed.high or math.inf)
             inside += needed.low <= 20_000 <= (needed.high or math.inf)
-    # 80 % are meant; they are wider, as what a doubling is off by holds the chance of the repeats once more
+    # The nominal coverage is 80 %. Intervals are wider, because the error of a doubling includes the error of the
+    # repeats once more.
     assert inside > 0.8 * n
 
 
@@ -178,4 +180,5 @@ def test_a_quarter_of_a_table_tells_of_the_whole(name, forest, most):
         expected, error = (np.interp(learned.rows[-1], more.rows, values) for values in (more.accuracy, more.error))
         assert abs(expected - true) < most, (epsilon, expected, true)
         assert abs(expected - true) < error + 0.01
-        assert abs(learned.mean[2, i] - true) > abs(expected - true)  # nearer than the quarter's own accuracy
+        # The extrapolation is closer than the accuracy on a quarter of the rows.
+        assert abs(learned.mean[2, i] - true) > abs(expected - true)

@@ -1,4 +1,4 @@
-"""The smallest ε: known laws of accuracy, bounds that are not too high, and the rows held out."""
+"""The smallest sufficient ε: for known laws of accuracy, with valid lower bounds, and with held-out rows."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ EPSILONS = np.geomspace(0.01, 10, 18)
 
 
 def pieces(reach: dict[str, np.ndarray], releases: int, seed: int = 0, n_test: int = 10**9) -> pd.DataFrame:
-    """Releases of which a known share has accuracy 0.8, the rest 0.6; and a model without privacy."""
+    """Return releases with accuracy 0.8 (with a known probability) or 0.6, and a model without privacy."""
     rng, epsilons = np.random.default_rng(seed), [*EPSILONS, np.inf]
     tables = []
     for name, shares in reach.items():
@@ -47,9 +47,10 @@ def test_few_releases_give_an_answer_that_is_not_sure():
 
 
 def test_a_sure_epsilon_is_rarely_wrong():
-    """Releases reach it a little too seldom at every ε: all sure answers are wrong, 5 % of them at most.
+    """If releases reach the accuracy slightly too rarely at every ε, at most 5 % of the answers claim to be sure.
 
-    False alarm: with a rate of 0.05 at most, more than 52 of 500 has a probability below 1e-6.
+    False alarm: if each answer claims so with probability at most 0.05, more than 52 of 500 answers do with probability
+    below 1e-6.
     """
     wrong = sum(smallest_epsilons(pieces({"a": np.full(18, 0.899)}, 60, s), 0.75, 0.9)[0].is_sure for s in range(500))
     assert stats.binom.sf(52, 500, 1 - CONFIDENCE) < 1e-6
@@ -78,7 +79,7 @@ def test_the_page_draws_as_many_as_it_takes():
 
 
 def test_the_margin_is_the_lower_end_of_wilsons_interval():
-    """Solves (a - p)² n = z² p (1 - p) for p."""
+    """The lower end p solves Wilson's equation (a - p)² n = z² p (1 - p)."""
     for a, n in ((0.8, 900), (0.5, 31), (1.0, 40), (0.0, 7)):
         low = a - float(held_out_margin([a], [n])[0])
         z = stats.norm.ppf(CONFIDENCE)

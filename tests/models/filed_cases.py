@@ -1,4 +1,4 @@
-"""Files of every estimator under both relations, and tools to change them, for tests of the checks on files."""
+"""Cases for the checks on files: a file of each estimator under both relations, and tools that change a file."""
 
 import copy
 import json
@@ -28,7 +28,7 @@ from tests.models.release_cases import table
 
 
 def domain(n_classes: int) -> Domain:
-    """Two numbers and a category, each with separate sources, so that a certificate has many assumptions."""
+    """Return a domain of two numbers and a category with separate sources, hence a certificate of many assumptions."""
     public = {"source": "documented", "source_note": "made up", "type_source": "asserted", "type_note": "by us"}
     features = (
         Feature("a", "numeric", 0.0, 1.0, **public),
@@ -67,7 +67,7 @@ MODELS = {
 
 @cache
 def filed(name: str, neighbors: str = "add-remove", random_state: int | None = None) -> ReleasedForest:
-    """A forest of one of `MODELS`, read back from its file."""
+    """Return a forest of one of `MODELS`, read back from its file."""
     kind, settings = MODELS[name]
     public = domain(2 if "two" in name else 3)
     X, _ = table(300, domain=public) if len(public.classes) == 3 else table(300, domain=domain(3))
@@ -78,7 +78,7 @@ def filed(name: str, neighbors: str = "add-remove", random_state: int | None = N
 
 
 def content_of(name: str, **more: Any) -> dict[str, Any]:
-    """The JSON of such a file, for changes."""
+    """Return the JSON content of the file of `filed`, which a test may change."""
     return json.loads(filed(name, **more).to_json(uncertified=True))
 
 
@@ -91,7 +91,7 @@ def times(text: str | None, factor: Fraction) -> str | None:
 
 
 def of_budget(content: dict[str, Any], epsilon: Fraction) -> None:
-    """Change every number in the ledger and the certificate consistently, for another ε."""
+    """Change all numbers in the ledger and the certificate consistently to another ε."""
     ledger, certificate = content["ledger"], content["certificate"]
     if ledger.get("kind") == "gaussian":
         factor = mu_for(epsilon, certificate["delta"]).amount / Fraction(ledger["mu_squared"])

@@ -1,4 +1,4 @@
-"""Boosting by the Mα-loss without privacy, written once more: rows as masks, weights as floats, nothing shared.
+"""A second implementation of boosting by the Mα-loss without privacy: rows are masks, weights are floats.
 
 R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), sections 4 and 5.
 """
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def potential(w1: float, w0: float, alpha: float) -> float:
-    """Half of the leaf's share in the loss."""
+    """Return half of the loss that a leaf contributes."""
     return alpha * np.sqrt(w1 * w0) + (1 - alpha) * min(w1, w0)
 
 
@@ -22,7 +22,7 @@ def inverse_link(z: float, alpha: float) -> float:
 
 
 def public_tests(domain, n_bins: int) -> list[tuple]:
-    """(feature, kind, value): "is it at least this?" and "is it this one?"."""
+    """Return all tests as (feature, kind, value): "least" tests cell >= value, "is" tests equality."""
     out = []
     for j, feature in enumerate(domain.features):
         if feature.kind == "numeric":
@@ -40,7 +40,7 @@ def answers(tests: list[tuple], X) -> np.ndarray:
 
 
 def undecided(tests: list[tuple], left: list[int], chosen: int, domain) -> tuple[list[int], list[int]]:
-    """Tests that are worth asking of those who said no, and of those who said yes."""
+    """Return the tests that remain informative for the rows that answered no, and for those that answered yes."""
     j, kind, value = tests[chosen]
     others = [c for c in left if tests[c][0] != j]
     same_attribute = [c for c in left if tests[c][0] == j and c != chosen]
@@ -50,20 +50,20 @@ def undecided(tests: list[tuple], left: list[int], chosen: int, domain) -> tuple
         no, yes = (
             same_attribute if len(same_attribute) > 1 else [],
             [],
-        )  # of a single category that is left, the answer is known
+        )  # If only one other category is left, the test of this category is decided.
     everything = list(range(len(tests)))
     return sorted(others + no) or everything, sorted(others + yes) or everything
 
 
 def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_link: float, grid: bool = True):
-    """Leaf of each row in each tree, the margin H of each row, and by how little a test won that was not as good.
+    """Return the leaf of each row in each tree, the margin H of each row, and the least lead in cost of a best test.
 
     Parameters
     ----------
     alpha : float or None
-        None: objective calibration, the error of the tree so far over that of its root.
+        If None, objective calibration sets α to the error of the tree so far, divided by the error of its root.
     grid : bool
-        Weights in 1/1024, as releases have them.
+        Whether weights are multiples of 1/1024, as in a release.
     """
     tests = public_tests(domain, n_bins)
     says_yes, sign, margin, leaf_of, closest = answers(tests, X), 2 * y - 1, np.zeros(len(y)), [], np.inf
@@ -87,7 +87,7 @@ def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_l
                 sides = [(rows & ~says_yes[c], rows & says_yes[c]) for c in left]
                 costs = [sum(potential(*weights(side), share) for side in pair) for pair in sides]
                 costs = np.round(costs, 9)
-                best = int(np.argmin(costs))  # the first of equals
+                best = int(np.argmin(costs))  # the first of equally good tests
                 closest = min(closest, np.min(costs[costs > costs[best]], initial=np.inf) - costs[best])
                 error += sum(min(weights(side)) for side in sides[best]) - min(weights(rows))
                 below += zip(sides[best], undecided(tests, left, left[best], domain), strict=True)
@@ -105,5 +105,5 @@ def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_l
 
 
 def same_parts(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two numberings part the rows alike."""
+    """Return whether two numberings divide the rows into the same groups."""
     return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))

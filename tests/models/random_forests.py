@@ -28,7 +28,7 @@ every_estimator = pytest.mark.parametrize("estimator", ALL)
 
 
 def table(n: int = 120, seed: int = 0, domain: Domain = DOMAIN) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows whose class follows from the first two attributes in most cases."""
+    """Return rows whose class follows from the first two attributes in most cases."""
     rng = np.random.default_rng(seed)
     columns = {f.name: rng.choice(f.categories, n) if f.categories else rng.random(n) for f in domain.features}
     X = pd.DataFrame(columns)
@@ -41,7 +41,7 @@ def fit(estimator, **parameters):
 
 
 def saved(forest: ReleasedForest) -> str:
-    """The file, of a demonstration as well."""
+    """Return the text of the file, also for a demonstration."""
     return forest.to_json(uncertified=True)
 
 

@@ -1,4 +1,4 @@
-"""Forests of every kind that releases, fitted on a small table, for tests of exported files."""
+"""Forests of every kind that has a release, fitted on a small table, for tests of exported files."""
 
 import copy
 
@@ -44,5 +44,5 @@ def fitted(name: str, n: int = 200, **parameters):
 
 
 def saved(forest: ReleasedForest) -> str:
-    """The file, of a demonstration as well."""
+    """Return the text of the file of a forest, certified or not."""
     return forest.to_json(uncertified=True)

@@ -1,4 +1,4 @@
-"""A forest is a released one exactly when a closed ledger is behind it, whatever its ledger counts in."""
+"""Tests that a forest is a released forest exactly when its ledger is closed, for both kinds of privacy loss."""
 
 from fractions import Fraction
 

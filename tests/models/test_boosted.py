@@ -1,4 +1,4 @@
-"""Boosted private trees: every budget exact, every release within it, the paper's leak shown.
+"""Boosted private trees: exact budgets, the loss of each release, and the leak of the published algorithm.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most 1e-6.
 """
@@ -50,13 +50,13 @@ every_choice = pytest.mark.parametrize(("alpha", "leaf", "beta"), CHOICES)
 every_relation = pytest.mark.parametrize("neighbors", RELATIONS)
 
 
-# Nothing is asked before trees grow, and leaves and coefficients are the paper's but for noise.
+# No query runs before trees grow, and leaves and coefficients equal those of the paper except for noise.
 PLAIN = {"scale_share": "public", "max_leaf": 10.0, "shrink": False}
 DEFAULTS = {"scale_share": "auto", "max_leaf": None, "shrink": None, "beta": None}
 
 
 def booster(**parameters) -> BoostedForestClassifier:
-    """A small booster: as published by the defaults, certified `PLAIN` and with β from the noisy leaves."""
+    """Return a small booster: with defaults in the published mode, otherwise with `PLAIN` and β from noisy leaves."""
     small = {"domain": DOMAIN, "n_estimators": 3, "max_depth": 2, "n_bins": 4, "n_bound": 1_000}
     if parameters.get("mode") != "as_published":
         small |= PLAIN | ({} if "leaf" in parameters else {"beta": "post"})
@@ -68,7 +68,7 @@ def separable(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, (X[:, 0] + X[:, 1] / 2 > 0.75).astype(int)
 
 
-# ---------------------------------------------------------------- what is paid
+# ---------------------------------------------------------------- charges
 
 
 @every_choice
@@ -129,13 +129,14 @@ def test_numbers_of_numpy_are_exact_as_well():
 @every_relation
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf, beta, neighbors, n_classes):
-    """Over whole fits; and the weights of the rows that both tables have follow from what was released alone.
+    """Over a whole fit, a release is at most exp(ε) times as likely on a neighboring table.
 
-    Before trees grow, the number of rows is asked for where it is not public, and then where they lie.
+    The rows that both tables share have equal weights, because weights follow from released values alone. Before trees
+    grow, the fit queries the number of rows, unless it is public, and then the scale.
     """
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
     first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
-    share = "auto" if neighbors == "add-remove" else 0.05  # the rule would decline it for eight rows
+    share = "auto" if neighbors == "add-remove" else 0.05  # for eight rows, the default rule would skip the scale
     for seed in range(3):
         X, y = random_table(domain, n, seed)
         model = booster(
@@ -156,7 +157,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf
         row, talk = seed + 2, Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbor(domain, X, y, neighbors, row))
-        assert np.array_equal(one.leaves.leaf_values, two.leaves.leaf_values)  # nothing else of trees was released
+        assert np.array_equal(one.leaves.leaf_values, two.leaves.leaf_values)  # the trees released nothing else
         assert [about[1] for about in talk.public[: len(first)]] == first
         others = np.arange(n) != row
         kept = others if neighbors == "replace-one" else np.ones(n - 1, bool)
@@ -164,14 +165,15 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf
             assert np.array_equal(before[others], after[kept])
         assert abs(talk.losses.sum()) <= 3.0 + 1e-9
         worst = max(worst, np.abs(talk.losses).sum())
-    assert worst > 0.1  # the row did make a difference
+    assert worst > 0.1  # the row changed some answers
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, "noisy", "carried", "schedule"])
 def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
-    """So nothing is charged twice, and nothing that is charged once would be enough for two.
+    """The loss on one table reaches nearly ε, so the ledger charges nothing twice.
 
-    Every test but one sets the row apart, which is alone in its class; the tree takes the one, and noise hides the row.
+    One row is alone in its class. All tests but one isolate this row. The tree takes the remaining test, and noise
+    hides the row.
     """
     domain = public_domain(None, 2)
     X = pd.DataFrame({"f0": [0.0] * 7 + [1.0], "f1": ["c0"] * 8})
@@ -195,7 +197,11 @@ def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
 
 @pytest.mark.parametrize("beta", ["one", "laplace"])
 def test_a_row_that_gains_weight_uses_nearly_all_of_epsilon(beta):
-    """As before, but noise makes leaves vote for the other class, so that the row's weight reaches its public bound."""
+    """The loss nearly reaches ε even if a row gains weight.
+
+    The test is like the previous one, but noise makes leaves vote for the other class, so that the weight of the row
+    reaches its public bound.
+    """
     domain, n = public_domain(None, 2), 1_000
     X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})
     y = np.array([0] * (n - 1) + [1])
@@ -253,7 +259,7 @@ def test_weights_stay_below_their_public_bound_which_grows(leaf, beta):
         :-1
     ]
     expected = [math.ceil(UNIT * plain_boosting.inverse_link(r, 1.0)) / UNIT for r in reach]
-    assert bounds == expected  # from released values alone
+    assert bounds == expected  # computed from released values alone
 
 
 def leaf_values_of(model, X, y) -> np.ndarray:
@@ -280,7 +286,7 @@ def test_a_table_that_breaks_its_bound_is_refused():
             ValueError, match="more rows than n_bound=20, which the privacy guarantee rests on"
         ) as error:
             refuse()
-        assert "21" not in str(error.value)  # a sentence that may be shown
+        assert "21" not in str(error.value)  # the message is safe to show
     booster(n_bound=21).fit(X, y)
     with pytest.raises(ValueError, match=f"more rows than the {MAX_BOUND:,} that this forest can weigh"):
         booster(n_bound=None).preview(DOMAIN, MAX_BOUND + 1)
@@ -301,7 +307,8 @@ def test_under_replace_one_the_number_of_rows_is_public_and_used():
 def test_the_ledger_states_no_less_than_a_row_can_do_to_a_score(n, alpha):
     stated = booster(neighbors="replace-one", alpha=alpha).preview(DOMAIN, n)[1].entries[0].sensitivity
     used = [0.0, 1.0] if isinstance(alpha, str) else alpha if isinstance(alpha, tuple) else [alpha]
-    assert stated >= max(2 * (a * math.sqrt(n - 1) + 1 - a) for a in used) * (1 - 1 / UNIT)  # α is rounded to 1/1024
+    # α is rounded to a multiple of 1/1024
+    assert stated >= max(2 * (a * math.sqrt(n - 1) + 1 - a) for a in used) * (1 - 1 / UNIT)
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -332,11 +339,12 @@ def accuracies(n_seeds: int, **parameters) -> np.ndarray:
 
 
 def test_the_leak():
-    """At ε = 0.0001 nothing can be learned, but as published a booster learns: its coefficients are exact.
+    """At ε = 0.0001 nothing can be learned privately, but the published booster learns from its exact coefficients.
 
-    Classes are balanced and exchanging them hardly changes a release at this ε, so an accuracy is as likely below 1/2
-    as above: ten of them above have probability 2e-3, and above 3/4 far less. A mean of ten strays from 1/2 by 0.2
-    with probability below 1e-6, as they have a standard deviation of 0.1.
+    Classes are balanced, and at this ε an exchange of the classes hardly changes a release. So a certified accuracy is
+    above 1/2 about as often as below. The probability that ten accuracies are above 1/2 is 2e-3, and the probability
+    that ten are above 3/4 is far smaller. An accuracy has a standard deviation of 0.1. So the mean of ten accuracies
+    differs from 1/2 by 0.2 with probability below 1e-6.
     """
     assert accuracies(10, mode="as_published").min() > 0.75
     assert abs(accuracies(10, mode="as_published", beta="one").mean() - 0.5) < 0.2
@@ -353,11 +361,15 @@ def test_as_published_one_row_changes_the_weights_of_all_others():
         first, second = (np.delete(talk.weights[0][t], 7) != talk.weights[1][t] for t in (0, 1))
         assert not first.any()
         changed[mode] = second.mean()
-    assert changed["as_published"] > 0.25 and changed["certified"] == 0  # given the same release
+    # The changed row is the only difference, because both forests get the same released values.
+    assert changed["as_published"] > 0.25 and changed["certified"] == 0
 
 
 def test_as_published_splits_follow_the_law_of_the_paper():
-    """With probability proportional to exp(-ε_ν f / (2 Δ)), ε_ν = β_tree ε / (T d 2^depth), Δ = 3 + 2 α (√m - 1)."""
+    """The probability of a split is proportional to exp(-ε_ν f / (2 Δ)).
+
+    Here ε_ν = β_tree ε / (T d 2^depth) and Δ = 3 + 2 α (√m - 1).
+    """
     domain, n, alpha = public_domain(None, 3), 60, 0.5
     X, y = random_table(domain, n, 0)
     says_yes = plain_boosting.answers(plain_boosting.public_tests(domain, 4), X)
@@ -380,7 +392,8 @@ def test_as_published_splits_follow_the_law_of_the_paper():
             epsilon, delta = 0.5 * 400 / (2 * 2 * 2 ** (node > 0)), 3 + 2 * alpha * (math.sqrt(n) - 1)
             weight = np.exp(-epsilon * (f - f.min()) / (2 * delta))
             probability = np.concatenate(trace.probability)[node]
-            assert probability == pytest.approx(weight[choice] / weight.sum(), rel=0.02)  # potentials are on a grid
+            # potentials are rounded to a grid
+            assert probability == pytest.approx(weight[choice] / weight.sum(), rel=0.02)
 
 
 GAPS = {
@@ -414,9 +427,11 @@ def test_as_published_names_its_gaps(alpha, beta, neighbors, n_classes):
 
 @pytest.mark.parametrize("beta", ["published", "one", "laplace", "folded"])
 def test_as_published_noise_comes_before_the_clamp(beta):
-    """Leaves of one class reach ψ(1 - ζ) = 99.98: noise of scale 8 turns one with probability exp(-12.5) / 2 = 2e-6.
+    """As published, noise is added before the clamp.
 
-    Clamped to [-1, 1] first, as certified, it would turn four of nine. Eight leaves are looked at.
+    A leaf with rows of one class has the value ψ(1 - ζ) = 99.98, so noise of scale 8 changes its class with probability
+    exp(-12.5) / 2 = 2e-6. If leaves were clamped to [-1, 1] first, as in certified mode, noise would change the class
+    of four leaves in nine. The test checks eight leaves.
     """
     X = pd.DataFrame({"f0": np.r_[np.zeros(50), np.ones(50)]})
     y = np.r_[np.zeros(50, int), np.ones(50, int)]
@@ -439,14 +454,14 @@ def test_as_published_noise_comes_before_the_clamp(beta):
 
 @pytest.mark.parametrize(("alpha", "bound", "there"), [(0.1, 100.0, False), (0.1, 10.0, True), (1.0, 100.0, False)])
 def test_as_published_a_bound_that_no_leaf_passes_leaves_no_gap(alpha, bound, there):
-    """ψ(1 - ζ) is 11.80 at α = 0.1, and 99.98 at α = 1."""
+    """The certificate lists gap G4 exactly if `max_leaf` is below ψ(1 - ζ): 11.80 at α = 0.1, 99.98 at α = 1."""
     reasons = booster(mode="as_published", alpha=alpha, max_leaf=bound).preview(DOMAIN, 20)[0].reasons
     assert any(reason.startswith("G4") for reason in reasons) == there
 
 
 @pytest.mark.parametrize("how", [{"mode": "as_published"}, {"epsilon": None}, {"beta": "post"}, {"leaf": "range"}])
 def test_the_step_size_is_the_free_parameter_of_the_paper(how):
-    """A single tree's leaves are in proportion to it, in the same draws; it asks for nothing and pays for nothing."""
+    """With the same draws, the leaves of a single tree are proportional to `step_factor`, which changes no charge."""
     X, y = random_table(DOMAIN, 60, 0)
     model = booster(n_estimators=1, alpha=0.5, random_state=0, **how)
     plain = clone(model).fit(X, y)
@@ -470,15 +485,15 @@ def test_the_nonprivate_model_is_the_algorithm(alpha, seed):
     noise = np.random.default_rng(seed).normal(size=60)
     y = (X.f0 + 0.3 * noise + 0.3 * (X.f2 == "c1") > 0.6).to_numpy().astype(int)
     model = booster(domain=domain, epsilon=None, alpha=alpha, n_estimators=4, max_depth=3, n_bins=6).fit(X, y)
-    fixed = alpha if isinstance(alpha, float) else None  # "noisy" without noise is exact calibration
+    fixed = alpha if isinstance(alpha, float) else None  # Without noise, "noisy" is exact calibration.
     by_hand = {"n_bins": 6, "depth": 3, "n_trees": 4, "alpha": fixed, "alpha_link": fixed or 1.0}
     leaf_of, margin, closest = plain_boosting.boost(X, y, domain, **by_hand)
-    assert closest > (2 / UNIT if alpha else 0)  # scores are on a grid, which for α = 0 they lie on
+    assert closest > (2 / UNIT if alpha else 0)  # Scores are rounded to a grid; for α = 0 they lie on it.
     leaves = model.apply(X)
     assert all(plain_boosting.same_parts(leaves[:, t], leaf_of[t]) for t in range(4))
     margins = model.forest_.leaves.leaf_values[leaves].sum(axis=1)
     assert np.allclose(margins, margin, rtol=0, atol=1e-12)
-    if alpha:  # that weights are on a grid of 1/1024 makes hardly a difference; for α = 0 it breaks ties
+    if alpha:  # The grid of 1/1024 for weights changes margins only slightly; for α = 0 it breaks ties.
         _, margin, _ = plain_boosting.boost(X, y, domain, **by_hand, grid=False)
         assert np.allclose(margins, margin, atol=0.02 * np.abs(margin).max())
     assert np.array_equal(model.predict(X), (margins > 0).astype(int))
@@ -509,14 +524,18 @@ def traced(model, X, y) -> Trace:
 
 
 def test_weights_are_frozen_for_a_small_alpha():
-    """A margin must exceed 2 (1 - α) first, and a tree adds α / 2 at most: 36 trees for α = 0.1 ."""
+    """For a small α, the first trees change no weight, so these trees are equal.
+
+    A weight changes once a margin exceeds 2 (1 - α), and a tree adds at most α / 2 to a margin. For α = 0.1, this takes
+    36 trees.
+    """
     domain = public_domain(None, None)
     X, y = separable(400, 0)
     model = booster(domain=domain, epsilon=None, n_estimators=20, alpha=0.1)
     for tree in traced(model, X, y).trees:
         assert set(tree.weights) == {0.5}
     leaves = model.fit(X, y).apply(X)
-    assert all(plain_boosting.same_parts(leaves[:, 0], leaves[:, t]) for t in range(20))  # the same tree, 20 times
+    assert all(plain_boosting.same_parts(leaves[:, 0], leaves[:, t]) for t in range(20))  # all 20 trees are equal
     moving = traced(model.set_params(alpha=1.0, n_estimators=2), X, y).trees
     assert set(moving[0].weights) == {0.5}
     assert moving[1].weights[0] < 0.45
@@ -539,7 +558,7 @@ def test_calibration_by_noise_follows_the_exact_one_when_epsilon_is_large(alpha)
     trees = traced(model, X, y).trees
     for tree in trees[1:]:
         assert tree.alpha[0] == 1.0 and 0.1 < tree.alpha[1] < 0.6
-    assert trees[0].alpha != trees[1].alpha  # each tree is asked anew
+    assert trees[0].alpha != trees[1].alpha  # each tree is calibrated separately
     assert trees[0].alpha[1] == pytest.approx(0.7, abs=1e-3) if alpha == "carried" else trees[0].alpha[1] < 0.6
 
 
@@ -600,13 +619,13 @@ def test_a_tampered_file_is_refused(texts, n_classes):
         {**content, "class_of_tree": pack(np.ones((1, n_trees), int))},
         {**content, "class_of_tree": pack(np.ones(0, int))},
     ]
-    if n_classes == 2:  # the second class is scored, the first is its mirror image
+    if n_classes == 2:  # The forest scores the second class; the score of the first is its negative.
         bad.append(tampered(content, "class_of_tree", 0))
     for wrong in bad:
         with pytest.raises(ForestFormatError) as error:
             ReleasedForest.from_json(json.dumps(wrong))
         assert str(error.value).endswith(".") and "\n" not in str(error.value)
-    for value in (0.0, -1e6, 5e-324):  # these are leaf values
+    for value in (0.0, -1e6, 5e-324):  # valid leaf values
         assert ReleasedForest.from_json(json.dumps(tampered(content, "leaf_values", value)))
 
 
@@ -628,11 +647,11 @@ def test_a_pickle_holds_what_was_released_and_nothing_that_replays_noise():
         "feature_names_in_",
     }
     assert model.forest_.seed == 0
-    other = clone(model).fit(X, y)  # equal with probability far below 1e-6
+    other = clone(model).fit(X, y)  # leaf values are equal with probability far below 1e-6
     assert not np.array_equal(other.forest_.leaves.leaf_values, model.forest_.leaves.leaf_values)
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 REFUSED = [
     ({"max_depth": 0}, "max_depth=0 is not a whole number from 1 to 15"),
@@ -711,4 +730,5 @@ def test_a_budget_too_small_for_exact_noise_is_refused_before_a_row_is_read(para
     small = {name: value for name, value in parameters.items() if name not in ("n_estimators", "max_depth")}
     X, y = random_table(DOMAIN, 20, 0)
     assert booster(epsilon=0.1, **small).fit(X, y).certificate_.certified
-    assert not booster(epsilon=1e-4, **small, random_state=0).fit(X, y).certificate_.certified  # only a simulation
+    # only a simulation accepts this budget
+    assert not booster(epsilon=1e-4, **small, random_state=0).fit(X, y).certificate_.certified

@@ -1,4 +1,4 @@
-"""The papers' rules for the shape of trees are applied where they are called so, and what is cut short says so."""
+"""The depth rules of the papers. Published modes use them, and a warning appears if a limit reduces the depth."""
 
 import math
 
@@ -23,11 +23,11 @@ from ui.shared import tables
 from ui.shared.forests import ForestSettings
 
 CAPPED = "leaves here, which no paper says"
-BY_PAPER = {"max_depth": None, "scale_share": "public"}  # JPW by the paper's rule where it is certified
+BY_PAPER = {"max_depth": None, "scale_share": "public"}  # certified JPW by the rule of the paper
 
 
 def rule(domain: Domain, n: int) -> int:
-    """JPW's min(m / 2, log_b n - 1), in other words than the code's."""
+    """Return JPW's depth min(m / 2, log_b n - 1), by a loop instead of a logarithm."""
     b = sum(len(f.categories) + (f.missing == "category") if f.kind == "categorical" else 2 for f in domain.features)
     b /= domain.n_features
     depth = 0
@@ -46,7 +46,7 @@ def test_jpws_rule_with_the_number_of_rows(name, depth):
         assert JagannathanForestClassifier(**BY_PAPER, **settings_).spec(data.domain, n).depth == depth
     certified = JagannathanForestClassifier(**BY_PAPER, n_estimators=10)
     unknown = certified.spec(data.domain, n)
-    assert unknown == certified.spec(data.domain, 1)  # under add-remove nothing depends on n
+    assert unknown == certified.spec(data.domain, 1)  # under add-remove the depth does not depend on n
     assert unknown.depth == rule(data.domain, MAX_BOUND)
     assert not any("at most" in words for words in certified.preview(data.domain, n)[0].assumptions)
 
@@ -65,7 +65,7 @@ def schema(sizes: list[int]) -> Domain:
 
 
 def test_the_rule_at_powers_of_the_mean_number_of_values():
-    """Where floats would say that log_3 243 is below 5."""
+    """The depth is exact at powers of the mean number of values, where floats give log_3 243 < 5."""
     for k, power in ((3, 5), (5, 3), (10, 3), (6, 4)):
         domain = schema([k] * 12)
         for n, depth in ((k**power - 1, power - 2), (k**power, power - 1)):
@@ -97,7 +97,7 @@ def test_a_depth_from_the_exact_number_of_rows_is_reported_and_needs_all_rows():
 
 
 def test_the_app_starts_jpw_from_the_papers_rule():
-    """As published; certified from ours."""
+    """The app starts JPW with the depth of the paper if as published, and with the project's rule if certified."""
     for name, depth in (("adult", 3), ("mushroom", 4)):
         data = tables.bundled(name)
         domain = tables.bundled_table(data, data.domain.label).domain
@@ -109,11 +109,11 @@ def test_the_app_starts_jpw_from_the_papers_rule():
         assert certified.shape(domain, n) == jagannathan_shape(0.98 * n, 2, domain.n_features)[::-1]
 
 
-# ---------------------------------------------------------------- limits that no paper has
+# ---------------------------------------------------------------- limits of this library
 
 
 def most_leaves(domain: Domain, depth: int) -> int:
-    """Of a tree with multiway tests, by trying all features at every level."""
+    """Return the largest number of leaves of a tree with multiway tests, by trying all features at every level."""
     widths = [f.n_codes if f.kind == "categorical" and f.n_codes > 1 else 0 for f in domain.features]
 
     def grown(left: int, used: frozenset) -> int:

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, none of them skipped, and the tools that people put around a classifier."""
+"""scikit-learn's estimator checks, all of them, and its tools that wrap a classifier."""
 
 import os
 
@@ -50,7 +50,10 @@ GREEDY = (BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForest
 
 
 def forest(estimator, *, n_estimators: int, **parameters):
-    """With so many trees, where there is more than one; labels alone need leaves with rows, at any epsilon."""
+    """Return an estimator with `n_estimators` trees, if it has this parameter.
+
+    Majority labels use the published depth, so that leaves hold rows at any ε.
+    """
     trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": n_estimators}
     depth = {"max_depth": "published"} if estimator is MajorityLabelForestClassifier else {}
     return estimator(**{"domain": DOMAIN, **trees, **depth, **parameters})
@@ -62,9 +65,9 @@ def table(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="hundreds of fits of up to 100 trees in pure Python")
-# Tables of the checks come without a domain, so that bounds are read, with a warning.
+# The tables of the checks have no domain, so the fit reads bounds from the data and warns.
 @pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
-# scikit-learn itself casts labels that are infinite to integers, before it refuses them.
+# scikit-learn casts infinite labels to integers before it refuses them.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @every_estimator
 @pytest.mark.parametrize("epsilon", [1.0, None])
@@ -75,7 +78,8 @@ def test_every_check_of_scikit_learn_passes_and_none_is_skipped(estimator, epsil
         by_status.setdefault(result["status"], {})[result["check_name"]] = repr(result["exception"])
     assert set(by_status) == {"passed"}, {status: by_status[status] for status in set(by_status) - {"passed"}}
     assert len(results) > 50
-    assert "check_array_api_input" in by_status["passed"]  # skipped unless scipy was imported with this set
+    # skipped unless the variable was set before scipy was imported
+    assert "check_array_api_input" in by_status["passed"]
     assert os.environ["SCIPY_ARRAY_API"] == "1"
 
 
@@ -116,7 +120,7 @@ def test_at_the_end_of_a_pipeline(estimator):
     scaled = make_pipeline(FunctionTransformer(lambda a: a / 7.0), model).fit(X * 7, y)
     assert np.allclose(scaled.predict_proba(X * 7), clone(model).fit(X, y).predict_proba(X), atol=0.2)
     assert scaled.score(X * 7, y) > 0.7
-    assert scaled[-1].certificate_.reasons  # a demonstration
+    assert scaled[-1].certificate_.reasons  # a demonstration is not certified
     with_names = make_pipeline(MinMaxScaler().set_output(transform="pandas"), model)
     with_names.fit(pd.DataFrame(X, columns=["f0", "f1", "f2"]), y)
     assert with_names[-1].feature_names_in_.tolist() == ["f0", "f1", "f2"]
@@ -149,7 +153,7 @@ def test_cross_validation_of_tables_with_labels_in_words(estimator):
 
 
 def irises() -> tuple[Domain, pd.DataFrame, np.ndarray]:
-    """Fisher's measurements, three kinds of iris; bounds in centimetres that a botanist would write down."""
+    """Return Fisher's irises with a domain whose bounds in centimeters do not come from the data."""
     data = load_iris(as_frame=True)
     highs = (10.0, 6.0, 8.0, 3.0)
     features = tuple(
@@ -164,7 +168,7 @@ def irises() -> tuple[Domain, pd.DataFrame, np.ndarray]:
 @pytest.mark.parametrize("mode", ["certified", "as_published", None])
 @pytest.mark.parametrize("table", ["iris", "nursery", "zoo"])
 def test_tables_with_many_classes(estimator, mode, table):
-    """3, 5 and 7 classes; without privacy every forest learns them, and a release predicts with a share for each."""
+    """On 3, 5 and 7 classes each forest learns without privacy, and a release predicts a share for each class."""
     if table == "iris":
         domain, rows, labels = irises()
     else:
@@ -183,4 +187,4 @@ def test_tables_with_many_classes(estimator, mode, table):
         again = ReleasedForest.from_json(model.released_.to_json(uncertified=True))
         assert again.class_shares(rows).tobytes() == shares.tobytes()
     if mode == "certified" and table == "nursery":
-        assert (predicted == labels).mean() > 0.6  # of 12,960 rows; the most frequent class has a third
+        assert (predicted == labels).mean() > 0.6  # 12,960 rows; the largest class has a third of them

@@ -1,4 +1,4 @@
-"""No release is lost: what any fit makes is sound, is read back, and predicts the same bits."""
+"""Tests that every fitted forest is sound, can be read back from its file, and then has bitwise equal predictions."""
 
 from fractions import Fraction
 
@@ -32,11 +32,15 @@ def assert_is_read_back(forest: ReleasedForest, X) -> None:
 
 
 @settings(
-    max_examples=examples(300), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(300, 12),
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
 )
 @given(domain=domains(), model=estimators(15, 6), n=st.sampled_from([0, 1, 7, 60]), seed=st.integers(0, 9))
 def test_every_fitted_forest_can_be_read_back(domain, model, n, seed):
-    """A fit may refuse, before it spends, what does not go together; what it makes can be read."""
+    """A fit either refuses its settings with a message, or returns a forest that is read back."""
     X, y = rows_of(domain, n, seed), labels_of(domain, n, seed)
     model.set_params(domain=domain)
     try:
@@ -50,7 +54,10 @@ def test_every_fitted_forest_can_be_read_back(domain, model, n, seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_few_attributes_and_deep_trees(seed):
-    """One numeric attribute in [0, 1] at depth 8, five at depth 15: thresholds once rose above the codes."""
+    """Files of deep trees are read back: trees of depth 8 and 15 on one attribute, and of depth 15 on five attributes.
+
+    In an earlier version, thresholds rose above the codes.
+    """
     for n_features, n_trees, depth in ((1, 20, 8), (5, 2, 15), (1, 2, 15)):
         X, y = np.random.default_rng(seed).random((50, n_features)), np.arange(50) % 2
         domain = public_domain(*[None] * n_features)
@@ -66,7 +73,10 @@ def test_few_attributes_and_deep_trees(seed):
     seed=st.integers(0, 9),
 )
 def test_the_curators_trees_are_sound_as_well(domain, model, mode, seed):
-    """Trees without privacy are not written, but go through the same kernels."""
+    """Trees for the curator, without privacy or as published, are sound as well.
+
+    These trees have no file, but they use the same kernels.
+    """
     model.set_params(
         domain=domain, random_state=seed, **({"epsilon": None} if mode == "nonprivate" else {"mode": mode})
     )
@@ -83,7 +93,7 @@ def test_the_curators_trees_are_sound_as_well(domain, model, mode, seed):
 
 
 def test_shares_of_a_budget_with_many_digits_are_read_back():
-    """What each answer cost is an exact fraction: of numbers with 17 digits it has more than 60 of them."""
+    """Exact fractions of more than 60 digits, the charges of settings with 17 digits, are read back."""
     model = BoostedForestClassifier(
         epsilon=0.12345678901234566,
         tree_share=0.33333333333333337,

@@ -1,4 +1,4 @@
-"""The reader refuses forged files, whose ledger or certificate does not follow from their other fields."""
+"""Tests that the reader refuses forged files, whose ledger or certificate does not follow from their other fields."""
 
 import copy
 import json
@@ -19,7 +19,7 @@ def entry(content: dict, what: str) -> dict:
 
 
 def put(*path, value):
-    """A change of one field; the last part of the path may be a slice of a list."""
+    """Return a change of one field; the last part of the path may be a slice of a list."""
 
     def change(content: dict) -> None:
         for key in path[:-1]:
@@ -36,7 +36,7 @@ def of_entry(what: str, /, **fields):
 
 
 def without(what: str, *, in_step: bool):
-    """Remove an entry. If `in_step`, the sum and the budget shrink with it."""
+    """Return a change that removes an entry. If `in_step`, the sum and the budget shrink with it."""
 
     def change(content: dict) -> None:
         ledger, certificate = content["ledger"], content["certificate"]
@@ -55,7 +55,10 @@ def without(what: str, *, in_step: bool):
 
 
 def relation(content: dict) -> None:
-    """Change the relation to add-remove in all fields. Entries still pay for two changes, so half looks unspent."""
+    """Change the relation to add-remove in all fields.
+
+    Entries still pay for two changes, so half of the budget looks unspent.
+    """
     ledger, certificate = content["ledger"], content["certificate"]
     ledger["neighbors"] = certificate["neighbors"] = "add-remove"
     spent = "mu_squared_spent" if "mu_squared" in ledger else "spent"
@@ -76,9 +79,9 @@ LESS = lambda text: str(Fraction(text) * SLIGHTLY)
 BUDGET = lambda epsilon: lambda content: of_budget(content, Fraction(epsilon))
 ONE_PERCENT = put("certificate", "epsilon", value="1/100")
 
-# What the forger changes, in which file, how, and a part of the error message.
+# Description of the forgery, file, change, and a part of the error message.
 FORGERIES = [
-    # The five of the issue.
+    # The five forgeries of the issue.
     ("ε of 4 becomes 0.01, certificate only", "booster", ONE_PERCENT, "budget"),
     ("ε of 4 becomes 0.01, in step", "booster", BUDGET("1/100"), "too small for the noise"),
     ("ε of 4 becomes 0.01, in step", "booster, two classes", BUDGET("1/100"), "too small for the noise"),
@@ -196,7 +199,7 @@ def test_a_file_of_one_relation_is_refused_under_the_other(name):
 
 
 def test_one_more_class_changes_the_sensitivity():
-    """The sensitivity of gradients. The number of leaf values follows the number of classes."""
+    """The reader refuses a gradient sensitivity, or a number of leaf values, that does not follow from the classes."""
     content = content_of("booster")
     content["domain"]["classes"] = [0, 1]
     with pytest.raises(ForestFormatError):
@@ -270,7 +273,7 @@ def test_a_change_of_one_field_is_refused_or_changes_no_promise(case):
 
 
 def test_a_file_that_addresses_the_curator_is_still_read():
-    """Earlier versions wrote "asserted by you"."""
+    """The reader accepts assumptions of earlier versions, which contain the words "asserted by you"."""
     content = content_of("labels")
     old = [a.replace("asserted by the curator: ", "asserted by you: ") for a in content["certificate"]["assumptions"]]
     assert old != content["certificate"]["assumptions"]

@@ -1,4 +1,4 @@
-"""One private greedy tree: what it costs, what one row changes, and that without noise it is a greedy tree."""
+"""One private greedy tree: its charges, the effect of one row, and its equality with a greedy tree without noise."""
 
 import itertools
 import math
@@ -25,14 +25,14 @@ every_relation = pytest.mark.parametrize("neighbors", ["add-remove", "replace-on
 every_criterion = pytest.mark.parametrize("criterion", COUNTED)
 
 
-PUBLIC = {"scale_share": "public"}  # nothing is asked before the tree grows
+PUBLIC = {"scale_share": "public"}  # no query runs before the tree grows
 
 
 def tree(**parameters) -> FriedmanSchusterClassifier:
     return FriedmanSchusterClassifier(**{"domain": DOMAIN, "max_depth": 3, "n_bins": 4, **parameters})
 
 
-# ---------------------------------------------------------------- what is paid
+# ---------------------------------------------------------------- charges
 
 
 @every_relation
@@ -59,17 +59,21 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbors, criterion, n
     assert splits.epsilon == Fraction(63, 100) * Fraction(str(share)) and splits.times == depth
     assert ledger.closed and certificate.certified and certificate.loss == Fraction(7, 10)
     bound = 20 if neighbors == "replace-one" else MAX_BOUND
-    assert float(splits.sensitivity) == pytest.approx(sensitivity(criterion, bound) / UNIT, abs=0.05)  # to a tenth
+    # rounded to a tenth
+    assert float(splits.sensitivity) == pytest.approx(sensitivity(criterion, bound) / UNIT, abs=0.05)
 
 
 @every_relation
 @every_criterion
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, criterion, n_classes):
-    """Before the tree grows, the number of rows is asked for where it is not public, and then where they lie."""
+    """A release is at most exp(ε) times as likely on a neighboring table.
+
+    Before the tree grows, the fit queries the number of rows, unless it is public, and then the scale.
+    """
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
     first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
-    scale_share = "auto" if neighbors == "add-remove" else 0.05  # the rule would decline it for eight rows
+    scale_share = "auto" if neighbors == "add-remove" else 0.05  # for eight rows, the default rule would skip the scale
     for seed in range(6):
         X, y = random_table(domain, n, seed)
         model = tree(
@@ -95,7 +99,11 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
 
 @every_criterion
 def test_there_is_a_row_that_uses_nearly_all_of_epsilon(criterion):
-    """Every test but one sets the row apart, which is alone in its class; the tree takes the one; noise hides it."""
+    """The loss on one table reaches nearly ε.
+
+    One row is alone in its class. All tests but one isolate this row. The tree takes the remaining test, and noise
+    hides the row.
+    """
     n = 200
     X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})
     y = np.array([0] * (n - 1) + [1])
@@ -196,7 +204,7 @@ def test_a_huge_epsilon_gives_the_nonprivate_model(criterion, random_state):
     assert model.score(X, y) == 1
 
 
-# ---------------------------------------------------------------- files, and what is refused
+# ---------------------------------------------------------------- files and refusals
 
 
 def test_a_file_and_a_pickle_hold_what_was_released():

@@ -1,4 +1,4 @@
-"""Gradients against exact whole numbers, and their bound on grids, ladders and extremes of scores."""
+"""Gradients against exact integers, and their bound on grids, ladders and extremes of scores."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -15,23 +15,24 @@ from dpforest.models.boosting.clip_bound import UNIT, ClipBound
 from dpforest.models.boosting.gradients import LARGEST, POINT, next_sums
 from dpforest.models.boosting.round_rule import MOST_ROUNDS
 
-CELL, CELLS = 2**12, 40 * 256  # width of a cell of the table in 1/2**20, and number of cells
+CELL, CELLS = 2**12, 40 * 256  # width of a table cell in units of 1/2**20, and number of cells
 FARTHEST = MOST_ROUNDS * LARGEST  # the largest distance of a score from 0
-NEAR = Fraction(1, 2**36)  # float rounding moves a gradient by less than this before truncation (proof in the module)
+# Float rounding changes a gradient by less than this before truncation (proof in the module).
+NEAR = Fraction(1, 2**36)
 
 
 @cache
 def exact_table(of_two: bool) -> list[int]:
-    """2**30 exp(-j/256), or 1024 / (1 + exp(j/256)), rounded to a whole number. No value is near a tie."""
+    """Return 2**30 exp(-j/256), or 1024 / (1 + exp(j/256)), rounded to integers. No value is near a tie."""
     with localcontext(prec=50):
         powers = [(Decimal(j) / 256).exp() for j in range(CELLS)]
         values = [UNIT / (1 + e) if of_two else 2**30 / e for e in powers]
-        assert min(abs(v % 1 - Decimal("0.5")) for v in values) > Decimal("1e-5")  # np.exp errs by 2**-22 at most
+        assert min(abs(v % 1 - Decimal("0.5")) for v in values) > Decimal("1e-5")  # np.exp is off by at most 2**-22
         return [int(v + Decimal("0.5")) for v in values]
 
 
 def computed(scores: np.ndarray, label: int, *, is_l2: bool) -> np.ndarray:
-    """The gradient of each row of scores, int64 (n, k). Each row is in a separate leaf."""
+    """Return the gradient of each row of scores, int64 (n, k). Each row is in a separate leaf."""
     n, n_scores = scores.shape
     leaf, y = np.arange(n, dtype=np.int32), np.full(n, label, np.int32)
     clip = ClipBound(max(n_scores, 2), "gaussian" if is_l2 else "pure")
@@ -40,13 +41,15 @@ def computed(scores: np.ndarray, label: int, *, is_l2: bool) -> np.ndarray:
 
 @cache
 def exact(label_value: int, others: tuple[int, ...], is_l2: bool) -> tuple[list[int], list[int], int]:
-    """Sizes of a gradient, label first, from table values: truncated, and numerators and denominator of what they were.
+    """Return the sizes of a gradient: truncated, and as exact numerators with a common denominator.
 
-    The latter are squared where the length is clipped. Of shares e/T the class of the row has g = 1 - e/T, another one
-    -e/T. The size of all is 2 (T - e)/T, and their length squared is clipped at (k-1)/k.
+    The class of the row comes first. Let e be the value of a class, and T the sum of all values. For the class of the
+    row, the gradient is 1 - e/T; for any other class, it is -e/T. If `is_l2`, the squared length is clipped at (k-1)/k,
+    and numerators and denominator are squared. Otherwise, the sum of all sizes is clipped at 2 (k-1)/k. Before
+    clipping, this sum is 2 (T - e)/T, with the e of the row's class.
     """
     total, k = label_value + sum(others), len(others) + 1
-    tops = (total - label_value, *others)  # of |g|, over `total`
+    tops = (total - label_value, *others)  # sizes |g| times `total`
     if is_l2:
         squares = sum(t * t for t in tops)
         is_clipped = k * squares > (k - 1) * total**2
@@ -59,7 +62,10 @@ def exact(label_value: int, others: tuple[int, ...], is_l2: bool) -> tuple[list[
 
 
 def check_values(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
-    """Each gradient is the exact one, truncated. It is off by 1 only if the exact one is almost a whole number."""
+    """Check that each gradient is the exact one, truncated.
+
+    A gradient may differ by 1 only if the exact gradient is nearly an integer.
+    """
     table = exact_table(False)
     at = (scores.max(axis=1, keepdims=True) - scores + CELL // 2) // CELL
     values = np.where(at < CELLS, np.array(table)[np.minimum(at, CELLS - 1)], 0)
@@ -77,7 +83,7 @@ def check_values(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
 
 
 def check_bound(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
-    """Check the bound in whole numbers, for every row."""
+    """Check the bound in integers, for every row."""
     k = scores.shape[1]
     sizes = np.abs(computed(scores, label, is_l2=is_l2))
     assert sizes.max() <= UNIT
@@ -101,7 +107,10 @@ def test_three_classes_on_a_grid(is_l2):
 
 
 def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Scores of k classes, int64 (n', k): random on eight scales, one against the rest, equal, and on ladders."""
+    """Return scores of k classes, int64 (n', k).
+
+    The scores are random on eight scales, differ between some classes and the rest, lie on ladders, or are equal.
+    """
     scales = np.geomspace(2, 2**POINT * 60, 8)[:, None, None] * rng.normal(size=(8, n, k))
     one = np.concatenate([np.eye(k) * height for height in (*STEPS[1:], -1, -(2**POINT), -FARTHEST)])
     ladders = [np.arange(k) * step for step in STEPS[:-1]] + [
@@ -124,7 +133,7 @@ def test_gradients_keep_the_bound_at_all_scores(k, is_l2):
 
 @NORMS
 def test_a_gradient_depends_on_its_row_alone(is_l2):
-    """The rows before it do not matter, nor does a shift of all scores."""
+    """A gradient depends neither on other rows nor on a shift of all scores."""
     scores = np.random.default_rng(0).integers(-(2**22), 2**22, (500, 5))
     gradients_of_rows = computed(scores, 2, is_l2=is_l2)
     np.testing.assert_array_equal(computed(scores[::-1], 2, is_l2=is_l2)[::-1], gradients_of_rows)
@@ -132,7 +141,10 @@ def test_a_gradient_depends_on_its_row_alone(is_l2):
 
 
 def test_tables_are_the_same_on_every_machine():
-    """Their values are far from a tie, so the last bit of an exponential does not matter."""
+    """The tables equal exact ones.
+
+    The values are far from ties, so the last bit of an exponential has no effect.
+    """
     assert gradients._EXP.tolist() == exact_table(False)
     assert gradients._OF_TWO.tolist() == exact_table(True)
     assert gradients._EXP[0] == 2**30 and gradients._OF_TWO[0] == UNIT // 2 and gradients._OF_TWO[-1] == 0
@@ -141,7 +153,7 @@ def test_tables_are_the_same_on_every_machine():
 
 @pytest.mark.parametrize("label", [0, 1])
 def test_two_classes_in_every_cell_of_the_table(label):
-    """At both borders and in the middle of each cell, on the right and the wrong side, and far away."""
+    """With two classes, gradients equal the table at both borders and in the middle of each cell, and far away."""
     place = np.arange(-CELLS - 2, CELLS + 3) * CELL
     scores = np.concatenate([place + s for s in (-CELL // 2 - 1, -CELL // 2, 0, CELL // 2 - 1, CELL // 2)])
     scores = np.append(scores, [FARTHEST, -FARTHEST, LARGEST, -LARGEST])

@@ -1,4 +1,4 @@
-"""How leaves may flip: closed forms against redraws and against real fits, and what a flip is.
+"""The probability that noise flips the class of a leaf: closed forms against redraws and real fits.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
 """
@@ -26,7 +26,7 @@ from dpforest.models.trace import Trace
 from dpforest.privacy import mechanisms
 from dpforest.voting import NEGATIVE_RULES
 from tests.audit.transcripts import random_table
-from tests.conftest import public_domain
+from tests.conftest import public_domain, some
 
 FALSE_ALARM = 1e-6
 COUNTS = np.array([[0, 0], [1, 0], [3, 5], [4, 4], [0, 30], [7, 2], [0, 1]])
@@ -56,7 +56,10 @@ OTHERS = [
 
 @pytest.mark.parametrize("noise", [*count_noises(), *OTHERS])
 def test_closed_forms_against_redraws(noise):
-    """A flip is a class with less evidence than another has; where classes are equal there is none."""
+    """The closed form of the flip rate agrees with redraws.
+
+    A leaf flips if another class has more evidence than the released class. Classes with equal evidence cannot flip.
+    """
     flip, evidence, n = noise.flip(), noise.evidence, 6_000
     full = evidence.any(axis=1)
     assert np.isnan(flip[~full]).all() and (flip[full] >= 0).all() and (flip[full] <= 1).all()
@@ -81,7 +84,10 @@ LEAVES = st.integers(2, 6).flatmap(
 @settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
 @given(LEAVES, st.floats(0.03, 4.0), st.sampled_from(NEGATIVE_RULES), st.integers(0, 2**32))
 def test_the_flip_rate_of_a_leaf_agrees_with_redraws(mechanism, counts, rate, rule, seed):
-    """Any counts of two to six classes, any rate: false alarms below `FALSE_ALARM` for all examples together."""
+    """The flip rate agrees with redraws for any counts of two to six classes and any rate.
+
+    All examples together raise a false alarm with probability below `FALSE_ALARM`.
+    """
     noise = CountNoise(np.array([counts]), mechanism, rate, rule)
     labels = noise.redraw(np.zeros(DRAWS, int), seed)
     wrong = int((noise.evidence[0][labels] < max(counts)).sum())
@@ -125,19 +131,19 @@ def test_empty_leaves_release_every_class_with_equal_probability():
     ):
         observed = np.bincount(noise.redraw(empty, 8), minlength=n_classes)
         if isinstance(noise, CountNoise) and noise.mechanism == "discrete-laplace":
-            continue  # two clamped zeros leave the class to a coin of the leaf's own
+            continue  # after two clamped zeros, a coin of the leaf decides the class
         assert stats.chisquare(observed).pvalue > FALSE_ALARM
 
 
 def test_an_empty_leaf_with_two_negative_weights_releases_the_first_class():
-    """One time in four both are: the first class is released in 3/8 + 1/4 of all draws."""
+    """Both weights are negative in a quarter of the draws, so the first class is released in 3/8 + 1/4 of all draws."""
     n = 6_000
     first = np.sum(WeightNoise(WEIGHTS, np.full(6, 2.0)).redraw(np.zeros(n, int), 8) == 0)
     assert stats.binomtest(int(first), n, 5 / 8).pvalue > FALSE_ALARM
 
 
 def test_frequencies_do_not_see_how_many_rows_agree():
-    """Bai et al. draw by shares: a leaf of 1,000 rows that agree says another class as often as one of a single row."""
+    """Bai et al. draw by shares, so a pure leaf of 1,000 rows flips as often as a leaf of one row."""
     pmf = frequency_pmf(np.array([[1_000, 0], [1, 0], [8, 2], [0, 0]]), 1.0)
     assert pmf[0].tolist() == pmf[1].tolist()
     assert pmf[0, 0] == pytest.approx(1 / (1 + np.exp(-0.5)))
@@ -157,7 +163,7 @@ def test_draws_by_frequency_follow_their_law():
 
 # ---------------------------------------------------------------- the noise of real fits
 
-DOMAIN = public_domain(2)  # one question only, so that every fit has the same tree
+DOMAIN = public_domain(2)  # only one possible test, so that every fit has the same tree
 
 
 def traced(model, X, y) -> tuple:
@@ -176,7 +182,7 @@ BOOSTERS = [
     pytest.param({"leaf": "counts", "beta": "one"}, 0.6, marks=pytest.mark.slow),
     ({"leaf": "counts", "beta": "laplace"}, 0.6),
     pytest.param({"leaf": "range", "beta": "one"}, 1.0, marks=pytest.mark.slow),
-    ({"leaf": "range", "beta": "folded"}, 20.0),
+    pytest.param({"leaf": "range", "beta": "folded"}, 20.0, marks=pytest.mark.slow),
     ({"leaf": "range", "beta": "one", "neighbors": "replace-one"}, 2.0),
     ({"mode": "as_published", "beta": "one"}, 2.0),
     pytest.param({"mode": "as_published", "beta": "folded"}, 30.0, marks=pytest.mark.slow),
@@ -206,13 +212,13 @@ def test_leaves_of_boosted_trees_flip_at_the_rate_of_their_trace(parameters, eps
     [("counts", "one"), ("counts", "laplace"), ("range", "one"), ("range", "laplace"), ("range", "folded")],
 )
 def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbors, leaf, beta):
-    """Its scale is that of the tables of leaves that were released, exactly, and so is what there was without noise."""
+    """The trace holds the exact scale of the noise on released leaves, and the exact leaf values before noise."""
     domain = public_domain(None, 3, n_classes=n_classes)
     X, y = random_table(domain, 60, 0)
     drawn, real = [], boost_mechanisms.noisy_table
 
     def listen(table, sensitivity, query_budget, source, *, key=0):
-        if table.shape != (1, 1) or beta == "folded":  # not the coefficient
+        if table.shape != (1, 1) or beta == "folded":  # skips the coefficient
             drawn.append((table, float(sensitivity / query_budget.epsilon_each)))
         return real(table, sensitivity, query_budget, source, key=key)
 
@@ -241,14 +247,19 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbors, leaf, 
     expected = 0.5 * np.exp(-steps / scale)
     full = trace.noise.evidence.any(axis=1)
     densities = 0.5 * np.exp(-np.abs(trace.noise.values) / trace.noise.scale)
-    assert np.allclose(np.sort(densities), np.sort(expected), atol=0.5 * 0.6 / scale.min())  # half a step of the grid
+    assert np.allclose(np.sort(densities), np.sort(expected), atol=0.5 * 0.6 / scale.min())  # half of a grid step
     assert np.array_equal(np.isnan(trace.noise.flip()), ~full)
 
 
-@pytest.mark.parametrize("mode", ["certified", "as_published"])
-@pytest.mark.parametrize("estimator", [FriedmanSchusterClassifier, MultinomialForestClassifier])
+@pytest.mark.parametrize(
+    "estimator, mode",
+    some([FriedmanSchusterClassifier, MultinomialForestClassifier], ["certified", "as_published"]),
+)
 def test_leaves_of_counted_trees_flip_at_the_rate_of_their_trace(estimator, mode):
-    """Of many seeds; each tree's own flip probability is compared with what it said, as its rows differ."""
+    """Over many seeds, leaves flip at the rate of their trace.
+
+    Each tree has a separate rate, because its rows differ.
+    """
     X, y = few_rows()
     trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": 2}
     model = estimator(domain=DOMAIN, epsilon=2.0, mode=mode, max_depth=1, neighbors="replace-one", **trees)
@@ -263,4 +274,4 @@ def test_leaves_of_counted_trees_flip_at_the_rate_of_their_trace(estimator, mode
         variance += float((flip * (1 - flip))[full].sum())
         assert np.array_equal(trace.counts.sum(axis=1) > 0, full)
     assert expected > 20
-    assert abs(wrong - expected) < 5 * np.sqrt(variance) + 1  # normal to within a percent: 1e-6
+    assert abs(wrong - expected) < 5 * np.sqrt(variance) + 1  # normal to within 1 %: false alarm 1e-6

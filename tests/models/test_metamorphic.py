@@ -1,6 +1,7 @@
-"""What must happen to a forest when its table changes in a known way: relabeled, shuffled, doubled, one row more.
+"""Effects of known changes of a table on a forest: classes relabeled, rows shuffled or doubled, one row added.
 
-Demonstrations draw by key, so that a change of one row can be followed exactly: the noise of all cells stays the same.
+A demonstration draws the noise of each cell by the key of the cell. So the noise of all cells stays the same when one
+row changes, and a test can compute the effect of this row exactly.
 """
 
 import dataclasses
@@ -29,7 +30,7 @@ from tests.conftest import public_domain
 
 DOMAIN = public_domain(None, 4, None, 3, n_classes=3)
 N_TREES = 6
-PUBLIC = {"scale_share": "public"}  # nothing is asked before trees grow, so a row moves no tree
+PUBLIC = {"scale_share": "public"}  # No query runs before trees grow, so a row changes no tree.
 AUTO = {"scale_share": "auto"}
 
 
@@ -40,7 +41,7 @@ def table(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def counting_forest(**parameters):
-    """Its noisy counts are the table's counts plus noise that depends on seed and cell only."""
+    """Return a forest whose noisy counts are exact counts plus noise that depends on seed and cell only."""
     defaults = {"domain": DOMAIN, "n_estimators": N_TREES, "max_depth": 4, "random_state": 3, **PUBLIC}
     return RandomDecisionForestClassifier(**{**defaults, **parameters})
 
@@ -51,7 +52,7 @@ def label_forest(**parameters):
 
 
 def greedy_forest(estimator, **parameters):
-    """Its draws depend on seed, tree, level and node only, and for a row's part on its id."""
+    """Return a forest whose draws depend only on seed, tree, level and node; the part of a row depends on its id."""
     return estimator(**{"domain": DOMAIN, "max_depth": 3, "n_bins": 6, "random_state": 3, **parameters})
 
 
@@ -78,7 +79,7 @@ def fit(name: str, X, y, **parameters):
 
 
 def saved(forest: ReleasedForest) -> str:
-    """The file, of a demonstration as well."""
+    """Return the text of the file, also for a demonstration."""
     return forest.to_json(uncertified=True)
 
 
@@ -103,7 +104,7 @@ def test_classes_in_another_order_exchange_the_columns():
     domain = dataclasses.replace(DOMAIN, classes=tuple(order))
     plain, other = (counting_forest(epsilon=None, domain=d).fit(X, y) for d in (DOMAIN, domain))
     assert np.array_equal(other.forest_.leaves.noisy_counts, plain.forest_.leaves.noisy_counts[:, order])
-    is_full = plain.forest_.leaves.noisy_counts.any(axis=1)  # silent leaves draw a share by column
+    is_full = plain.forest_.leaves.noisy_counts.any(axis=1)  # empty leaves draw a share for each column
     sure = is_full[plain.apply(X)].all(axis=1)
     assert sure.any()
     assert np.array_equal(other.predict(X)[sure], plain.predict(X)[sure])
@@ -161,7 +162,7 @@ def test_columns_exchanged_in_domain_trees_and_table_are_the_same_forest(categor
 
 
 def test_the_type_of_the_numbers_makes_no_difference():
-    """Small whole numbers fit every type; 16-bit unsigned ones are also what codes are made of."""
+    """The type of numbers does not change the forest: small integers fit every type, also the 16-bit type of codes."""
     features = tuple(dataclasses.replace(f, high=20.0) for f in public_domain(None, None, None).features)
     codes = public_domain(4).features[0]
     codes = dataclasses.replace(codes, name="g", categories=("0", "1", "2", "3"))
@@ -181,7 +182,7 @@ def test_the_type_of_the_numbers_makes_no_difference():
             assert np.array_equal(again.released_.apply(typed), again.apply(X)), dtype
 
 
-# ---------------------------------------------------------------- more and fewer rows
+# ---------------------------------------------------------------- added and removed rows
 
 
 def test_twice_the_table_doubles_the_counts_and_keeps_the_labels():
@@ -208,7 +209,7 @@ def test_a_row_and_its_copy_with_the_same_id_share_a_tree():
 @pytest.mark.parametrize("partition", ["independent", "shared"])
 @pytest.mark.parametrize("row", [0, 77, 149])
 def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbors, row):
-    """Nothing else moves, although each later row moves up by one place."""
+    """Removing a row changes one count (or one count in each tree), although all later rows move up by one place."""
     X, y = table()
     forest = counting_forest(partition=partition, neighbors=neighbors)
     with_it = forest.fit(X, y).forest_.leaves.noisy_counts
@@ -250,7 +251,8 @@ def test_replacing_a_row_changes_two_counts_at_most():
     assert sorted(difference[difference != 0]) == [-1, 1]
     n_leaves = np.diff(forest.forest_.trees.leaf_start)
     tree_of_leaf = np.repeat(np.arange(N_TREES), n_leaves)
-    assert len(set(tree_of_leaf[np.argwhere(difference)[:, 0]])) == 1  # its id decides its tree, not what it says
+    # the tree of a row depends on its id, not on its cells
+    assert len(set(tree_of_leaf[np.argwhere(difference)[:, 0]])) == 1
 
 
 @pytest.mark.parametrize("drop", [0, 3, 99])
@@ -263,7 +265,7 @@ def test_dropping_a_row_moves_no_other_rows_tree(drop):
 
 
 def test_equal_blocks_do_move_other_rows():
-    """Why the published partition breaks the promise: one row less is a new shuffle and smaller blocks."""
+    """In published mode, removing a row changes the shuffle and shrinks the blocks, which breaks the privacy claim."""
     spec = label_forest(mode="as_published").spec(DOMAIN, 100)
     assert spec.partition == "blocks"
     whole, less = (rows_to_trees(spec, np.arange(n), DemoSource(4)) for n in (100, 99))
@@ -272,7 +274,7 @@ def test_equal_blocks_do_move_other_rows():
 
 
 def test_numbers_beyond_the_bounds_count_as_the_bound():
-    """A clipped number and the bound itself are the same row; nobody is left out silently."""
+    """A number beyond a bound counts as the bound, and no row is dropped."""
     X, y = table(30)
     beyond = X.assign(f0=np.where(X.f0 > 0.5, 40.0, -3.0))
     at_the_bounds = X.assign(f0=np.where(X.f0 > 0.5, 1.0, 0.0))
@@ -281,13 +283,13 @@ def test_numbers_beyond_the_bounds_count_as_the_bound():
     assert one.sum() == N_TREES * 30
 
 
-# ---------------------------------------------------------------- trees that look at the data
+# ---------------------------------------------------------------- data-dependent trees
 
 every_greedy_forest = pytest.mark.parametrize("name", GREEDY)
 
 
 def arrays_of(forest) -> list[np.ndarray]:
-    """Tests and leaf contents of a forest, one array for each tree."""
+    """Return tests and leaf contents of a forest, one array for each tree."""
     leaf_content = next(iter(forest.leaves.arrays.values()))
     start, leaf_start = forest.trees.tree_start, forest.trees.leaf_start
     return [
@@ -316,7 +318,7 @@ def test_as_many_threads_as_one_likes_draw_the_same_forest(name, mode):
 def test_another_seed_of_the_noise_draws_another_forest_and_one_of_the_structure_does_not(name):
     X, y = table()
     plain = saved(fit(name, X, y).released_)
-    if name.startswith("multinomial"):  # the others have no structure that a seed could draw
+    if name.startswith("multinomial"):  # only these forests draw a structure from a seed
         assert saved(fit(name, X, y, structure_seed=9).released_) == plain
     assert saved(fit(name, X, y, random_state=4).released_) != plain
 
@@ -327,7 +329,7 @@ def test_the_nonprivate_model_sees_no_seed_of_the_noise_and_each_row_as_often_as
     plain = fit(name, X, y, epsilon=None)
     again = fit(name, X, y, epsilon=None, random_state=8)
     assert all(np.array_equal(a, b) for a, b in zip(arrays_of(plain.forest_), arrays_of(again.forest_), strict=True))
-    twice = fit(name, pd.concat([X, X]), np.concatenate([y, y]), epsilon=None)  # copies have the same id
+    twice = fit(name, pd.concat([X, X]), np.concatenate([y, y]), epsilon=None)  # copies of a row have the same id
     assert np.array_equal(twice.predict(X), plain.predict(X))
 
 
@@ -369,7 +371,8 @@ def test_one_row_less_changes_one_count_where_the_questions_stay(row):
     X, y = table()
     with_it = fit("one tree, shared", X, y, tree_share=0.001, **PUBLIC).forest_
     without = fit("one tree, shared", X.drop(index=row), np.delete(y, row), tree_share=0.001, **PUBLIC).forest_
-    assert np.array_equal(with_it.trees.threshold, without.trees.threshold)  # for so little a row hardly matters
+    # at so small a tree share, one row hardly changes the splits
+    assert np.array_equal(with_it.trees.threshold, without.trees.threshold)
     difference = with_it.leaves.noisy_counts - without.leaves.noisy_counts
     assert difference.sum() == 1 and np.count_nonzero(difference) == 1
     assert np.argwhere(difference)[0].tolist() == [with_it.apply(X.loc[[row]])[0, 0], y[row]]

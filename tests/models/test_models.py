@@ -1,4 +1,4 @@
-"""The five estimators: what they release, what they certify, and that every choice fits."""
+"""The five estimators with random structure: releases, certificates, and fits with every choice."""
 
 import itertools
 import math
@@ -30,9 +30,9 @@ from dpforest.trees.random_trees import grow_random_trees
 from tests.conftest import public_domain, random_codes
 from tests.models.random_forests import ALL, DOMAIN, WITH_COUNTS, X, Y, every_estimator, fit, saved, table
 
-WITHOUT_QUERIES = {"max_depth": 4, "scale_share": "public"}  # nothing has to be asked of the rows for it
+WITHOUT_QUERIES = {"max_depth": 4, "scale_share": "public"}  # no query of the rows is needed
 
-# ---------------------------------------------------------------- every choice fits and predicts
+# ---------------------------------------------------------------- every choice of parameters
 
 
 def assert_works(model):
@@ -91,7 +91,7 @@ def test_every_depth_rule_with_every_test_on_categories(depth, categorical):
     model = MajorityLabelForestClassifier(
         domain=DOMAIN, n_estimators=2, max_depth=depth, categorical=categorical, max_leaves=64, epsilon=None
     )
-    if depth == 15 and categorical != "multiway":  # complete trees have 2^depth leaves, whatever the cap
+    if depth == 15 and categorical != "multiway":  # complete trees have 2^depth leaves, whatever the cap is
         model.set_params(max_depth=9)
     assert_works(model)
     trees = model.forest_.trees
@@ -132,7 +132,10 @@ def test_jagannathans_forest(parameters):
 
 @every_estimator
 def test_the_nonprivate_model_without_privacy(estimator):
-    """No noise, so a seed of the noise makes no difference; every row in every tree; there is no export."""
+    """Without privacy there is no noise, so the noise seed has no effect; every tree counts every row.
+
+    There is no export.
+    """
     assert_works(estimator(domain=DOMAIN, n_estimators=3, epsilon=None))
     one, two = (fit(estimator, epsilon=None, random_state=seed) for seed in (None, 5))
     assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
@@ -149,7 +152,7 @@ def test_the_nonprivate_model_without_privacy(estimator):
         assert np.array_equal(one.forest_.leaves.labels[full], counts.argmax(axis=1)[full])
 
 
-# Choices whose defaults are a paper's as published, and ours where a forest is certified.
+# Parameters whose default is the choice of a paper if as published, and of this project if certified.
 AS_PUBLISHED = {
     MajorityLabelForestClassifier: {"categorical": "multiway"},
     RandomDecisionForestClassifier: {"negative_rule": "clamp", "voting": "threshold"},
@@ -165,7 +168,7 @@ def test_a_nonprivate_model_is_the_same_in_both_modes(estimator, mode):
 
 
 def test_jpws_nonprivate_model_counts_the_same_in_both_modes():
-    """Where no attribute has categories; how its leaves vote is the mode's."""
+    """Without categorical attributes, JPW's exact counts are equal in both modes; only the voting rule differs."""
     domain = public_domain(None, None, n_classes=3)
     one, two = (
         JagannathanForestClassifier(domain=domain, n_estimators=4, max_depth=4, epsilon=None, mode=mode)
@@ -179,7 +182,10 @@ def test_jpws_nonprivate_model_counts_the_same_in_both_modes():
 
 @every_estimator
 def test_learning_helps(estimator):
-    """The class follows from two attributes in 93 of 100 rows; always guessing is right in 50."""
+    """Each forest beats the majority class: two attributes determine the class of 93 % of the rows.
+
+    The majority has 50 %.
+    """
     rows, labels = table(3000)
     held_out, truth = table(500, seed=3)
     model = estimator(domain=DOMAIN, epsilon=20.0, n_estimators=30, random_state=0)
@@ -209,7 +215,7 @@ def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(
 @every_estimator
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 def test_a_preview_without_rows_equals_the_certificate_of_the_fit(estimator, mode):
-    """From the number of rows that was released, or that is public."""
+    """A preview for the released, or public, number of rows equals the certificate of the fit."""
     model = fit(estimator, structure_seed=3, mode=mode)
     known = model.forest_.about.get("n_rows", len(Y))
     assert (known != len(Y)) <= (mode == "certified")
@@ -220,14 +226,14 @@ def test_a_preview_without_rows_equals_the_certificate_of_the_fit(estimator, mod
 
 
 def spent_before(model) -> Fraction:
-    """What went for the number of rows and the scale."""
+    """Return the charge for the number of rows and the scale."""
     before = [e for e in model.ledger_.entries if e.what.startswith(("number of rows", "scale of numeric"))]
     assert len(before) == len(model.ledger_.entries) - 1
     return sum((e.epsilon for e in before), Fraction(0))
 
 
 def test_global_01_costs_half_under_add_remove():
-    """Of what is left for the leaves."""
+    """Under add-remove, the rule global-01 spends half of the budget that is left for the leaves."""
     for public in ({}, WITHOUT_QUERIES):
         model = fit(MajorityLabelForestClassifier, leaf_mechanism="global-01", epsilon=0.5, **public)
         before = spent_before(model)
@@ -242,7 +248,7 @@ def test_global_01_costs_half_under_add_remove():
 @pytest.mark.parametrize("estimator", [RandomForestLaplaceClassifier, RandomForestExponentialClassifier])
 @pytest.mark.parametrize("depth", [0, 1, 4])
 def test_the_papers_budget_spends_a_leafs_share_only(estimator, depth):
-    """Divided evenly among 2^depth leaves that are disjoint: that is what all leaves cost."""
+    """The paper divides its budget evenly among 2^depth disjoint leaves, so all leaves together cost one share."""
     for public in ({}, {"scale_share": "public"}):
         fair = fit(estimator, epsilon=0.3, max_depth=depth, **public)
         paper = fit(estimator, epsilon=0.3, max_depth=depth, budget="paper", **public)
@@ -278,9 +284,10 @@ def test_the_loss_in_ideal_numbers_is_reported_with_the_nominal_epsilon(mechanis
     if mechanism == "smooth-sensitivity":
         assert ideal is None
     elif mechanism == "smooth-sensitivity-clamped":
-        assert 4 * 20 < float(ideal[1]) < 120  # 22.7 a tree with two classes, and an extra row moves all four blocks
+        # The loss is 22.7 for a tree with two classes, and one more row changes all four blocks.
+        assert 4 * 20 < float(ideal[1]) < 120
     else:
-        assert ideal[1] == "4"  # the mechanism holds, equal blocks do not
+        assert ideal[1] == "4"  # the mechanism keeps ε, but the assignment of rows to equal blocks does not
     assert "blocks" in reasons
 
 
@@ -300,7 +307,8 @@ def test_a_domain_read_from_the_table_warns_and_is_not_certified(estimator):
 
 def test_the_nonprivate_model_does_not_warn_as_it_promises_nothing():
     rows, labels = table()
-    model = MajorityLabelForestClassifier(n_estimators=3, epsilon=None).fit(rows, labels)  # a warning is an error here
+    # a warning would be an error here
+    model = MajorityLabelForestClassifier(n_estimators=3, epsilon=None).fit(rows, labels)
     assert not model.certificate_.certified
 
 
@@ -338,12 +346,12 @@ def test_a_public_bound_on_the_rows_is_an_assumption():
     assert model.certificate_.certified
 
 
-# ---------------------------------------------------------------- noise is what it should be
+# ---------------------------------------------------------------- noise
 
 
 @pytest.mark.parametrize("random_state", [None, 3])
 def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
-    """Noise of scale 4e-4 is zero but with probability exp(-2500)."""
+    """Noise of scale 4e-4 is zero except with probability exp(-2500)."""
     for estimator in WITH_COUNTS:
         noisy = fit(estimator, epsilon=10_000, random_state=random_state, **WITHOUT_QUERIES)
         nonprivate = fit(estimator, epsilon=None, **WITHOUT_QUERIES)
@@ -355,7 +363,11 @@ def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "global-01"])
 def test_a_huge_epsilon_gives_the_majority_labels(mechanism, neighbors, random_state):
-    """Leaves with a single most frequent class; a lead of one row flips with probability exp(-1250) at most."""
+    """At a huge ε, leaves release their most frequent class.
+
+    The test checks leaves with a single most frequent class; a lead of one row flips with probability at most
+    exp(-1250).
+    """
     model = fit(
         MajorityLabelForestClassifier,
         epsilon=10_000,
@@ -377,10 +389,10 @@ def test_a_huge_epsilon_gives_the_majority_labels(mechanism, neighbors, random_s
 
 
 def test_a_tiny_epsilon_drowns_the_counts():
-    """Four trees at ε = 1e-4: the noise has scale 40,000, and one of 96 cells is beyond 10,000 surely."""
+    """Four trees at ε = 1e-4 have noise of scale 40,000, so one of 96 counts exceeds 10,000 almost surely."""
     noisy = fit(RandomDecisionForestClassifier, epsilon=1e-4, max_depth=3).forest_.leaves.noisy_counts
     assert noisy.size == 96
-    assert np.abs(noisy).max() > 10_000  # all within: (1 - exp(-1/4))^96 < 1e-62
+    assert np.abs(noisy).max() > 10_000  # probability that none does: (1 - exp(-1/4))^96 < 1e-62
 
 
 def test_each_row_is_in_one_tree_or_in_all_of_them():
@@ -399,7 +411,7 @@ def test_structure_does_not_look_at_the_rows():
             assert np.array_equal(getattr(one, part), getattr(two, part))
 
 
-# ---------------------------------------------------------------- labels and tables as people have them
+# ---------------------------------------------------------------- formats of labels and tables
 
 
 @every_estimator
@@ -418,7 +430,7 @@ def test_labels_may_be_of_any_type(estimator, names):
     predicted = model.predict(rows)
     assert predicted.dtype.kind == y.dtype.kind
     assert set(predicted.tolist()) <= set(y.tolist())
-    assert (predicted == y).mean() > 0.55  # a prediction in the wrong order would be right in a fifth of all rows
+    assert (predicted == y).mean() > 0.55  # with classes in the wrong order, a fifth of the predictions would be right
 
 
 @pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
@@ -445,7 +457,7 @@ def test_tables_and_arrays_are_the_same(estimator):
 @every_estimator
 def test_labels_may_be_a_column_or_a_list(estimator):
     rows, labels = table()
-    backwards = pd.Series(labels, index=rows.index[::-1])  # labels belong to rows by their place, as in scikit-learn
+    backwards = pd.Series(labels, index=rows.index[::-1])  # Labels match rows by position, as in scikit-learn.
     texts = [
         saved(estimator(domain=DOMAIN, n_estimators=3, random_state=1).fit(rows, y).released_)
         for y in (labels, labels.tolist(), pd.Series(labels), backwards, labels.astype(str))
@@ -454,7 +466,7 @@ def test_labels_may_be_a_column_or_a_list(estimator):
 
 
 def test_a_private_forest_of_zero_rows_and_of_one_row():
-    """Under add-remove an empty table is a table, and must be indistinguishable from one with a row."""
+    """Under add-remove an empty table is valid, and must be indistinguishable from a table with one row."""
     rows, labels = table()
     for n in (0, 1):
         model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3).fit(rows[:n], labels[:n])
@@ -486,7 +498,7 @@ def test_missing_cells_are_a_separate_category_if_the_domain_says_so():
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"f0": rng.random(200), "f1": rng.choice(["c0", "c1"], 200)})
     labels = rng.integers(0, 2, 200)
-    rows.loc[labels == 1, "f0"] = np.nan  # to be missing says it all
+    rows.loc[labels == 1, "f0"] = np.nan  # whether the cell is missing determines the class
     for categorical in ("multiway", "one-vs-rest", "ordered"):
         model = MajorityLabelForestClassifier(
             domain=domain, epsilon=None, n_estimators=25, max_depth=5, categorical=categorical
@@ -497,12 +509,12 @@ def test_missing_cells_are_a_separate_category_if_the_domain_says_so():
 
 
 def test_attributes_with_two_categories_in_multiway_trees():
-    """Where all of them have two, trees have the shape of complete ones, but other tests in their nodes."""
+    """Trees whose multiway tests are all two-way look like complete trees, but kernels do not treat them as such."""
     domain = public_domain(2, None, 2, 2)
     codes = random_codes(domain, 300, seed=0)
     y = (codes[:, 0] ^ codes[:, 2]).astype(np.int32)
     for depth, seed in itertools.product((1, 2, 3, 7), range(6)):
         trees = grow_random_trees(domain, n_trees=2, depth=depth, seed=seed)
-        assert trees.is_complete == (trees.kind != MULTIWAY).all()  # before a kernel reads what is not there
+        assert trees.is_complete == (trees.kind != MULTIWAY).all()  # otherwise a kernel would read absent children
         counts = routing.count_rows(trees, domain, codes, y, n_classes=2)
         assert np.array_equal(counts, naive.count_rows(trees, codes, y, n_classes=2))

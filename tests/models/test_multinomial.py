@@ -1,4 +1,4 @@
-"""The multinomial random forest: what it costs, what one row changes, and why it is not private as published.
+"""The multinomial random forest: its charges, the effect of one row, and why it is not private as published.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
 """
@@ -29,7 +29,7 @@ from dpforest.trees.greedy_trees import grow_tree
 from dpforest.trees.layout import LEAF
 from dpforest.trees.released_scale import nested
 from tests.audit.transcripts import Transcript, neighbor, random_table
-from tests.conftest import public_domain
+from tests.conftest import public_domain, some
 from tests.models.plain_boosting import same_parts
 
 FALSE_ALARM = 1e-6
@@ -40,7 +40,7 @@ every_partition = pytest.mark.parametrize("partition", ["independent", "shared"]
 every_score = pytest.mark.parametrize("split_score", ["counts", "normalized"])
 
 
-PUBLIC = {"scale_share": "public"}  # nothing is asked before trees grow
+PUBLIC = {"scale_share": "public"}  # no query runs before trees grow
 
 
 def forest(**parameters) -> MultinomialForestClassifier:
@@ -48,7 +48,7 @@ def forest(**parameters) -> MultinomialForestClassifier:
     return MultinomialForestClassifier(**{**small, **parameters})
 
 
-# ---------------------------------------------------------------- what is paid
+# ---------------------------------------------------------------- charges
 
 
 @every_relation
@@ -87,7 +87,7 @@ def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(neighbors, partiti
     [((0.05, 0.05, 1), 10), ((0.05, 0.05, 0.3), 10), ((0.125, 0.5, 0.25), 3), ((0.01, 0.02, 5), 4), ((1, 2, 3), 1)],
 )
 def test_given_temperatures_are_charged(temperatures, depth, neighbors, partition):
-    """ε = t max(d (B1 + B2), B3) where rows are shared, and 1/t of it where they are not (theorem 2)."""
+    """If trees share rows, given temperatures cost ε = t max(d (B1 + B2), B3), otherwise 1/t of this ε (theorem 2)."""
     b1, b2, b3 = (Fraction(str(t)) for t in temperatures)
     n_trees, rows = 4, 1 if neighbors == "add-remove" else 2
     cost = max(depth * (b1 + b2), b3) * rows * (n_trees if partition == "shared" else 1)
@@ -105,7 +105,10 @@ def test_given_temperatures_are_charged(temperatures, depth, neighbors, partitio
 
 
 def test_the_papers_budget():
-    """Theorem 2 at t = 100, d = 10: B1 = B2 = 0.05 and B3 = 1 are claimed to cost 100, so 1 a tree; and back."""
+    """By theorem 2 for t = 100 trees of depth d = 10, temperatures B1 = B2 = 0.05 and B3 = 1 cost ε = 100, 1 per tree.
+
+    The inverse of the formula returns these temperatures.
+    """
     paper = MultinomialForestClassifier(mode="as_published", n_estimators=100, epsilon=100, domain=DOMAIN)
     spec = paper.spec(DOMAIN, 0)
     assert (spec.feature, spec.value, spec.label) == (0.05, 0.05, 1.0)
@@ -123,10 +126,13 @@ def test_the_papers_budget():
 @every_score
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, partition, split_score, n_classes):
-    """Before trees grow, the number of rows is asked for where it is not public, and then where they lie."""
+    """A release is at most exp(ε) times as likely on a neighboring table.
+
+    Before trees grow, the fit queries the number of rows, unless it is public, and then the scale.
+    """
     domain, n, worst = DOMAINS[n_classes], 9, 0.0
     first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
-    scale_share = "auto" if neighbors == "add-remove" else 0.05  # the rule would decline it for nine rows
+    scale_share = "auto" if neighbors == "add-remove" else 0.05  # for nine rows, the default rule would skip the scale
     for seed in range(6):
         X, y = random_table(domain, n, seed)
         model = forest(
@@ -152,14 +158,18 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
             np.abs([loss for loss, about in zip(talk.losses, talk.public, strict=True) if about[0] == what])
             for what in ("choice", "labels")
         )
-        if partition == "independent":  # the row grows a tree or decides its leaves, and it is in one of them
+        if partition == "independent":  # In one tree, a row serves either for splits or for labels.
             assert split.sum() == 0 or label.sum() == 0
             assert (split.reshape(3, -1).sum(axis=1) > 0).sum() <= 1
     assert worst > 0.2
 
 
 def test_there_is_a_row_that_uses_nearly_all_that_splits_or_labels_get():
-    """Every feature but one sets the row apart, and the tree takes the one; a leaf of one row says the other class."""
+    """The loss nearly reaches the charge of splits, and the charge of labels.
+
+    For splits, all features but one isolate a row, and the tree takes the remaining feature. For labels, a leaf with
+    one row releases the class that this row does not have.
+    """
     domain = public_domain(*[2] * 40)
     X = pd.DataFrame({f.name: ["c0"] * 60 + ["c0" if f.name == "f39" else "c1"] for f in domain.features})
     y = np.array([0] * 60 + [1])
@@ -181,22 +191,22 @@ def test_there_is_a_row_that_uses_nearly_all_that_splits_or_labels_get():
             lost[about[0]] = max(lost[about[0]], abs(loss))
         assert abs(talk.losses.sum()) <= 0.6 + 1e-9
     assert lost["choice"] > 0.6 * 0.9
-    assert lost["labels"] > 0.6 * 0.9  # of a leaf with many rows of the other class
+    assert lost["labels"] > 0.6 * 0.9  # in a leaf with many rows of the other class
 
 
 # ---------------------------------------------------------------- one draw, exactly
 
 
 def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np.ndarray:
-    """Logarithm of the probability of each candidate at the root: its feature's, times its own among the feature's."""
+    """Return log-probabilities of candidates at the root: of the feature, plus of the candidate within the feature."""
     rows = bin_rows(domain, X, np.asarray(y, np.int32), np.arange(len(y)), 4)
     candidates, out = rows.candidates, np.full(rows.candidates.n_candidates, -np.inf)
 
     for feature in range(len(candidates.first) - 1):
         laws = []
 
-        def answer(scores, allowed, sensitivity, query_budget, source, *, key=0, feature=feature, laws=laws):
-            coarse, width = selection.coarsened(scores, sensitivity)
+        def answer(scores, allowed, sensitivity, query_budget, source, *, key=0, nodes=1, feature=feature, laws=laws):
+            coarse, width = selection.coarsened(scores, sensitivity, nodes)
             rate = float(selection.rate_of(query_budget.use().pure_epsilon, width))
             weight = np.where(allowed, np.exp(rate * (coarse - coarse.max())), 0)[0]
             laws.append(np.log(weight / weight.sum(), where=weight > 0, out=np.full(len(weight), -np.inf)))
@@ -222,16 +232,15 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
 
 
 @every_score
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(("b1", "b2"), [(1, 1), (0.5, 2), (3, 0.25)])
-def test_the_law_of_a_split_over_all_neighbors(split_score, n_classes, b1, b2):
-    """Feature and value of a tree of one level: at most B1 + B2 for a row more, twice that for another row."""
-    domain = public_domain(None, None, 3, n_classes=n_classes)
+@pytest.mark.parametrize("n_classes, bounds", some([2, 3], [(0.5, 2), (3, 0.25), (1, 1)]))
+def test_the_law_of_a_split_over_all_neighbors(split_score, n_classes, bounds):
+    """An added row changes the log-probability of a root split by at most B1 + B2, a replaced row by twice that."""
+    domain, (b1, b2) = public_domain(None, None, 3, n_classes=n_classes), bounds
     removed, replaced = 0.0, 0.0
     for seed in range(12):
         X, y = random_table(domain, 3 + seed % 5, seed)
         pmf = root_law(domain, X, y, split_score, b1, b2)
-        assert np.isfinite(pmf).all()  # everything public can be drawn, whatever the rows are
+        assert np.isfinite(pmf).all()  # every public candidate has a positive probability, for any rows
         assert np.exp(pmf).sum() == pytest.approx(1)
         for row in range(len(y)):
             without = root_law(domain, *neighbor(domain, X, y, "add-remove", row), split_score, b1, b2)
@@ -272,7 +281,10 @@ def test_normalized_scores_do_not_see_how_many_rows_there_are_and_counts_do():
 
 
 def test_more_rows_make_better_forests_with_counts_only():
-    """x ~ U[0, 1]^6, 10 % label noise: best possible 0.90, the majority 0.56."""
+    """Accuracy grows with the number of rows for split scores by counts only.
+
+    x ~ U[0, 1]^6 with 10 % label noise: the best possible accuracy is 0.90, the majority class has 0.56.
+    """
     rng = np.random.default_rng(0)
     X = rng.random((24_000, 6))
     clean = (X[:, 0] + X[:, 1] / 2 > 0.75) & (X[:, 2] < 0.8)
@@ -326,7 +338,7 @@ def test_as_published_the_reason_for_no_epsilon_is_stated():
     ],
 )
 def test_as_published_the_nominal_epsilon_is_the_sum_of_the_paper(depth, by_hand, nominal):
-    """trees × max(depth × (B1 + B2), B3), with 10 levels where there is no limit."""
+    """The nominal ε is trees × max(depth × (B1 + B2), B3), with 10 levels if the depth has no limit."""
     names = ("feature_temperature", "value_temperature", "label_temperature")
     model = forest(mode="as_published", n_estimators=3, max_depth=depth, **dict(zip(names, by_hand, strict=True)))
     certificate = model.preview(DOMAIN, 40)[0]
@@ -344,7 +356,10 @@ def thresholds(model, X, y) -> set[int]:
 
 
 def test_as_published_one_row_makes_possible_what_was_impossible():
-    """Values to split at lie half-way between rows. Certified, every value is possible before and after."""
+    """As published, thresholds lie half-way between rows, so one row makes new thresholds possible.
+
+    In certified mode, every threshold is possible with and without the row.
+    """
     domain = public_domain(None)
     X = pd.DataFrame({"f0": np.linspace(0.1, 0.4, 12)})
     y = np.arange(12) % 2
@@ -372,7 +387,10 @@ def test_as_published_trees_grow_beyond_the_depth_that_is_accounted_for():
 
 
 def test_as_published_a_row_of_those_that_decide_leaves_changes_the_trees():
-    """The shape depends on both halves, which breaks the argument that they are disjoint; certified it does not."""
+    """In published mode, a row that labels leaves also changes the shape of the trees; in certified mode, it does not.
+
+    The published shape depends on both halves of the rows, so the paper may not argue that the halves are disjoint.
+    """
     X, y = random_table(public_domain(None, None), 30, 0)
     domain = public_domain(None, None)
     shape = {}
@@ -450,7 +468,7 @@ def test_a_file_and_a_pickle_hold_what_was_released(partition):
         assert name not in pickled
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 REFUSED = [
     ({"max_depth": 0}, "max_depth=0 is not a whole number from 1 to 15"),
@@ -495,7 +513,7 @@ def test_parameters_out_of_range_are_refused_with_a_sentence(parameters, sentenc
 
 
 def test_attributes_without_a_choice_are_never_drawn():
-    """One of them has a single category; the others are as many as can be asked."""
+    """Trees never test an attribute with a single category; they test all others."""
     single = Feature("f9", "categorical", categories=("only",), source="documented", source_note="made up")
     domain = Domain((single, *public_domain(None, 2).features), (0, 1), "y", "documented", "made up")
     X, y = random_table(public_domain(None, 2), 40, 0)
@@ -507,7 +525,7 @@ def test_attributes_without_a_choice_are_never_drawn():
 
 def test_impurity_and_purity_stop_reach_the_published_trees():
     X, y = random_table(DOMAIN, 200, 0)
-    y = (X.f0 > 0.5).astype(int)  # one cut makes both sides pure
+    y = (X.f0 > 0.5).astype(int)  # one cut makes both children pure
     plain = {"mode": "as_published", "epsilon": None, "n_estimators": 5, "domain": DOMAIN}
     leaves = {
         stop: MultinomialForestClassifier(purity_stop=stop, **plain).fit(X, y).forest_.trees.n_leaves

@@ -1,4 +1,4 @@
-"""A table of nobody is a table: whether anybody is in it must not show in whether a forest comes out (add-remove)."""
+"""Tests that, under add-remove, a table without rows can be fitted like any other, so that errors reveal no row."""
 
 import numpy as np
 import pandas as pd

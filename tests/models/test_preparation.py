@@ -1,4 +1,4 @@
-"""Queries before trees grow: rules, prices, and what a fit may know."""
+"""Queries before trees grow: rules, charges, and the values that a fit may use."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +56,7 @@ def forest(kind, **settings):
 
 @contextmanager
 def record_questions() -> Iterator[list[tuple[int, ...]]]:
-    """Shapes of the tables that are given noise meanwhile; the sampler is as it was."""
+    """Yield a list that collects the shapes of all tables that receive noise; the sampler is unchanged."""
     asked, real = list[tuple[int, ...]](), samplers.draw_noisy_counts
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(samplers, "draw_noisy_counts", lambda c, *rest: asked.append(np.shape(c)) or real(c, *rest))
@@ -72,7 +72,7 @@ def record_questions() -> Iterator[list[tuple[int, ...]]]:
     ],
 )
 def test_shares_of_the_budget_for_the_scale(n, shares):
-    """Golden values for 5, 20 and 57 numeric attributes at ε = 1."""
+    """Shares of the budget for the scale match golden values for 5, 20 and 57 numeric attributes at ε = 1."""
     computed = [
         tuple(round(float(rule.share(n, Fraction(1), m)), 4) for rule in (RANDOM_STRUCTURE, GREEDY))
         for m in (5, 20, 57)
@@ -84,7 +84,7 @@ def test_shares_of_the_budget_for_the_scale(n, shares):
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
 def test_every_charge_adds_up_to_epsilon(kind, neighbors):
-    """Of a fit and of its preview, exactly; the entries are those that the law of the noise has."""
+    """The charges of a fit, and those of its preview, add up to ε exactly; the scale has sensitivity 6."""
     X, y = table()
     model = forest(kind, epsilon=1, scale_share="auto", neighbors=neighbors, random_state=0).fit(X, y)
     _, preview = model.preview(DOMAIN, len(y))
@@ -112,7 +112,7 @@ def test_queries_that_are_not_asked_cost_nothing(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_given_size_is_not_counted(kind):
-    """It stands on the certificate, and nothing else follows from it than what rules say."""
+    """A given size appears on the certificate, and the charges depend on it, not on the exact number of rows."""
     X, y = table()
     model = forest(kind, scale_share="auto", size=2_000, random_state=0).fit(X, y)
     assert not any(e.what == "number of rows" for e in model.ledger_.entries)
@@ -124,7 +124,7 @@ def test_a_given_size_is_not_counted(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_under_replace_one_the_exact_number_of_rows_is_used(kind):
-    """A given size must not replace it, because noise may depend on it."""
+    """A given size does not replace the exact number of rows, because noise may depend on it."""
     X, y = table(500)
     how = {"neighbors": "replace-one", "scale_share": "auto", "random_state": 0}
     with_size, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
@@ -142,9 +142,9 @@ def test_shares_that_make_no_sense_are_refused(kind, value):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_trees_see_where_the_rows_are(kind):
-    """Rows in a sixteenth of the range on a linear scale, which only a released one finds."""
+    """Trees split rows that lie in a sixteenth of a linear range if the scale is released, but not if it is public."""
     rng = np.random.default_rng(1)
-    domain = public_domain(None, None)  # linear
+    domain = public_domain(None, None)  # on a linear scale
     X = rng.random((4_000, 2)) / 16
     y = (X[:, 0] > 1 / 32).astype(int)
     settings = {"domain": domain, "epsilon": 5, "random_state": 1, "scale_share": 0.1, "size": 4_000}
@@ -156,7 +156,7 @@ def test_trees_see_where_the_rows_are(kind):
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
-    """Over all pairs of tables of up to four rows, from the law of the noise on the counts that are released."""
+    """The charge equals the worst loss over all pairs of tables of up to four rows, by the law of the noise."""
     budget, share = Fraction(1, 2), Fraction(3, 20)
     ledger = Ledger(budget, neighbors)
     rows = 1 if neighbors == "add-remove" else 2
@@ -173,7 +173,8 @@ def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
         if (neighbors == "add-remove" and differ == 1) or (
             neighbors == "replace-one" and differ == 2 and a.sum() == b.sum()
         ):
-            # Discrete Laplace noise of scale t: the worst ratio of two laws that are shifted by d is e^(|d| / t).
+            # With discrete Laplace noise of scale t, the ratio of two laws that are shifted by d is at most e^(|d| /
+            # t).
             worst = max(worst, float(np.abs(x - z).sum() / scale))
     release_scale(np.zeros((1, 64), np.int64), Preparation(10, scale=share), budget, ledger, DemoSource(1))
     (entry,) = ledger.entries
@@ -181,7 +182,10 @@ def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
 
 
 def test_the_size_has_its_law_and_is_never_tiny():
-    """Discrete Laplace of scale 1 / (ε / 50): chi-square at a false-alarm rate of 1e-6."""
+    """The released size follows a discrete Laplace law of scale 1 / (ε / 50) and is at least 50.
+
+    The chi-square test has a false-alarm rate of 1e-6.
+    """
     ledgers = [Ledger(Fraction(25), "add-remove") for _ in range(20_000)]
     drawn = np.array([release_size(1_000, Fraction(25), ledger, SecretSource()) for ledger in ledgers]) - 1_000
     assert all(ledger.spent == Fraction(1, 2) for ledger in ledgers[:5])
@@ -196,7 +200,7 @@ def test_the_size_has_its_law_and_is_never_tiny():
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
 def test_the_shape_follows_from_public_numbers_of_rows(kind, neighbors):
-    """From a given size, a number that is public, or what was released: never from the exact one."""
+    """The shape follows from the given, public or released number of rows, never from the exact one."""
     X, y = table()
     trees = {} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"}
     how = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbors": neighbors, "random_state": 3}
@@ -216,7 +220,7 @@ def test_the_shape_follows_from_public_numbers_of_rows(kind, neighbors):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_preview_of_few_rows_uses_the_least_released_number(kind):
-    """The number that is released is 50 at least, and so it is for a preview."""
+    """The released number of rows is at least 50, and a preview assumes at least 50 as well."""
     previews = [kind(domain=DOMAIN, epsilon=5).preview(DOMAIN, n) for n in (0, 3, 50, 400)]
     assert previews[0] == previews[1] == previews[2] != previews[3]
 
@@ -234,7 +238,7 @@ def test_without_privacy_and_as_published_the_shape_costs_nothing(kind):
 @pytest.mark.parametrize("kind", RANDOM)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_parts_give_the_forest_of_the_whole(kind, neighbors):
-    """In two passes over parts, and counted by copies elsewhere, bit for bit; the ledger has the cost of both."""
+    """Two passes over parts, or counts by copies of the forest, return the forest of the whole table bit for bit."""
     X, y = table(1_200)
     how = {"scale_share": "auto", "max_depth": "auto", "n_estimators": "auto", "neighbors": neighbors}
     model = kind(domain=DOMAIN, random_state=5, **how)
@@ -262,13 +266,13 @@ def test_parts_that_can_be_read_once_have_no_scale():
     assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
     with pytest.raises(ValueError, match="can be read once only"):
         RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
-    with pytest.raises(ValueError, match="can be read once only"):  # a given size does not set the shape here
+    with pytest.raises(ValueError, match="can be read once only"):  # under replace-one, `size` does not set the shape
         RandomDecisionForestClassifier(domain=DOMAIN, neighbors="replace-one", size=600).fit_chunks(iter([(X, y)]))
 
 
 @pytest.mark.parametrize("how", ["fit", "fit_counts"])
 def test_a_release_holds_nothing_that_is_not_paid_for(how):
-    """What an earlier fit_scale found out would stay in a pickle of the estimator, and in no ledger."""
+    """A release keeps no scale of an earlier `fit_scale`, which its ledger does not pay for."""
     model, (X, y) = forest(RandomDecisionForestClassifier), table()
     model.fit_scale(model.partial_scale(X, y))
     assert model.prepared_.scale is not None
@@ -297,7 +301,7 @@ def test_a_release_holds_nothing_that_is_not_paid_for(how):
     ],
 )
 def test_refusals_come_before_the_first_query(kind, settings, sentence):
-    """An answer that is drawn and thrown away has cost all the same."""
+    """Refusals come before the first query, because an answer that is drawn and discarded still costs its ε."""
     model, (X, y) = forest(kind, **{"epsilon": 2.0, **settings}), table()
     with record_questions() as asked, pytest.raises(ValueError, match=sentence):
         model.fit(X, y)
@@ -319,7 +323,7 @@ def test_parts_keep_a_bound_on_the_rows_before_they_are_asked():
 
 
 def test_whether_given_temperatures_fit_into_epsilon_does_not_depend_on_rows():
-    """Whether a scale is asked for follows from the rows; an error that followed from that would tell on them."""
+    """The error about temperatures must not show whether a fit queries a scale, because rows decide this."""
     small = table(300)
     for seed in range(12):
         model = forest(MultinomialForestClassifier, label_temperature=0.96, random_state=seed)

@@ -1,4 +1,4 @@
-"""Friedman and Schuster's tree as published: its scores, what it draws, when it stops, and what its certificate says.
+"""Friedman and Schuster's tree as published: scores, draws, stopping rule, and certificate.
 
 Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
 """
@@ -62,7 +62,7 @@ GOLDEN = {"max": 7.0, "gini": -1.5, "entropy": -3.245112, GAIN_RATIO: 8 * (0.954
 
 @every_criterion
 def test_scores(criterion):
-    """Children (4, 0) and (1, 3), by hand: 4 + 3; 4 (1 - 1/16 - 9/16); 4 H(1/4); 8 (H(3/8) - 4/8 H(1/4)) / 1."""
+    """Scores of children (4, 0) and (1, 3) match: 4 + 3; 4 (1 - 1/16 - 9/16); 4 H(1/4); 8 (H(3/8) - 4/8 H(1/4)) / 1."""
     assert score(np.array([[[4, 0], [1, 3]]]), criterion)[0] == pytest.approx(GOLDEN[criterion], abs=1e-5)
 
 
@@ -77,7 +77,7 @@ def random_splits():
 
 @bounded
 def test_a_row_moves_a_score_one_way_and_by_no_more_than_its_sensitivity(criterion):
-    """So that a draw costs half of its share."""
+    """All changes of a score by one row have the same sign, so that a draw costs half of its share."""
     way = 1 if criterion == "max" else -1
     for table, more in random_splits():
         moved = way * (score(more[None], criterion)[0] - score(table[None], criterion)[0])
@@ -85,28 +85,35 @@ def test_a_row_moves_a_score_one_way_and_by_no_more_than_its_sensitivity(criteri
 
 
 def test_of_the_gain_ratio_one_row_changes_as_much_as_there_are_rows():
-    """One row of the other class, alone in its child: from a ratio that is not there to one of 1."""
+    """One row can change the gain ratio by more than its stated sensitivity: by n + 1 on a table of n rows.
+
+    The row is alone in its child and in its class, so the ratio rises from 0 to 1.
+    """
     for n in (10, 1_000, 100_000):
         before, after = np.array([[[n, 0], [0, 0]]]), np.array([[[n, 0], [0, 1]]])
         assert score(after, GAIN_RATIO)[0] - score(before, GAIN_RATIO)[0] == pytest.approx(n + 1, rel=1e-3)
         assert sensitivity(GAIN_RATIO, n) < 20
 
 
-# ---------------------------------------------------------------- what is drawn
+# ---------------------------------------------------------------- draws
 
 
 def test_answers_on_a_path_share_epsilon():
-    """Two numbers and two categories, five levels: (2 + 2) 5 + 2 answers; without numbers 2 (5 + 1)."""
+    """The share of an answer is ε divided by the number of answers on a path.
+
+    Trees have five levels. With two numeric and two categorical attributes, a path has (2 + 2) 5 + 2 answers. Without
+    numeric attributes, it has 2 (5 + 1) answers.
+    """
     assert spec(Fraction("1.1")).share(MIXED) == Fraction("1.1") / 22
     assert spec(Fraction("1.2")).share(LETTER) == Fraction("1.2") / 12
 
 
 def cut_law(growth: _Growth, criterion: str) -> np.ndarray:
-    """Probability of a cut at each code but the last, worked out code by code."""
+    """Return the probability of a cut at each code but the last, computed code by code."""
     last = growth.domain.features[0].n_codes - 1
     seen = np.unique(np.r_[0, growth.codes[:, 0], last])
     n_classes, law = growth.domain.n_classes, np.empty(last)
-    for low, high in itertools.pairwise(seen.tolist()):  # nothing changes between two values
+    for low, high in itertools.pairwise(seen.tolist()):  # between two values, the score is constant
         below = growth.codes[:, 0] <= low
         sides = [np.bincount(growth.y[side], minlength=n_classes) for side in (below, ~below)]
         law[low:high] = score(np.array([sides]), criterion)[0]
@@ -115,7 +122,7 @@ def cut_law(growth: _Growth, criterion: str) -> np.ndarray:
 
 @every_criterion
 def test_a_cut_is_drawn_by_score_and_room(criterion):
-    """Chi-square of 4,000 cuts over the parts that three values make."""
+    """Cuts follow their law: chi-square of 4,000 cuts over the intervals between three values."""
     codes, y = np.array([[100], [100], [100], [20_000], [20_000], [60_000]], np.uint16), np.array([0, 0, 0, 1, 1, 0])
     growth = _Growth(spec(40, 1, criterion, 6), NUMBER, codes, y, 10.0, 1)
     node = published_tree._Node(np.arange(6), 0, frozenset(), {0: (0, 65_535)})
@@ -132,7 +139,7 @@ def test_a_cut_is_drawn_by_score_and_room(criterion):
 
 @bounded
 def test_one_row_changes_the_law_of_a_cut_by_half_its_share(criterion):
-    """And by nearly as much for some rows; with more than half where the gain ratio is scored."""
+    """One row changes the log-probability of a cut by at most half of its share, except for the gain ratio."""
     generator, worst = np.random.default_rng(0), {criterion: 0.0, GAIN_RATIO: 0.0}
     for _ in range(20):
         n = 12
@@ -147,7 +154,7 @@ def test_one_row_changes_the_law_of_a_cut_by_half_its_share(criterion):
 
 @every_criterion
 def test_an_attribute_is_drawn_by_its_score(criterion):
-    """Chi-square over 3,000 trees of one level, of three attributes of two, three and four categories."""
+    """Attributes follow their law: chi-square over 3,000 trees of one level, with 2, 3 and 4 categories."""
     domain, n = public_domain(2, 3, 4), 200
     X, y = random_table(domain, n, 3)
     y = np.where(np.random.default_rng(0).random(n) < 0.3, codes_of(domain, X)[:, 1] == 1, y).astype(np.int32)
@@ -161,10 +168,10 @@ def test_an_attribute_is_drawn_by_its_score(criterion):
 
 @pytest.mark.parametrize("n", [0, 30, 120])
 def test_a_branch_ends_where_its_noisy_count_is_small(n):
-    """P(n + noise < √2 t |C| / ε'): of 2,000 trees, an exact binomial test."""
+    """A branch ends with probability P(n + noise < √2 t |C| / ε'): an exact binomial test over 2,000 trees."""
     tree_spec, (X, y) = spec(Fraction("0.6"), 1), random_table(LETTER, n, 0)
     share, bar = 0.6 / 4, math.sqrt(2) * 3 * 2 / (0.6 / 4)
-    lead = (bar - n) * share  # of the bar over the count, in scales of the noise
+    lead = (bar - n) * share  # the threshold minus the count, in units of the noise scale
     stops = 1 - math.exp(-lead) / 2 if lead >= 0 else math.exp(lead) / 2
     codes, labels = codes_of(LETTER, X), np.asarray(y, np.int32)
     ended = sum(tree_spec.grow(LETTER, codes, labels, seed=seed)[0].n_nodes == 1 for seed in range(2_000))
@@ -173,9 +180,10 @@ def test_a_branch_ends_where_its_noisy_count_is_small(n):
 
 
 def test_leaves_get_noise_of_their_share():
-    """The mean size of Laplace noise is its scale; of 600 trees of a single leaf with two classes.
+    """The mean size of the noise on leaves is the scale that belongs to the leaves' share of ε.
 
-    It has a standard error of the scale over the root of 1,200, so five of them are passed with probability below 1e-6.
+    The mean is over 600 trees of one leaf with two classes. Its standard error is the scale divided by √1,200. A
+    difference of five standard errors has probability below 1e-6.
     """
     X, y = random_table(LETTER, 40, 0)
     noise = []
@@ -194,7 +202,10 @@ def test_leaves_get_noise_of_their_share():
 @every_criterion
 @pytest.mark.parametrize("epsilon", [2.0, 300.0, None])
 def test_it_is_a_tree_of_the_house(criterion, epsilon):
-    """Multiway children, cuts within what is left of a range, a category once on a path, and rows where they belong."""
+    """The tree has multiway children and cuts in the remaining range, and a path tests a category only once.
+
+    The leaves hold the right rows.
+    """
     X, y = random_table(MIXED, 800, 1)
     y = (codes_of(MIXED, X)[:, 1] + (X.f0 > 0.4) + (X.f2 > 0.7)).to_numpy() % 3
     model, trace = tree(criterion=criterion, epsilon=epsilon, max_depth=5, random_state=2, n_bound=800), Trace()
@@ -203,7 +214,7 @@ def test_it_is_a_tree_of_the_house(criterion, epsilon):
     trees = forest.trees
     trees.check(np.array([f.n_codes for f in MIXED.features]))
     assert set(trees.kind) <= {NUMERIC, MULTIWAY, LEAF} and trees.depth == 5
-    if epsilon != 2.0 and criterion != GAIN_RATIO:  # which likes cuts that set a few rows apart
+    if epsilon != 2.0 and criterion != GAIN_RATIO:  # the gain ratio prefers cuts that isolate a few rows
         assert {NUMERIC, MULTIWAY} <= set(trees.kind)
     for leaf in trees.leaf_nodes:
         node, asked, ranges = int(leaf), [], {0: (0, 65_535), 2: (0, 65_535)}
@@ -279,7 +290,10 @@ def test_an_attribute_of_one_value_is_never_asked():
 @every_criterion
 @pytest.mark.parametrize("depth", [1, 4])
 def test_the_certificate_states_the_loss_that_holds(neighbors, criterion, depth):
-    """Counts cost their share, d + 2 on a path; draws half, (1 + 2) d of them where two attributes are numbers."""
+    """The certificate states the proved loss, in which a count costs its share, and a draw costs half of its share.
+
+    With two numeric attributes, a path has d + 2 counts and (1 + 2) d draws.
+    """
     X, y = random_table(MIXED, 30, 0)
     model = tree(epsilon=3.0, max_depth=depth, criterion=criterion, neighbors=neighbors).fit(X, y)
     certificate = model.certificate_

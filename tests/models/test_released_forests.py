@@ -1,4 +1,4 @@
-"""Exports: the JSON trip, what a fitted object holds, and that nothing else has an export."""
+"""Exports: the round trip through JSON, the contents of a fitted object, and no other export."""
 
 import dataclasses
 import gzip
@@ -24,7 +24,7 @@ from tests.models.release_cases import DOMAIN, by_model, fitted, saved, table
 JIT = not numba.config.DISABLE_JIT
 
 
-# ---------------------------------------------------------------- the trip
+# ---------------------------------------------------------------- round trip
 
 
 @by_model
@@ -74,11 +74,11 @@ def test_a_forest_that_is_not_certified_is_saved_only_on_request():
     assert ReleasedForest.from_json(certified.to_json()).certificate.certified
 
 
-# ---------------------------------------------------------------- nothing private
+# ---------------------------------------------------------------- no private values
 
 
 class Inventory(pickle.Pickler):
-    """Everything that a pickle would carry."""
+    """Pickler that collects all arrays and types of an object."""
 
     def __init__(self, thing):
         super().__init__(io.BytesIO())
@@ -98,14 +98,14 @@ PARTS = {"domain_", "classes_", "certificate_", "ledger_", "forest_", "n_feature
 @by_model
 @pytest.mark.parametrize("random_state", [None, 987_654_321_987])
 def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random_state):
-    """Every attribute is a parameter, public, or follows from the JSON, so nothing can be hidden beside it."""
+    """Every attribute is a parameter, is public, or follows from the JSON, so a fitted estimator hides nothing."""
     model = fitted(name, n=307, random_state=random_state, n_jobs=2)
     assert set(vars(model)) == set(model.get_params()) | PARTS
     assert model.domain_ == DOMAIN
     assert model.forest_ is model.released_
     assert model.forest_.certificate is model.certificate_
     assert model.forest_.ledger is model.ledger_
-    model.predict(table(11)[0])  # using it must not leave anything behind either
+    model.predict(table(11)[0])  # a prediction must not add an attribute
     back = ReleasedForest.from_json(saved(model.released_))
     assert set(vars(model.forest_)) == set(vars(back)) == {field.name for field in dataclasses.fields(Forest)}
     for part in dataclasses.fields(back.trees):
@@ -118,14 +118,17 @@ def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random
         "parent",
         "n_children",
         "level",
-    }  # cached, and computed from the structure alone
+    }  # cached; computed from the structure alone
 
 
 @by_model
 @pytest.mark.parametrize("structure_seed", [0, 5])
 def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, structure_seed):
-    """Noisy are the values of leaves, the number of rows and the scale; the structure follows from these two."""
-    model = fitted(name, n=1_000, structure_seed=structure_seed)  # with 120 or more a scale is asked for
+    """Only leaf values, the number of rows and the scale are noisy.
+
+    The number of rows and the scale set the structure.
+    """
+    model = fitted(name, n=1_000, structure_seed=structure_seed)  # from 120 rows on, the fit queries a scale
     content = json.loads(saved(model.released_))
     n_rows, scale = content["about"].pop("n_rows"), model.released_.scale
     certificate, ledger = model.preview(DOMAIN, n_rows)
@@ -147,7 +150,7 @@ def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, s
         assert packed.pop(part) == pack(getattr(structure, part)), part
     assert not packed and content == {
         "format": "dpforest released forest",
-        "version": 2,
+        "version": 3,
         "about": {"estimator": type(model).__name__, "structure_seed": structure_seed},
         "voting": model.forest_.voting,
         "negative_rule": model.forest_.leaves.negative_rule,
@@ -158,7 +161,7 @@ def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, s
 @by_model
 @pytest.mark.parametrize("random_state", [None, 987_654_321_987])
 def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_state):
-    n = 307  # no other size in the forest
+    n = 307  # no array of the forest has this length
     model = fitted(name, n=n, random_state=random_state)
     X, y = table(n)
     trees = model.forest_.trees
@@ -179,9 +182,9 @@ def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_
 
 @by_model
 def test_sizes_do_not_depend_on_the_table(name):
-    """The pickle does not tell how many rows there were, nor whether a leaf was empty. The file is a function of it.
+    """The size of a pickle does not depend on the table: it shows neither the number of rows nor the empty leaves.
 
-    Shapes follow from the number of rows as given or released.
+    Shapes follow from the given or released number of rows. The file is a function of the pickled forest.
     """
     small, large = (fitted(name, n=n, random_state=3, size=400) for n in (8, 4_000))
     assert len(pickle.dumps(small)) == len(pickle.dumps(large))
@@ -193,8 +196,11 @@ def test_sizes_do_not_depend_on_the_table(name):
 
 @by_model
 def test_a_release_draws_afresh_while_its_structure_stays(name):
-    """Equal noise twice has probability below 2^-60: more than 60 leaves are empty, and each says what it likes."""
-    how = {"n": 2, "n_estimators": 20, "max_depth": 3, "size": 2}  # so few that no scale is asked for
+    """Two releases with the same structure have different noise.
+
+    More than 60 leaves are empty and draw their values at random, so equal noise has probability below 2^-60.
+    """
+    how = {"n": 2, "n_estimators": 20, "max_depth": 3, "size": 2}  # too few rows for a released scale
     a, b = (fitted(name, structure_seed=4, **how).released_ for _ in range(2))
     one, two = (json.loads(saved(forest)) for forest in (a, b))
     (values,) = a.leaves.arrays
@@ -209,14 +215,14 @@ def test_a_release_draws_afresh_while_its_structure_stays(name):
 def test_a_demo_is_repeatable_and_its_noise_is_not_the_structures(name):
     a, b = (saved(fitted(name, n=1_000, random_state=1).released_) for _ in range(2))
     assert a == b
-    public_settings = {"size": 200, "scale_share": "public"}  # else the structure follows from what is released
+    public_settings = {"size": 200, "scale_share": "public"}  # otherwise the structure follows from released values
     one, two = (json.loads(saved(fitted(name, random_state=seed, **public_settings).released_)) for seed in (1, 2))
     assert one["trees"] == two["trees"]
     assert one != two
     assert "scale" in json.loads(a) and "scale" not in one
 
 
-# ---------------------------------------------------------------- there is no other export
+# ---------------------------------------------------------------- no other export
 
 
 @by_model
@@ -259,7 +265,7 @@ def test_counts_that_no_exact_sampler_drew_are_not_released():
 
 
 def gaussian_forest(neighbors: str = "add-remove", random_state: int | None = None) -> ReleasedForest:
-    """A forest with a ledger in μ²."""
+    """Return a forest with a ledger in μ²."""
     model = RandomTreeBoosterClassifier(
         n_estimators=3, max_depth=2, neighbors=neighbors, random_state=random_state, domain=DOMAIN
     )
@@ -278,11 +284,11 @@ def test_a_gaussian_forest_is_the_same_after_writing_and_reading(neighbors, rand
 @pytest.mark.parametrize(
     "part, change",
     [
-        ("ledger", {"mu_squared": "1"}),  # another budget than that of the certificate
-        ("ledger", {"mu_squared": "1/1000"}),  # less than was spent
+        ("ledger", {"mu_squared": "1"}),  # not the value of the certificate
+        ("ledger", {"mu_squared": "1/1000"}),  # less than the entries spend
         ("ledger", {"kind": "pure"}),
         ("ledger", {"kind": "pure", "epsilon": "1", "mu_squared_spent": None}),
-        ("certificate", {"mu_squared": "1/1000"}),  # less than was spent, and at these ε and δ true
+        ("certificate", {"mu_squared": "1/1000"}),  # less than the entries spend, though enough for this ε and δ
         ("certificate", {"mu_squared": "1"}),
         ("certificate", {"delta": 1e-7}),
         ("certificate", {"epsilon": "1/2", "true_epsilon": 0.5}),

@@ -1,4 +1,4 @@
-"""A search over certified forests warns once that its fits add up; nothing else warns."""
+"""Tests that a search over certified forests warns once that its fits add up, and that nothing else warns."""
 
 import gc
 import warnings
@@ -80,11 +80,11 @@ SEARCHES = {
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_warns_once(name):
-    for _ in range(3):  # each time anew
+    for _ in range(3):  # each search warns anew
         caught = warned(lambda: SEARCHES[name](forest(epsilon=0.1)))
         assert len(caught) == 1
         assert "Each fit costs its own ε (this one 0.1)" in str(caught[0].message)
-        assert caught[0].filename == __file__  # the line that began the search
+        assert caught[0].filename == __file__  # the line that starts the search
 
 
 def test_the_warning_states_delta_with_epsilon():

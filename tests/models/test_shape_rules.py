@@ -1,4 +1,4 @@
-"""Depth and trees by the public rules: golden values, bounds, and that more signal never makes a tree shallower."""
+"""Public rules for depth and trees: golden values, bounds, and depths that never fall when signal grows."""
 
 import math
 
@@ -60,14 +60,17 @@ def test_a_small_signal_counts_as_one():
     assert signal_of(0, 1.0) == signal_of(10, 1e-6) == 1 and signal_of(1_000, 0.5) == 500
 
 
-# ---------------------------------------------------------------- errors, and how many rows there are
+# ---------------------------------------------------------------- errors and numbers of rows
 
 TWO_LEVELS = {"alpha": [0.5, 0.0], "n_bound": 10_000, "domain": public_domain(3, 3)}
 
 
 @pytest.mark.parametrize("n", [0, 400, 511, 6_000])
 def test_a_list_of_alphas_sets_the_number_of_levels(n):
-    """A rule that said otherwise refused it for some numbers of rows only, exactly from 511 on."""
+    """A list of alphas sets the depth for every number of rows.
+
+    In an earlier version, the rule chose another depth from 511 rows on, and the fit refused the list.
+    """
     forest = BoostedForestClassifier(**TWO_LEVELS).fit([["c0", "c1"]] * n, [0] * n)
     assert forest.forest_.trees.depth == 2 and forest.certificate_.certified
     assert forest.preview(TWO_LEVELS["domain"], n)[1].spent == 1

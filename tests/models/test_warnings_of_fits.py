@@ -1,4 +1,4 @@
-"""Warnings of fits: none stops a fit after its first question, and Python stores no count that a warning states."""
+"""Tests that no warning stops a fit after its first query, and that Python stores no count that a warning states."""
 
 import re
 import sys
@@ -22,7 +22,7 @@ from dpforest.audit.replay.variants import domain_of
 from dpforest.limits import BLOCK_ROWS
 from dpforest.tables.domain import Domain, Feature
 
-ROWS, WORDS, UNLABELED = 600, 137, 91  # numbers that appear nowhere else
+ROWS, WORDS, UNLABELED = 600, 137, 91  # numbers that occur nowhere else
 NOTE = {"source": "asserted", "source_note": "made for this test"}
 SHAPE = {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
 CASES = [(kind, input_format) for kind in QUICK_SETTINGS for input_format in formats_of(kind)]
@@ -30,7 +30,7 @@ by_case = pytest.mark.parametrize(("kind", "input_format"), CASES, ids=lambda pa
 
 
 def misfitting(n: int = ROWS) -> tuple[pd.DataFrame, np.ndarray]:
-    """A table of the audit's domain in which 137 cells are no numbers and 91 labels are not listed."""
+    """Return a table of the audit's domain with 137 cells that are not numbers and 91 labels that are not listed."""
     place = np.arange(n)
     X = pd.DataFrame({"a": place / n, "b": np.where(place % 2, "p", "q"), "c": place / n, "d": "p"}).astype(object)
     X.loc[: WORDS - 1, "a"] = "high"
@@ -44,7 +44,10 @@ def model_of(kind: type, **parameters) -> dpforest.models.base.ForestClassifier:
 
 
 def questions_before(stop: type[Warning], fit: Callable) -> list[Question]:
-    """Questions to the rows before a warning, as an error, stops the fit. Drawing a row's tree is not a question."""
+    """Return the queries before a warning, turned into an error, stops the fit.
+
+    Drawing the tree of a row is no query.
+    """
 
     def stopped(_: None) -> bool:
         try:
@@ -80,7 +83,10 @@ def count_alone(model: MajorityLabelForestClassifier, X: pd.DataFrame, y: np.nda
 
 
 def test_the_same_for_rows_that_are_encoded_block_by_block():
-    """A fit that reads cells while it counts them would warn too late: after the release of the number of rows."""
+    """Rows that are encoded block by block warn before the first query as well.
+
+    If a fit read cells while counting them, it would warn after it released the number of rows.
+    """
     X = np.full((BLOCK_ROWS + 1, 1), 0.5)
     X[-WORDS:] = np.inf
     domain = Domain((Feature("a", "numeric", 0, 1, **NOTE),), (0, 1), "y", "asserted", "made for this test")
@@ -131,7 +137,7 @@ def shown(action: str) -> Iterator[list[warnings.WarningMessage]]:
 
 
 def kept_by_python() -> str:
-    """All texts that the `warnings` module stores, in any module."""
+    """Return all texts that the `warnings` module stores, in any module."""
     registries = [getattr(module, "__warningregistry__", {}) for module in list(sys.modules.values())]
     return repr([key for registry in [*registries, warnings.onceregistry] for key in registry])
 
@@ -161,7 +167,7 @@ def test_no_count_of_rows_stays_in_a_registry(kind: type, input_format: InputFor
 
 
 def test_a_second_table_is_reported_as_well():
-    """The default filters show a text once for each line, and two tables may have equal counts."""
+    """A second table warns, too, although filters show a text only once for each line, and counts may be equal."""
     X, y = misfitting()
     with shown("default") as seen:
         for _ in range(2):

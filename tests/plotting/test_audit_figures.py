@@ -1,4 +1,4 @@
-"""The audit figures hold the numbers of the papers' table; the attack never proves more than is true."""
+"""The audit figures hold the numbers of the papers' table, and the attack never proves more than the true loss."""
 
 import json
 
@@ -23,7 +23,7 @@ def all_text(figure) -> str:
 
 
 def line(figure, rule):
-    """x and y of the curve of a rule."""
+    """Return x, y and the trace of a rule's curve."""
     (trace,) = [t for t in figure.data if t.meta == rule]
     return np.array(trace.x), np.array(trace.y), trace
 
@@ -135,7 +135,8 @@ def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neig
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_the_counted_event_is_the_one_that_gives_the_bound(epsilon):
     pair = first_pair("permute-and-flip", epsilon, 2, "add-remove")
-    for _ in range(5):  # the other half happens in half of the releases of table A, so chance must not decide
+    # Another event is also frequent in releases of table A, so one run could be right by chance.
+    for _ in range(5):
         *_, (_, look) = attack_leaf(pair, SecretSource(), seconds=np.inf, most=20_000)
         assert look.event == (pair.change.outputs,)
         assert abs(np.log(look.hits[0] / look.hits[1])) == pytest.approx(pair.loss, rel=0.2)

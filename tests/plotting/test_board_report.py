@@ -1,4 +1,4 @@
-"""The page for a privacy board: complete, inert whatever the names are, and without a promise where there is none."""
+"""The report for a privacy board is complete, treats any names as text, and promises nothing without a guarantee."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from dpforest.evaluation.headroom import Headroom
-from dpforest.plotting.board_report import BoardReport, promise, render
+from dpforest.plotting.board_report import BoardReport, RatesByGroup, promise, render
 from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee
@@ -44,7 +44,7 @@ def report(**changes) -> BoardReport:
 
 
 class Read(HTMLParser):
-    """Texts, tags and attributes; fails on tags that are not closed in order."""
+    """Collects texts, tags and attributes of a page. Fails on tags that are not closed in order."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ def test_hostile_names_are_inert_and_nothing_is_loaded():
             )
         )
         read, plain = Read(page), Read(render(report(certificate=shown)))
-        assert set(read.tags) == set(plain.tags)  # no tag came with a name
+        assert set(read.tags) == set(plain.tags)  # no name created a tag
         assert not {"script", "img", "link", "iframe", "object", "base", "form", "a", "image", "use"} & set(read.tags)
         names = {name for name, _ in read.attributes}
         assert not {n for n in names if n.startswith("on") or n in ("src", "href", "xlink:href", "srcset", "action")}
@@ -128,8 +128,8 @@ def test_promise_of_each_kind_of_guarantee():
 
 def test_under_replace_one_membership_is_not_spoken_of_as_protected():
     text = Read(render(report(certificate=certificate(neighbors="replace-one")))).text
-    assert "whether somebody is in the table" not in text.replace("Whether", "whether").replace(
-        "whether somebody is in the table is not at stake", ""
+    assert "whether a row is in the table" not in text.replace("Whether", "whether").replace(
+        "whether a row is in the table is not at stake", ""
     )
     assert "88.1 %" not in text and "73.2 %" in text and "number of rows and all accuracies" not in text
 
@@ -174,9 +174,10 @@ def test_costs_are_on_the_page():
         "20 simulated releases on 3 splits",
     ):
         assert text in read.text
-    line = next(v for n, v in read.attributes if n == "points" and len(v.split()) == 4)  # the mean, four points
+    # The line of the mean is the one with four points.
+    line = next(v for n, v in read.attributes if n == "points" and len(v.split()) == 4)
     x, y = zip(*(map(float, p.split(",")) for p in line.split()))
-    assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2) == pytest.approx(x[3] - x[2], abs=0.2)  # log scale
+    assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2) == pytest.approx(x[3] - x[2], abs=0.2)  # a log scale
     assert list(y) == sorted(y, reverse=True)
     with pytest.raises(ValueError, match="two points"):
         render(report(curve=((1.0, 0.8, 0.7, 0.9),)))
@@ -218,7 +219,7 @@ def test_the_report_prints_on_one_page_and_loads_nothing(reasons, tmp_path):
         (0.82, Headroom(0.751, 0.84, 0.83, 0.849, 0.01), "8.9 points more than guessing", True),
         (0.82, Headroom(0.751, 0.752, 0.75, 0.849, 0.01), "predicts no better than guessing", True),
         (0.75, Headroom(0.751, 0.84, 0.83, 0.849, 0.01), "No ε is needed for that", False),
-        (0.82, Headroom(0.751, 0.751, 0.83, 0.849, 0.01), "Needed: an accuracy of", True),  # it is noise that helps
+        (0.82, Headroom(0.751, 0.751, 0.83, 0.849, 0.01), "Needed: an accuracy of", True),  # only noise helps
     ],
 )
 def test_the_cost_section_begins_with_the_headroom(needed, headroom, first, smallest):
@@ -266,3 +267,17 @@ def test_the_template_is_a_part_of_the_package():
     assert files
     for file in files:
         assert any(fnmatch(file, pattern) for pattern in setuptools["package-data"]["dpforest.plotting"])
+
+
+def test_rates_by_group_are_marked_as_not_covered():
+    rows = [
+        {"group": f"{HOSTILE} a", "rows": 1_200, "accuracy": 81.25, "from": 78.0, "to": 84.0, "error of x": math.nan},
+        {"group": "b", "rows": 60, "accuracy": 70.0, "from": math.nan, "to": math.nan, "error of x": 12.34},
+    ]
+    read = Read(render(report(groups=RatesByGroup(f"{HOSTILE} sex", 0.5, rows))))
+    assert "script" not in read.tags
+    for part in (f"{HOSTILE} a 1,200 81.2 % 78.0 % 84.0 % –", "b 60 70.0 % – – 12.3 %", f"{HOSTILE} sex"):
+        assert " ".join(part.split()) in read.text
+    assert "Not covered by ε" in read.text and "Rates at ε = 0.5" in read.text
+    assert "Not covered by ε" not in Read(render(report())).text
+    assert "Not covered by ε" not in Read(render(report(groups=RatesByGroup("sex", 0.5, [])))).text

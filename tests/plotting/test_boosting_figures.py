@@ -1,4 +1,4 @@
-"""Drawings of boosted trees: the figures in them are those of the traces."""
+"""The figures of boosted trees show the numbers of the traces."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_contributions_stand_on_the_side_of_their_class():
 
 
 def test_disjoint_parts_of_the_rows_lie_above_each_other():
-    """Structure 4 x 1/8 and estimation 1 x 1, each from 0: together they cost 1."""
+    """Blocks of disjoint parts start at 0 and lie above each other: structure 4 x 1/8 and estimation 1 x 1 cost 1."""
     ledger = Ledger(1, "add-remove")
     ledger.charge("feature", "exponential", 2, "1/8", 4, "sequential", part="structure rows")
     ledger.charge("value", "exponential", 2, "1/8", 4, "sequential", part="structure rows")
@@ -60,5 +60,5 @@ def test_disjoint_parts_of_the_rows_lie_above_each_other():
     assert min(feature.base) < 0.02 and 0.5 <= min(value.base) < 0.52 and labels.base[0] == 0
     assert max(value.y) < min(labels.y)
     assert figure.layout.barmode == "overlay"
-    assert not figure.layout.shapes  # nothing is left unspent
+    assert not figure.layout.shapes  # the whole budget is spent
     assert json.loads(figure.to_json())

@@ -1,4 +1,4 @@
-"""The budget as blocks: of ε as ever, and of shares of μ² where costs add up in μ²."""
+"""The budget as blocks, in shares of ε, or in shares of μ² if the costs add up in μ²."""
 
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ BUDGET = mu_for(1, 1e-6)
 
 
 def charged(budget: Fraction | PrivacyLoss, neighbors: str, shares, **how) -> Ledger:
-    """A ledger whose entries cost these shares of its budget, each in ten answers."""
+    """Return a ledger whose entries each cost this share of its budget, in ten answers."""
     ledger = Ledger(budget, neighbors)
     changed = ledger.rows ** (2 if isinstance(budget, PrivacyLoss) else 1)
     for name, share in shares.items():
@@ -29,7 +29,7 @@ def right_end(bar) -> float:
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", [Fraction(1), BUDGET], ids=["pure", "gaussian"])
 def test_blocks_are_as_wide_as_their_share(budget, neighbors):
-    """Would catch blocks whose width is μ, or that forget that an exchanged row costs four times the μ²."""
+    """The width of a block is its share of ε or μ². Under replace-one, a changed row costs four times the μ²."""
     figure = plotting.budget_picture(charged(budget, neighbors, {"bins": "1/5", "gradients": "1/2"}))
     total = float(getattr(budget, "amount", budget))
     bins, gradients = figure.data
@@ -60,7 +60,7 @@ def test_a_pure_budget_is_shown_in_epsilon():
 
 
 def test_parts_of_the_table_stand_one_above_the_other():
-    """Of disjoint parts the dearest counts, in μ² as in ε."""
+    """Blocks of disjoint parts start at the same place, and only the largest sum counts, in μ² as in ε."""
     parts = {"trees": STRUCTURE, "leaves": ESTIMATION}
     ledger = charged(BUDGET, "add-remove", {"trees": "1/2", "leaves": 1}, **parts)
     trees, leaves = plotting.budget_picture(ledger).data

@@ -1,4 +1,4 @@
-"""Colors as people see them who lack a kind of cone (Machado et al. 2009, by colorspacious)."""
+"""Colors as people with color blindness see them (Machado et al. 2009, by colorspacious)."""
 
 import itertools
 
@@ -8,12 +8,12 @@ from colorspacious import cspace_convert, deltaE
 
 from dpforest.plotting import class_mix, compare, lesson_measured, style
 
-APART = 10  # in CAM02-UCS, where 1 is just noticed side by side
+APART = 10  # distance in CAM02-UCS; a distance of 1 is just visible side by side
 KINDS = ("deuteranomaly", "protanomaly", "tritanomaly")
 
 
 def distance(one: str, other: str, kind: str) -> float:
-    """How far apart two colors look to somebody who lacks this kind of cone altogether."""
+    """Return the distance of two colors for somebody who lacks this kind of cone completely."""
     space = {"name": "sRGB1+CVD", "cvd_type": kind, "severity": 100}
     rgb = [np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for color in (one, other)]
     seen = [np.clip(cspace_convert(color, space, "sRGB1"), 0, 1) for color in rgb]
@@ -39,4 +39,5 @@ def test_neighbors_in_a_bar_of_classes_are_distinguishable(kind):
 def test_forests_of_similar_colors_have_different_markers():
     assert len(set(compare.MARKERS)) == len(compare.MARKERS) >= len(compare.COLORS)
     pairs = itertools.combinations(compare.COLORS, 2)
-    assert any(distance(one, other, kind) < APART for one, other in pairs for kind in KINDS)  # so they are needed
+    # Some colors look alike, so markers are needed.
+    assert any(distance(one, other, kind) < APART for one, other in pairs for kind in KINDS)

@@ -1,4 +1,4 @@
-"""Pictures of many forests: what is dashed, what is marked, what the hover says."""
+"""Figures of many forests: dashed lines, marks and hover texts."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_multiples_name_each_value_once():
     panels = [SettingCurves("a", [2, 4], EPSILONS, mean), SettingCurves("b", [4, 8], EPSILONS, mean)]
     figure = multiples(panels, "depth", SCALE, columns=2)
     assert sorted(t.name for t in figure.data if t.showlegend) == ["depth 2", "depth 4", "depth 8"]
-    assert [t.line.color for t in figure.data][1] == [t.line.color for t in figure.data][2]  # depth 4 in both
+    assert [t.line.color for t in figure.data][1] == [t.line.color for t in figure.data][2]  # both lines have depth 4
     assert named(multiples(panels[:1], "trees", SCALE, columns=1), "2 trees").text[0] == "a, 2 trees, ε = 0.01: 70.0 %"
 
 

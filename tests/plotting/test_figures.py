@@ -1,13 +1,14 @@
-"""Figures are checked by what they hold, on trees small enough to count by hand."""
+"""The figures hold the right values, on trees that are small enough to count by hand."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dpforest import plotting
-from dpforest.plotting import geometry, style, words
+from dpforest.plotting import geometry, overview, style, words
 from dpforest.plotting.class_mix import WIDTH, key_of_classes, mix_bar, shown_classes
 from dpforest.plotting.overview import MOST_COLUMNS
 from dpforest.privacy.ledger import Ledger
@@ -27,7 +28,7 @@ DOMAIN = Domain(
 
 @pytest.fixture
 def tree() -> Trees:
-    """A root on age, a leaf on its left, on its right a node on city with three leaves."""
+    """Return a tree with a root on age, a leaf on its left, and a node on city with three leaves on its right."""
     return Trees(
         kind=np.array([NUMERIC, LEAF, MULTIWAY, LEAF, LEAF, LEAF], np.uint8),
         feature=np.array([0, -1, 1, -1, -1, -1], np.int32),
@@ -43,7 +44,7 @@ def table(trees: Trees, n_rows=None, flip=None) -> NodeTable:
     n_rows = np.ones(n, int) if n_rows is None else np.asarray(n_rows)
     flip = np.linspace(0, 0.5, n) if flip is None else np.asarray(flip)
     counts = np.stack([n_rows, np.zeros(n, int)], axis=1)
-    return NodeTable(trees, counts, flip, flip, np.where(trees.kind == LEAF, 1, -1), trees.kind == LEAF)
+    return NodeTable(trees, counts, flip, flip, np.where(trees.kind == LEAF, 1, -1), trees.kind == LEAF, n_rows)
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def nodes(tree) -> NodeTable:
 
 
 def curve(repeats: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """ε, accuracy by repeat and ε, accuracy without noise, floor."""
+    """Return values of ε, accuracy by repeat and ε, accuracy without noise by repeat, and the floor."""
     rng = np.random.default_rng(0)
     values = np.linspace(0.6, 0.8, 5) + rng.normal(0, 0.01, (repeats, 5))
     return np.array([0.01, 0.1, 1, 3, 10]), values, np.full(repeats, 0.85), 0.55
@@ -85,7 +86,7 @@ def test_spans_of_grown_trees_cover_every_leaf_once(categorical):
 
 def test_questions_and_answers_are_in_words_and_harmless(tree):
     assert words.question(tree, DOMAIN.on_scale("linear"), 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 50?"
-    assert words.question(tree, DOMAIN, 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 28?"  # on a scale that is half by octaves
+    assert words.question(tree, DOMAIN, 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 28?"  # half of this scale is logarithmic
     assert words.answer(tree, DOMAIN, 1) == "no or missing"
     assert words.question(tree, DOMAIN, 2) == "city?"
     assert words.answer(tree, DOMAIN, 4) == "&lt;i&gt;Ulm&lt;/i&gt;"
@@ -133,7 +134,7 @@ def test_focus_never_leaves_out_the_record_that_is_followed():
     many = Domain((Feature("word", "categorical", categories=tuple(f"w{i}" for i in range(200))),), (0, 1))
     wide = grow_random_trees(many, n_trees=1, depth=1, seed=0, categorical="multiway")
     n_rows = np.arange(wide.n_nodes)[::-1]
-    last = wide.n_nodes - 1  # of all values the one with the fewest records
+    last = wide.n_nodes - 1  # the value with the fewest records
     assert last not in geometry.focus_nodes(wide, 0, 4, n_rows).nodes
     assert last in geometry.focus_nodes(wide, 0, 4, n_rows, keep=[0, last]).nodes
     figure = plotting.focus_tree(table(wide, n_rows), many, path=[0, last])
@@ -175,7 +176,7 @@ def test_curve_marks_where_you_are():
 
 
 def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
-    """Names stand in the legend, where none can cover another; the forest's own line is the fainter one."""
+    """The legend names every line, so that no name covers another. The line of the forest is the fainter line."""
 
     def named(best):
         figure = plotting.accuracy_curve(*curve(), 1.0, floor_label="no", best=best)
@@ -195,10 +196,30 @@ def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
     assert next(iter(named(None))) == "this forest, no noise 85.0 %"
 
 
-def test_histogram_weighs_leaves_by_records():
+def test_histogram_weighs_leaves_by_rows():
     figure = plotting.flip_histogram(np.array([0.01, 0.49, np.nan]), np.array([90, 10, 0]), 2)
     shares = np.array(figure.data[0].y)
     assert shares[0] == 0.9 and shares[-1] == 0.1 and shares.sum() == 1
+    assert figure.data[0].text[0].startswith("90.0 % of rows are in 1 leaf<br>")
+    assert figure.layout.yaxis.title.text == "share of rows" and "person" not in all_text(figure)
+
+
+def test_histogram_of_persons_also_has_their_rows():
+    flip, persons, rows = np.array([0.01, 0.01, 0.49, np.nan]), np.array([7.5, 1.5, 1.0, 0]), np.array([30, 3, 1, 0])
+    figure = plotting.flip_histogram(flip, persons, 2, rows)
+    assert np.allclose(np.array(figure.data[0].y)[[0, -1]], [0.9, 0.1])
+    assert figure.data[0].text[0].startswith("90.0 % of persons are in 2 leaves with 33 rows<br>")
+    assert figure.data[0].text[-1].startswith("10.0 % of persons are in 1 leaf with 1 row<br>")
+    assert figure.layout.yaxis.title.text == "share of persons"
+
+
+def test_hover_of_a_node_has_rows_or_persons_and_rows(nodes):
+    text = overview.describe(nodes, DOMAIN, 1)
+    assert "60 rows here" in text and "person" not in text
+    weighted = replace(nodes, counts=nodes.counts / 8)
+    of_persons = replace(DOMAIN, unit="id")
+    assert "7.5 persons in 60 rows here" in overview.describe(weighted, of_persons, 1)
+    assert "mean over persons" in overview.describe(weighted, of_persons, 2)
 
 
 def test_votes_count_every_tree():

@@ -1,4 +1,4 @@
-"""Charts of the membership attack and of learning curves: every number drawn is the one that was given."""
+"""Charts of the membership attack and of learning curves show exactly the numbers that they get."""
 
 import json
 
@@ -20,7 +20,7 @@ def all_text(figure) -> str:
 
 
 def levels(figure) -> dict[float, str]:
-    """Height and color of the lines across."""
+    """Return height and color of the horizontal lines."""
     return {round(shape.y0, 4): shape.line.color for shape in figure.layout.shapes if shape.y0 == shape.y1}
 
 
@@ -61,7 +61,7 @@ def test_only_a_broken_claim_is_vermillion():
     kept = success_chart(LOOKS, limit=1.0, best=0.65, claimed=0.7)
     assert NOT_HELD not in all_text(kept) and PRIVATE not in all_text(kept)
     assert "claimed limit: 70 %" in all_text(kept)
-    # not for sure yet: 64 of 100
+    # 64 of 100 is not certain yet.
     assert NOT_HELD not in all_text(success_chart(LOOKS[:3], limit=1.0, claimed=0.6))
 
 
@@ -106,7 +106,7 @@ def test_measured_is_solid_and_extrapolated_is_dashed_and_named():
         np.testing.assert_allclose(dashed.y, more.accuracy)
         assert dashed.line.dash == "dash" and min(dashed.x) == 4_000
         assert all("extrapolated" in text for text in dashed.text)
-    assert not [t for t in figure.data if t.meta == "extrapolated 0"]  # there it is not asked for
+    assert not [t for t in figure.data if t.meta == "extrapolated 0"]  # no extrapolation is needed for this forest
     marks = [trace(figure, f"needed {i}") for i in range(3)]
     np.testing.assert_allclose([mark.x[0] for mark in marks], [4_000, 8_000, 20_000], rtol=0.005)
     assert {mark.y[0] for mark in marks} == {target}
@@ -118,7 +118,7 @@ def test_measured_is_solid_and_extrapolated_is_dashed_and_named():
 def test_unknown_numbers_of_rows_are_not_marked():
     figure = learning_chart(learned(), [1.0, 0.5], 0.95, [Needed("above"), Needed("unclear")])
     assert not [t for t in figure.data if (t.meta or "").startswith("needed")]
-    assert trace(figure, "extrapolated 0").line.dash == "dash"  # what is known of more rows is still drawn
+    assert trace(figure, "extrapolated 0").line.dash == "dash"  # the line beyond the measured rows is still drawn
 
 
 def test_names_of_curves_do_not_cover_each_other():

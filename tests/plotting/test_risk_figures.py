@@ -1,4 +1,4 @@
-"""Pictures of risk hold the numbers of the formulas."""
+"""Figures of risk hold the numbers of the formulas."""
 
 import json
 import math
@@ -70,7 +70,7 @@ def test_icons_are_rounded_to_the_safe_side(game, prior):
 
 
 def test_golden_icons():
-    assert UNIT.hundred_guesses() == HundredGuesses(50, 24, 26)  # 73.1 right
+    assert UNIT.hundred_guesses() == HundredGuesses(50, 24, 26)  # 73.1 % are right
     assert DistinguishingGame(Guarantee(1.0), "value").hundred_guesses() == HundredGuesses(50, 32, 18)
     assert UNIT.hundred_guesses(0.1) == HundredGuesses(90, 0, 10)
     assert DistinguishingGame(Guarantee(math.inf)).hundred_guesses(0.1) == HundredGuesses(90, 10, 0)

@@ -1,4 +1,4 @@
-"""No figure says itself how large its words are, so that the page can: 14 pixels, and more for a room."""
+"""No figure sets the size of its words, because the page sets it: 14 pixels, and more in presentation mode."""
 
 import ast
 from pathlib import Path
@@ -12,7 +12,7 @@ LEAST = 14
 
 
 def sizes(tree: ast.AST) -> list[float]:
-    """Of words: `font={"size": 12}`, `"tickfont": {"size": 12}` and `font_size=12`, wherever they stand."""
+    """Return font sizes in `font={"size": 12}`, `"tickfont": {"size": 12}` and `font_size=12`, at any depth."""
     named = [(k.arg, k.value) for k in ast.walk(tree) if isinstance(k, ast.keyword) and k.arg]
     for made in ast.walk(tree):
         if isinstance(made, ast.Dict):

@@ -1,4 +1,4 @@
-"""A certificate says yes only when nothing speaks against it, and always says on what conditions."""
+"""Tests that a certificate certifies only if no reason speaks against it, and always states its assumptions."""
 
 import json
 import math
@@ -79,7 +79,7 @@ def test_as_published_shows_the_claim_and_that_nothing_is_proved(nominal, shown)
 
 
 def test_nothing_finite_is_promised_without_certification():
-    """A file may claim anything; an object in memory cannot."""
+    """An uncertified object cannot state a finite loss, and a file that states one is read as infinite."""
     data = certify(closed_ledger(), mechanism="m", reasons=["r"]).to_dict()
     assert Certificate.from_dict({**data, "true_epsilon": 0.3}).true_epsilon == math.inf
     with pytest.raises(ValueError, match="Nothing finite"):
@@ -89,7 +89,7 @@ def test_nothing_finite_is_promised_without_certification():
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.fractions(Fraction(1, 10_000), 10_000), st.fractions(0, 1))
 def test_the_proved_loss_is_never_below_what_was_spent(epsilon, share):
-    """As a float, as text, and after a trip through a file."""
+    """The proved loss is at least the spent one: as a float, as text, and after a round trip through a file."""
     spent = epsilon * share or epsilon
     ledger = Ledger(epsilon)
     ledger.charge("labels", "m", 1, spent, 1, "parallel")
@@ -128,11 +128,11 @@ def test_json_trip(reasons):
     [
         {"certified": True},
         {"reasons": []},
-        {"certified": True, "reasons": []},  # its true loss is infinite
+        {"certified": True, "reasons": []},  # its proved loss is infinite
         {"assumptions": []},
         {"delta": 1e-5},
         {"neighbors": "swap"},
-        {"neighbors": "replace-one"},  # and does not say that the number of rows is public
+        {"neighbors": "replace-one"},  # lacks the assumption that the number of rows is public
         {"reasons": "The noise comes from a seed."},
     ],
 )
@@ -197,7 +197,7 @@ def test_every_epsilon_and_delta_that_a_budget_is_made_for_is_certified(epsilon,
 @pytest.mark.parametrize(
     "forged",
     [
-        {"mu_squared": "1"},  # its ε is larger
+        {"mu_squared": "1"},  # needs a larger ε
         {"mu_squared": "0"},
         {"mu_squared": None},
         {"delta": 9e-7},
@@ -208,7 +208,7 @@ def test_every_epsilon_and_delta_that_a_budget_is_made_for_is_certified(epsilon,
         {"true_epsilon": 1.001},
         {"kind": "pure"},
         {"kind": "pure", "delta": 0.0},
-        {"kind": "pure", "delta": 0.0, "mu_squared": None},  # with assumptions of the other kind
+        {"kind": "pure", "delta": 0.0, "mu_squared": None},  # has assumptions of the other kind of loss
         {"kind": "renyi"},
     ],
 )
@@ -226,7 +226,7 @@ def test_a_gaussian_ledger_that_is_not_certified_promises_nothing():
     assert "Nominal ε = 1 at δ = 1e-06; true privacy loss: no finite bound." in str(certificate)
     data = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
     assert Certificate.from_dict(data) == certificate
-    assert Certificate.from_dict({**data, "mu_squared": "1/1000"}).mu_squared is None  # what is read, as with ε
+    assert Certificate.from_dict({**data, "mu_squared": "1/1000"}).mu_squared is None  # returned as read, like ε
 
 
 def test_delta_goes_with_the_kind_of_the_ledger():

@@ -1,7 +1,7 @@
-"""On the way of a release only whole numbers meet randomness, and only the operating system's.
+"""Tests that a certified release draws only integers, and only from the randomness of the operating system.
 
-The compiled samplers have no float inside (`test_samplers.py`, `test_selection.py`: types and machine code). Here every
-certified forest is fitted while the one door to them, `run_tape`, writes down what goes through.
+The compiled samplers use no floats (`test_samplers.py`, `test_selection.py`: types and machine code). Here every
+certified forest is fitted while `run_tape`, through which every call of a sampler goes, records its arguments.
 """
 
 import random
@@ -17,7 +17,7 @@ from tests.conftest import public_domain
 
 FORESTS = {name: getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")}
 DOMAIN = public_domain(None, 3, None)
-PUBLIC = {"scale_share": "public"}  # nothing is asked before trees grow
+PUBLIC = {"scale_share": "public"}  # no query runs before trees grow
 
 
 def rows(n=300):
@@ -29,7 +29,7 @@ def rows(n=300):
 
 @pytest.fixture
 def passed(monkeypatch) -> list[tuple]:
-    """(kernel, source, arguments) of every call of a sampler."""
+    """Return a list that collects (kernel, source, arguments) of every call of a sampler."""
     calls: list[tuple] = []
     original = samplers.run_tape
 
@@ -71,7 +71,7 @@ def test_whole_numbers_from_the_systems_entropy_only(name, neighbors, passed, mo
 
 @pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
 def test_the_rate_is_the_exact_fraction(neighbors, rows_changed, passed):
-    """0.1 means 1/10 although the binary number of that name is another."""
+    """The rate is the exact fraction: ε = 0.1 counts as 1/10, although its binary number differs."""
     X, y = rows()
     how = {"n_estimators": 7, "partition": "shared", "max_depth": 2, "neighbors": neighbors}
     MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, **how, **PUBLIC).fit(X, y)
@@ -81,7 +81,11 @@ def test_the_rate_is_the_exact_fraction(neighbors, rows_changed, passed):
 
 @pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
 def test_every_rate_of_a_fit_that_prepares_is_the_exact_fraction(neighbors, rows_changed, passed):
-    """Of the number of rows, of three histograms of each of two attributes, and of labels from what is left."""
+    """Every rate of a fit with a released scale is the exact fraction.
+
+    The queries are the number of rows (unless it is public), three histograms of each of two attributes, and labels.
+    Labels get the rest of the budget.
+    """
     X, y = rows(3_000)
     how = {"n_estimators": 7, "partition": "shared", "neighbors": neighbors}
     forest = MajorityLabelForestClassifier(epsilon=0.1, scale_share=0.13, domain=DOMAIN, **how).fit(X, y)
@@ -90,12 +94,12 @@ def test_every_rate_of_a_fit_that_prepares_is_the_exact_fraction(neighbors, rows
     each = Fraction(1, 10) / rows_changed
     (*asked, (_, _, (_, num, den, *_))) = passed
     assert Fraction(num, den) == each * (1 - size - Fraction(13, 100)) / 7
-    rates = [Fraction(den, num) for _, _, (_, num, den, *_) in asked]  # of noise its scale is given
+    rates = [Fraction(den, num) for _, _, (_, num, den, *_) in asked]  # the sampler of noise receives its scale
     assert rates == ([each / 50] if size else []) + [each * Fraction(13, 100) / 6]
 
 
-# Budgets of many digits, whose rates are no fractions of 32 bits, and very small and large ones: a rate with a floor,
-# or one that is rounded up, looks right at ε = 0.1 and ε = 1.
+# Very small and very large budgets, and budgets with many digits, whose rates do not fit into fractions of 32 bits. The
+# test needs such budgets: at ε = 0.1 and ε = 1, wrong code that rounds rates up, or has a least rate, would pass.
 BUDGETS = [
     0.0001,
     0.0012345678901234567,
@@ -109,7 +113,7 @@ BUDGETS = [
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
 def test_the_rate_never_exceeds_the_charge(epsilon, neighbors, rows_changed, passed):
-    """And is not much less: labels, counts, and a greedy tree's counts."""
+    """The rate is at most the charge, and at least 99.999 % of it: labels, counts, and counts of a greedy tree."""
     X, y = rows()
     exact = Fraction(str(epsilon)) / rows_changed
     how = {"epsilon": epsilon, "domain": DOMAIN, "neighbors": neighbors, "max_depth": 2, **PUBLIC}

@@ -1,4 +1,4 @@
-"""After a fork, parent and children draw and release different things; no state of a process replays a release."""
+"""Tests that parent and child processes draw and release different values after a fork."""
 
 import json
 import os
@@ -19,13 +19,13 @@ FORESTS = (MajorityLabelForestClassifier, RandomDecisionForestClassifier)
 
 
 def seeded() -> None:
-    """The generators that a program may seed, all in the same state."""
+    """Set the seeds of all generators that a program may seed."""
     random.seed(0)
     np.random.seed(0)
 
 
 def drawn(source: SecretSource, forests: list) -> dict[str, str]:
-    """Words, noise, and a release of each forest, fitted anew on the same rows with the same public seed."""
+    """Return words, noise, and a release of each forest, fitted on the same rows with the same public seed."""
     data = load_dataset("zoo")
     seeded()
     texts = {
@@ -65,7 +65,7 @@ def test_parent_and_children_share_nothing():
     source.words(10)
     everyone = [in_a_child(source, forests), in_a_child(source, forests), drawn(source, forests)]
     for what in everyone[0]:
-        assert len({texts[what] for texts in everyone}) == 3, what  # equal by chance below 1e-30
+        assert len({texts[what] for texts in everyone}) == 3, what  # equal by chance with probability below 1e-30
 
 
 @pytest.mark.parametrize("kind", range(len(FORESTS)))

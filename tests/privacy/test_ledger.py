@@ -1,4 +1,4 @@
-"""The ledger adds up exactly, never exceeds its budget, and every release charges just what it costs."""
+"""Tests that the ledger adds up exactly, never exceeds its budget, and charges each release its cost."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +34,7 @@ def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, 
             out = release_labels(COUNTS, mechanism=mechanism, **how, ledger=ledger, source=source)
             assert out.shape == (4,) and out.dtype == np.uint8 and out.max() < 2
         ledger.close()
-        # The ablation keeps the paper's exp(eps u / 2), which under add-remove costs half of what it may.
+        # The ablation keeps the rate of the paper, exp(eps u / 2), which costs half of ε under add-remove.
         half = mechanism == "global-01" and neighbors == "add-remove"
         assert ledger.spent == (epsilon / 2 if half else epsilon)
 
@@ -96,7 +96,7 @@ def test_parallel_counts_once_and_sequential_adds_up_in_exact_fractions():
     ledger.charge("leaves", "m", 1, Fraction(1, 3), 4096, "parallel")
     for _ in range(2):
         ledger.charge("tree", "m", 1, Fraction(1, 30), 10, "sequential")
-    assert ledger.spent == 1  # 1/3 + 10/30 + 10/30: as floats this is 1.0000000000000002
+    assert ledger.spent == 1  # 1/3 + 10/30 + 10/30 is 1.0000000000000002 as floats
     with pytest.raises(BudgetError):
         ledger.charge("one more", "m", 1, Fraction(1, 10**30), 1, "parallel")
     assert len(ledger.entries) == 3
@@ -164,7 +164,7 @@ def test_bad_charges():
 
 
 def test_rates_are_rounded_down_and_scales_up():
-    assert round_down(0.1) == Fraction(1, 10) < Fraction(0.1)  # the binary number is above 1/10
+    assert round_down(0.1) == Fraction(1, 10) < Fraction(0.1)  # the binary number 0.1 is above 1/10
     assert round_down(np.float64(0.3)) == Fraction(3, 10) and round_down(np.int64(2)) == 2
     assert round_up(Fraction(2, 3)) == Fraction(2, 3)
     third, large = Fraction(10**20 + 1, 3 * 10**20), Fraction(LIMIT) - Fraction(1, 10**9)
@@ -181,7 +181,7 @@ def test_rates_are_rounded_down_and_scales_up():
 
 
 def test_rounding_finds_the_nearest_fraction():
-    """Against the obvious search, with a small limit."""
+    """Rounding agrees with a brute-force search, at a small limit."""
     from dpforest.privacy import rationals
 
     for numerator in range(1, 60):
@@ -201,7 +201,7 @@ def test_files_write_plain_fractions_only(text):
             Ledger.from_dict({**ledger.to_dict(), **change})
 
 
-# ---------------------------------------------------------------- the right to ask
+# ---------------------------------------------------------------- query budgets
 
 
 def test_an_allowance_answers_as_often_as_was_paid_for():
@@ -212,7 +212,7 @@ def test_an_allowance_answers_as_often_as_was_paid_for():
         with pytest.raises(BudgetError, match="charge the ledger before asking again"):
             query_budget.use()
     ledger.close()
-    with pytest.raises(BudgetError, match="closed"):  # there is no way to get another
+    with pytest.raises(BudgetError, match="closed"):  # a closed ledger issues no query budget
         ledger.charge("more splits", "exponential", 1, "0.01", 1, "sequential")
 
 
@@ -236,7 +236,8 @@ def test_a_refused_charge_gives_no_right_to_ask_and_leaves_no_entry():
     with pytest.raises(BudgetError, match="only 0 of the budget of 1 is left"):
         query_budget = ledger.charge("splits", "exponential", 1, "0.001", 1, "sequential")
     assert query_budget is None and len(ledger.entries) == 1
-    assert Ledger(None).charge("splits", "none", 1, None, 5, "sequential") is None  # nothing to count without a price
+    # without a budget, the ledger charges nothing
+    assert Ledger(None).charge("splits", "none", 1, None, 5, "sequential") is None
 
 
 @pytest.mark.parametrize("composition, cost", [("sequential", Fraction(3, 2)), ("parallel", Fraction(1, 2))])
@@ -258,16 +259,16 @@ def test_the_most_expensive_of_disjoint_parts_adds_to_the_charges_on_all_rows():
     for each, times, part in [
         ("1/4", 1, ""),  # all rows
         ("1/2", 1, STRUCTURE),
-        ("1/8", 2, STRUCTURE),  # 3/4 for these rows
-        ("1/3", 2, ESTIMATION),  # 2/3 for those: less
-        ("1/6", 1, ESTIMATION),  # now 5/6: the dearest
+        ("1/8", 2, STRUCTURE),  # 3/4 for structure rows
+        ("1/3", 2, ESTIMATION),  # 2/3 for estimation rows, which is less
+        ("1/6", 1, ESTIMATION),  # now 5/6, the largest charge
         ("1/4", 2, ""),
     ]:
         ledger.charge("something", "m", 1, Fraction(each), times, "sequential", part=part)
         spent.append(ledger.spent)
     assert spent == [Fraction(x) for x in ("1/4", "3/4", "1", "1", "13/12", "19/12")]
     brute = {part: sum(e.epsilon for e in ledger.entries if e.part in ("", part)) for part in (STRUCTURE, ESTIMATION)}
-    assert ledger.spent == max(brute.values())  # what the rows of each part meet
+    assert ledger.spent == max(brute.values())  # the charge of the rows of each part
 
 
 def test_a_part_may_spend_what_the_others_left_and_no_more():
@@ -284,7 +285,7 @@ def test_a_part_may_spend_what_the_others_left_and_no_more():
 
 
 def test_a_replaced_row_leaves_one_part_and_enters_another():
-    """Two single-row changes, each in the dearest part at worst."""
+    """Replacing a row is two changes of a row. In the worst case, both are in the part with the larger charge."""
     ledger = Ledger(2, "replace-one")
     ledger.charge("splits", "m", 1, Fraction(1, 4), 4, "sequential", part=STRUCTURE)
     ledger.charge("labels", "m", 1, Fraction(1, 2), 9, "parallel", part=ESTIMATION)
@@ -293,7 +294,10 @@ def test_a_replaced_row_leaves_one_part_and_enters_another():
 
 
 def test_a_part_of_any_other_name_is_refused_also_in_a_file():
-    """Else a file could name a part for every entry, and only the dearest would count."""
+    """A part with any other name than the known ones is refused, also in a file.
+
+    Otherwise, a file could give each entry a separate part, and only the largest charge would count.
+    """
     ledger = Ledger(1)
     with pytest.raises(ValueError, match="part"):
         ledger.charge("counts", "m", 1, 1, 1, "sequential", part="mine alone")
@@ -331,16 +335,16 @@ def test_parts_are_kept_by_the_file_and_shown():
         with pytest.raises(ValueError, match="part must be one of"):
             Ledger.from_dict(forged)
     older = json.loads(text)
-    del older["entries"][1]  # files from before there were parts have none
+    del older["entries"][1]  # files of earlier versions have no part
     del older["entries"][0]["part"]
     assert Ledger.from_dict(older).entries[0].part == ""
 
 
-# ---------------------------------------------------------------- in μ²
+# ---------------------------------------------------------------- ledgers in μ²
 
 
 def gaussian_ledger(neighbors="add-remove", budget="1/25"):
-    """As a booster would keep it: a number of rows, bins, and gradients; all of the budget."""
+    """Return a ledger like that of a booster, which spends its budget on the number of rows, bins, and gradients."""
     ledger = Ledger(PrivacyLoss.gaussian(budget), neighbors)
     whole = Fraction(budget) / ledger.rows**2
     for what, share, times in (("number of rows", "0.01", 1), ("bins", "0.05", 7), ("gradients", "0.94", 300)):
@@ -362,7 +366,7 @@ def test_a_gaussian_ledger_adds_up_in_mu_squared_to_the_last_digit(neighbors):
         lambda: ledger.entries[0].epsilon,
         lambda: ledger.entries[0].epsilon_each,
     ):
-        with pytest.raises(MixedLossesError, match="only at a δ"):  # no μ² is ever taken for an ε
+        with pytest.raises(MixedLossesError, match="only at a δ"):  # μ² is never read as ε
             read()
 
 
@@ -404,7 +408,10 @@ def test_neither_kind_pays_for_the_other():
 
 
 def test_a_query_budget_is_used_in_its_kind_of_loss():
-    """Too little noise would be drawn if μ² were taken for ε. A table gets the noise of its budget."""
+    """A query budget in μ² pays only for Gaussian noise, because noise would be too small if μ² were used as ε.
+
+    A noisy table gets the noise that fits the kind of its query budget.
+    """
     ledger = Ledger(PrivacyLoss.gaussian(1))
     gauss = ledger.charge("gradients", "rounded Gaussian", 1, PrivacyLoss.gaussian("1/2"), 2, "sequential")
     pure = Ledger(1).charge("counts", "discrete Laplace", 1, "1/2", 1, "sequential")

@@ -1,4 +1,4 @@
-"""Losses add up exactly within their kind, and every figure that follows from them is on the safe side."""
+"""Tests that losses add up exactly within their kind, and that every figure derived from them is on the safe side."""
 
 import math
 from decimal import Decimal, localcontext
@@ -26,7 +26,7 @@ EPSILON = st.one_of(st.just(Fraction(0)), st.fractions(Fraction(1, 1000), 20))
 
 
 def pi() -> Decimal:
-    """Machin's formula, in the context's digits."""
+    """Return π by Machin's formula, in the precision of the context."""
 
     def arctan_of_inverse(n: int) -> Decimal:
         total, power, k = Decimal(0), 1 / Decimal(n), 0
@@ -38,7 +38,7 @@ def pi() -> Decimal:
 
 
 def upper_tail(t: Decimal) -> Decimal:
-    """P(Z > t) by the alternating series, another one than that of the module; |t| up to 15."""
+    """Return P(Z > t) for |t| up to 15, by an alternating series, which the tested module does not use."""
     term, total, k = t, t, 0
     while abs(term) > Decimal(10) ** -210 or k < 250:
         k += 1
@@ -48,7 +48,7 @@ def upper_tail(t: Decimal) -> Decimal:
 
 
 def reference(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
-    """δ(ε) as its formula says, in 250 digits, of which most are right."""
+    """Return δ(ε) by its formula in 250 digits, most of which are right."""
     with localcontext(prec=250):
         mu = (Decimal(mu_squared.numerator) / mu_squared.denominator).sqrt()
         e = Decimal(epsilon.numerator) / epsilon.denominator
@@ -104,7 +104,7 @@ def test_delta_is_that_of_the_scaled_error_function(mu_squared, epsilon):
     if not -26 < x < 30:
         return
     floats = 0.5 * math.exp(-x * x / 2) * (erfcx(x / math.sqrt(2)) - erfcx(y / math.sqrt(2)))
-    # Near x = 0 and for small μ the difference loses digits: about 1e-16 / μ of them.
+    # Near x = 0 and for small μ the difference of floats loses digits: about 1e-16 / μ of them.
     assert PrivacyLoss.gaussian(mu_squared).delta(epsilon) == pytest.approx(
         floats, rel=1e-9 + 1e-14 / mu + 1e-14 * x**2
     )
@@ -132,7 +132,8 @@ def test_numbers_as_long_as_files_may_have_them_are_bounded_too(exponent):
     for epsilon in (odd, 1 / odd, Fraction(1), Fraction(0)):
         for delta in (hockey_stick(odd, epsilon), randomized_response(odd, epsilon)):
             assert 0 <= delta.low <= delta.high <= 1 and delta.high - delta.low < Decimal("1e-50")
-    assert Fraction(hockey_stick(odd, odd / 2).high) >= (Fraction(1, 2) if exponent > 0 else 0)  # far apart, but sound
+    # the interval is wide, but sound
+    assert Fraction(hockey_stick(odd, odd / 2).high) >= (Fraction(1, 2) if exponent > 0 else 0)
 
 
 # ---------------------------------------------------------------- (ε, δ)
@@ -140,7 +141,7 @@ def test_numbers_as_long_as_files_may_have_them_are_bounded_too(exponent):
 
 @pytest.mark.parametrize("delta", MU)
 def test_golden_mu(delta):
-    """And one more in the last digit of μ² is not proved."""
+    """The module returns the known μ, and a slightly larger μ² does not hold."""
     for epsilon, mu in zip(EPSILONS, MU[delta], strict=True):
         loss = mu_for(epsilon, delta)
         assert math.sqrt(loss.mu_squared) == pytest.approx(mu, rel=5e-6)
@@ -162,14 +163,14 @@ def test_epsilon_is_the_least_that_is_proved(mu_squared, delta):
     epsilon = loss.epsilon(delta)
     assert loss.holds(epsilon, delta)
     assert epsilon == 0 or not loss.holds(epsilon * (1 - Fraction(1, 10**10)), delta)
-    if epsilon:  # and the way back
+    if epsilon:  # the inverse
         back = mu_for(epsilon, delta)
         assert loss.mu_squared * (1 - Fraction(1, 10**11)) <= back.mu_squared
         assert back.mu_squared <= loss.mu_squared * (1 + Fraction(1, 10**8))
 
 
 def test_the_least_epsilon_that_is_returned_holds():
-    """Between 10⁻⁴⁰ and 10⁻³⁹ the search stops, so the larger one is returned."""
+    """The search stops between 10⁻⁴⁰ and 10⁻³⁹, and returns the larger ε, which holds."""
     loss = PrivacyLoss.gaussian(1)
     delta = Fraction(hockey_stick(Fraction(1), Fraction(5, 10**40)).high)
     assert not loss.holds(Fraction(1, 10**40), delta)
@@ -179,7 +180,7 @@ def test_the_least_epsilon_that_is_returned_holds():
 @exactly
 @given(MU_SQUARED, EPSILON, st.fractions(1, 2))
 def test_every_computed_delta_holds_as_a_decimal(mu_squared, epsilon, factor):
-    """As a float and as the decimal that it is shown as."""
+    """Every computed δ holds, both as a float and as the decimal that `repr` prints."""
     for loss in (PrivacyLoss.gaussian(mu_squared), PrivacyLoss.pure(mu_squared)):
         delta = loss.delta(epsilon * factor)
         assert loss.holds(epsilon * factor, delta) and loss.holds(epsilon * factor, repr(delta) if delta else 0)
@@ -198,7 +199,7 @@ def test_delta_falls_in_epsilon_and_rises_in_mu(mu_squared, epsilon, factor):
 @given(st.fractions(Fraction(1, 100), 5), st.fractions(0, 5))
 def test_a_pure_loss_has_the_delta_of_randomized_response(loss, epsilon):
     delta = PrivacyLoss.pure(loss).delta(epsilon)
-    yes = math.exp(loss) / (1 + math.exp(loss))  # on one table; on the other 1 - yes
+    yes = math.exp(loss) / (1 + math.exp(loss))  # probability of "yes" on one table; 1 - yes on the other
     assert delta == pytest.approx(max(0.0, yes - math.exp(epsilon) * (1 - yes)), abs=1e-13)
     bounded = randomized_response(loss, epsilon)
     assert Fraction(bounded.high) <= Fraction(delta) and (delta == 0) == (epsilon >= loss)
@@ -214,7 +215,7 @@ def test_the_epsilon_of_a_pure_loss():
 
 
 def test_a_float_counts_as_the_smaller_of_its_two_readings():
-    """0.1 is above 1/10 as a binary number, and 0.3 is below 3/10."""
+    """A float counts as the smaller of its binary and decimal value: 0.1 is above 1/10 in binary, 0.3 below 3/10."""
     assert PrivacyLoss.pure(Fraction(1, 10)).holds(0.1, 0) and not PrivacyLoss.pure(Fraction(0.1)).holds(0.1, 0)
     assert not PrivacyLoss.pure(Fraction(3, 10)).holds(0.3, 0) and PrivacyLoss.pure(Fraction(0.3)).holds(0.3, 0)
 
@@ -227,7 +228,7 @@ def test_a_gaussian_loss_has_no_epsilon_without_a_delta(delta):
         mu_for(1, delta)
 
 
-# ---------------------------------------------------------------- adding up
+# ---------------------------------------------------------------- sums of losses
 
 
 def test_pure_losses_add_up_in_epsilon_and_gaussian_ones_in_mu_squared():
@@ -243,7 +244,7 @@ def test_pure_losses_add_up_in_epsilon_and_gaussian_ones_in_mu_squared():
 
 
 def test_a_group_of_gaussian_rows_is_a_gaussian_of_that_many_mu():
-    """The trade-off curve of three steps, applied one after another, is that of one step of 3μ."""
+    """Three Gaussian steps of μ in sequence have the trade-off curve of one step of 3μ."""
     from scipy.special import ndtr, ndtri
 
     mu, rate = 0.4, np.linspace(0.001, 0.999, 99)

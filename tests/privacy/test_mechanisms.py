@@ -1,4 +1,4 @@
-"""Laws against golden values and brute force; the worst privacy loss by enumeration; partitions by enumeration."""
+"""Laws of mechanisms against golden values and brute force; their worst privacy loss and partitions by enumeration."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ from dpforest.privacy.noisy_counts import (
 )
 
 EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
-SIZES = ((2, 40), (3, 14), (4, 8), (5, 6), (10, 3))  # classes, largest count
+SIZES = ((2, 40), (3, 14), (4, 8), (5, 6), (10, 3))  # number of classes, largest count
 RELATIONS = ("add-remove", "replace-one")
 
 
@@ -67,7 +67,7 @@ def test_laws_sum_to_one_are_symmetric_and_uniform_on_empty_leaves(mechanism):
 
 
 def test_permute_and_flip_with_many_classes_against_its_definition():
-    """The integral against walking through all orders of the classes (exact, 7 classes)."""
+    """The integral for many classes agrees with a sum over all orders of the classes (exact, 7 classes)."""
     counts = np.array([9, 7, 7, 4, 2, 0, 0])
     accept = np.exp(-0.2 * (9 - counts))
     expected = np.zeros(7)
@@ -90,7 +90,7 @@ def test_addendum_table_6():
     for (mechanism, rate), expected in table.items():
         np.testing.assert_allclose(
             100 * pmf(mechanism, counts, rate)[:, 1], expected, atol=0.08
-        )  # it cuts some digits off
+        )  # the table truncates digits
 
 
 # ---------------------------------------------------------------- labels from noisy counts
@@ -100,7 +100,7 @@ def test_addendum_table_6():
 #   clamp  P(1) = P(W >= m) + 2^-(u+v) 2/27,
 #   paper  P(1) = P(W >= m) - 2^-(u+1) 2/3 + 2^-(u+v+2) 8/27 + thrown/2,
 #   thrown = 1 - (1 - 2^-(u+1) 2/3) (1 - 2^-(v+1) 2/3) + 2^-(u+v) / 9.
-# On an empty leaf class 0 is a little ahead, as it wins ties: 14/27 against 13/27.
+# In an empty leaf, class 0 has a small advantage, because it wins ties: probability 14/27, against 13/27 for class 1.
 HALVES = {
     (0, 0): (Fraction(13, 27), Fraction(13, 27)),
     (1, 1): (Fraction(23, 54), Fraction(23, 54)),
@@ -119,7 +119,7 @@ def test_golden_noisy_counts_two_classes(counts):
 
 
 def brute_noisy_argmax(counts, scale, negative, reach):
-    """The law by going through all noises up to `reach`."""
+    """Return the law by a sum over all noise values up to `reach`."""
     noise = np.arange(-reach, reach + 1)
     noisy = np.stack(np.meshgrid(*[n + noise for n in counts], indexing="ij"))
     p = math.prod(np.meshgrid(*[discrete_laplace_pmf(noise, scale)] * len(counts), indexing="ij"))
@@ -128,7 +128,7 @@ def brute_noisy_argmax(counts, scale, negative, reach):
         fair = (noisy == 0).all(axis=0)
     else:
         fair = (noisy < 0).any(axis=0) | (noisy == 0).all(axis=0)
-    winner = noisy.argmax(axis=0)  # the first of equals
+    winner = noisy.argmax(axis=0)  # the first of equal classes wins
     return [p[(winner == c) & ~fair].sum() + p[fair].sum() / len(counts) for c in range(len(counts))]
 
 
@@ -153,7 +153,10 @@ def test_noisy_counts_three_classes_against_brute_force(counts, negative):
 @pytest.mark.parametrize("negative", NEGATIVE_RULES)
 @pytest.mark.parametrize("scale", [3, 33, 40.5, 300])
 def test_two_classes_by_summation_equal_the_closed_form(scale, negative):
-    """A third class far below: the sum for many classes against the formula for two, also where it goes by nodes."""
+    """The sum for many classes, with a third class far below, equals the closed form for two.
+
+    Large scales use the sum over quadrature nodes.
+    """
     counts = (int(80 * scale), int(79 * scale), int(40 * scale))
     two, three = noisy_argmax_pmf([counts[:2]], scale, negative)[0], noisy_argmax_pmf([counts], scale, negative)[0]
     np.testing.assert_allclose(three, [*two, 0], atol=1e-9)
@@ -177,7 +180,7 @@ def test_thrown_away():
 
 
 def test_continuous_laplace_golden():
-    """Bojarski et al., docs/PAPERS.md."""
+    """Continuous Laplace noise matches the golden values of Bojarski et al., docs/PAPERS.md."""
     assert continuous_argmax_pmf([(10, 3)], 5, "paper")[0, 0] == pytest.approx(0.6870, abs=5e-5)
     assert continuous_argmax_pmf([(0, 100)], 10, "paper")[0, 1] == pytest.approx(0.7499, abs=5e-5)
     assert continuous_argmax_pmf([(0, 100)], 10, "clamp")[0, 1] == pytest.approx(0.9999, abs=2e-4)
@@ -246,7 +249,7 @@ def test_flip_probability_ties_and_empty_leaves():
     np.testing.assert_allclose(flips[[0, 2]], [p[0, 2], p[2, 0] + p[2, 2]])
     ties = flip_probability("permute-and-flip", counts, 0.5, ties_count=True)
     np.testing.assert_allclose(ties[[0, 2]], [p[0, 1] + p[0, 2], flips[2]])
-    # docs/PAPERS.md: j = 0 with T tied flips with (K - T)/(K - T + T exp(ε/2))
+    # docs/PAPERS.md: j = 0 with T tied classes flips with probability (K - T)/(K - T + T exp(ε/2))
     assert flip_probability("smooth-sensitivity", [(4, 4, 1)], 1.0)[0] == pytest.approx(1 / (1 + 2 * math.exp(0.5)))
 
 
@@ -268,7 +271,10 @@ def test_floor_is_attained_by_permute_and_flip_and_crossed_by_the_published_rule
 
 
 def worst(mechanism, rate, n_classes, most, relation):
-    """Worst log-ratio over labels and neighboring leaves; under replace-one a row changes its class in a leaf."""
+    """Return the worst log-ratio over labels and neighboring leaves.
+
+    Under replace-one, a row changes its class within a leaf.
+    """
     before, after = neighboring_leaves(n_classes, most, moved=relation == "replace-one", symmetric=True)
     return np.abs(log_pmf(mechanism, before, rate) - log_pmf(mechanism, after, rate)).max()
 
@@ -281,14 +287,14 @@ def test_no_certified_mechanism_loses_more_than_epsilon(mechanism, relation):
         rate = float(rate_for(mechanism, exact, n_trees=1, partition="independent", neighbors=relation))
         for n_classes, most in SIZES:
             one_row = worst(mechanism, rate, n_classes, most, "add-remove")
-            assert one_row <= rate * (1 + 1e-9)  # what the ledger is charged for one row
+            assert one_row <= rate * (1 + 1e-9)  # the charge of the ledger for one row
             if relation == "replace-one":
                 one_leaf = worst(mechanism, rate, n_classes, most, "replace-one")
                 two_leaves = 2 * one_row  # the row leaves one leaf and enters another, of any tree
                 assert max(one_leaf, two_leaves) <= epsilon * (1 + 1e-9)
             else:
                 assert one_row <= epsilon * (1 + 1e-9)
-        if mechanism == "permute-and-flip":  # nothing is given away
+        if mechanism == "permute-and-flip":  # this mechanism spends all of ε
             total = one_row if relation == "add-remove" else two_leaves
             assert total == pytest.approx(epsilon, rel=1e-6)
 
@@ -301,7 +307,7 @@ def test_noisy_counts_lose_epsilon_and_their_labels_no_more(relation, negative):
         rate = epsilon / rows
         z = np.arange(-60, 61)
         pmf = np.log(discrete_laplace_pmf(z, 1 / rate))
-        change = np.abs(np.diff(pmf)).max()  # one cell, one row
+        change = np.abs(np.diff(pmf)).max()  # one row changes one cell
         assert change == pytest.approx(rate) and rows * change <= epsilon * (1 + 1e-9)
         for n_classes, most in ((2, 40), (3, 4)):
             moved = relation == "replace-one"
@@ -311,7 +317,7 @@ def test_noisy_counts_lose_epsilon_and_their_labels_no_more(relation, negative):
 
 
 def test_enumeration_reproduces_the_table_and_catches_the_published_rule():
-    """docs/PAPERS.md, K = 2, N = 40, divided by ε."""
+    """Enumeration reproduces the losses of docs/PAPERS.md, divided by ε, at K = 2 and N = 40, also as published."""
     table = {
         ("smooth-sensitivity", 1): "0.253 0.265 2.72 330 1.6e8 2.0e17 1.8e35 5.3e88 5.8e177",
         ("smooth-sensitivity-clamped", 1): "0.253 0.265 2.72 44.7 29.2 22.7 21.3 9.86 4.93",
@@ -331,7 +337,7 @@ def test_enumeration_reproduces_the_table_and_catches_the_published_rule():
 
 
 def test_rates_twice_as_high_would_be_caught():
-    """The calibrations that papers and libraries use do break the bound: the enumeration has teeth."""
+    """The enumeration detects rates that are twice as high. Some papers and libraries have such rates."""
     assert worst("permute-and-flip", 1.0, 2, 40, "replace-one") == pytest.approx(2)
     assert worst("exponential", 1.0, 3, 14, "replace-one") > 1.9
     # exp(ε u) on the 0/1 score costs ε where a row is replaced within a leaf, but more where it moves to another leaf.
@@ -361,7 +367,7 @@ def test_loss_by_gap():
 
 
 def forest_law(labels, n_trees, rate, deals):
-    """Law of the labels of `n_trees` one-leaf trees, averaged over the ways of dealing out the rows."""
+    """Return the law of the labels of `n_trees` one-leaf trees, averaged over the assignments of rows to trees."""
     total = np.zeros((2,) * n_trees)
     for trees in deals:
         counts = np.zeros((n_trees, 2), int)
@@ -398,7 +404,10 @@ def worst_partition(deal, n_trees, most, relation, rate):
 
 @pytest.mark.parametrize("n_trees, most", [(2, 5), (3, 4)])
 def test_independent_draws_lose_exactly_epsilon(n_trees, most):
-    """docs/PAPERS.md."""
+    """If each row draws its tree independently, the privacy loss of a row is exactly ε under add-remove.
+
+    At half the rate, the loss is at most ε under replace-one (docs/PAPERS.md).
+    """
     assert worst_partition(independent, n_trees, most, "add-remove", 0.7) == pytest.approx(0.7, rel=1e-9)
     assert worst_partition(independent, n_trees, most, "replace-one", 0.35) <= 0.7 * (1 + 1e-9)
 

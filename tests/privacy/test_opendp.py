@@ -1,15 +1,16 @@
-"""Our exact samplers against those of OpenDP, which other people wrote and reviewed: the same laws, two samples.
+"""Our exact samplers against the samplers of OpenDP, an independent and reviewed library. Both must have the same law.
 
-Draws come from the system's entropy on both sides, so a right sampler fails sometimes. There are 15 comparisons, each
-failing at p < 1e-9 in a chi-square test of two samples, in cells where at least 200 draws are due; so the whole file
-raises a false alarm once in 60 million runs, and less than once in a million with much room for chi-square being an
-approximation. Each comparison must also see a wrong parameter: noise of a scale 10 % too small, labels at a rate 20 %
-too high. By the law of the statistic a right test misses that less than once in 10^14 runs.
+Draws come from the system's entropy on both sides, so a correct sampler fails sometimes. There are 15 comparisons. Each
+is a chi-square test of two samples that fails at p < 1e-9, in cells where at least 200 draws are expected. So the whole
+file raises a false alarm once in 60 million runs. The law of the statistic is only approximately a chi-square law; even
+with a wide margin for this error, a false alarm occurs less than once in a million runs. Each comparison must also
+detect a wrong parameter: noise with a scale that is 10 % too small, or labels at a rate that is 20 % too high. By the
+law of the statistic, a correct test misses a wrong parameter less than once in 10^14 runs.
 
-OpenDP's parameters: `scale` is 1/rate, and its Laplace noise on whole numbers is discrete. Its noisy maximum takes
-scores in the L∞ metric: exponential noise for pure privacy (`max_divergence`), which is permute-and-flip, and Gumbel
-noise for `zero_concentrated_divergence`, which is the exponential mechanism. Its ε for that metric is 2 · scale⁻¹ for
-scores that may move both ways and scale⁻¹ for monotonic ones; a row more raises counts only, so ours is the rate.
+OpenDP's parameters: `scale` is 1/rate, and Laplace noise on integers is discrete. The noisy maximum takes scores in the
+L∞ metric. With exponential noise for pure privacy (`max_divergence`), it is permute-and-flip; with Gumbel noise for
+`zero_concentrated_divergence`, it is the exponential mechanism. The ε for this metric is 2 · scale⁻¹ if scores may move
+both ways, and scale⁻¹ if scores are monotonic. One more row only raises counts, so the ε of dpforest is the rate.
 """
 
 from collections.abc import Callable
@@ -21,20 +22,25 @@ import pytest
 from scipy.stats import chi2
 
 from dpforest.privacy import SecretSource
+from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.samplers import draw_exponential, draw_noisy_counts, draw_permute_and_flip
 from dpforest.privacy.selection import draw_choices
-from tests.conftest import some
+from tests.conftest import every, some
 
 dp.enable_features("contrib")
 
 LEAST, FULL = 1e-9, 200
-OURS, NOISE, LABELS = 300_000, 100_000, 20_000  # ours are fast; OpenDP's labels come one by one
+# Numbers of draws: dpforest draws fast, and OpenDP draws labels one at a time.
+OURS, NOISE, LABELS = 300_000, 100_000, 20_000
 SCORES = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
 COUNTS = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
 
 
 def p_value(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Chi-square of two samples of whole numbers; neighboring values share a cell until enough of each are due."""
+    """Return the p-value of a chi-square test of two samples of integers.
+
+    A cell of the test joins neighboring values until `FULL` draws of each sample are expected in it.
+    """
     low, high = min(ours.min(), theirs.min()), max(ours.max(), theirs.max())
     table = np.stack([np.bincount(sample - low, minlength=high - low + 1) for sample in (ours, theirs)])
     share = table.sum(axis=1, keepdims=True) / table.sum()
@@ -44,7 +50,7 @@ def p_value(ours: np.ndarray, theirs: np.ndarray) -> float:
             starts, due = [*starts, value], 0.0
         due += total * share.min()
     if due < FULL and len(starts) > 1:
-        starts.pop()  # what is left over joins the cell before
+        starts.pop()  # the remaining values join the previous cell
     cells = np.add.reduceat(table, starts, axis=1)
     assert cells.shape[1] > 1, "one cell compares nothing"
     expected = cells.sum(axis=0) * share
@@ -52,12 +58,12 @@ def p_value(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def assert_same_law(draw: Callable[[Fraction], np.ndarray], exact: Fraction, theirs: np.ndarray, wrong: Fraction):
-    """Ours at the right parameter follow the law of theirs; at a wrong one the same test sees it."""
+    """Check that draws at the right parameter follow the law of OpenDP's, and that the test detects a wrong one."""
     assert p_value(draw(exact), theirs) > LEAST
     assert p_value(draw(exact * wrong), theirs) < LEAST, "this comparison would not notice a wrong rate"
 
 
-@pytest.mark.parametrize("scale", [Fraction(2, 3), Fraction(1), Fraction(10, 3), Fraction(20), Fraction(99_999, 101)])
+@pytest.mark.parametrize("scale", every(2, map(Fraction, ("2/3", "1", "10/3", "20", "99999/101"))))
 def test_discrete_laplace(scale):
     counts = np.full((OURS // 2, 2), 17)
     noise = lambda s: draw_noisy_counts(counts, s, SecretSource()).ravel()
@@ -73,7 +79,7 @@ MECHANISMS = {
 }
 
 
-@pytest.mark.parametrize("leaf_and_rate, mechanism", some(LEAVES, MECHANISMS))
+@pytest.mark.parametrize("leaf_and_rate, mechanism", some(LEAVES, MECHANISMS, every=2))
 def test_noisy_maximum(leaf_and_rate, mechanism):
     (leaf, rate), (draw, measure) = leaf_and_rate, MECHANISMS[mechanism]
     counts = np.tile(leaf, (OURS, 1))
@@ -81,14 +87,17 @@ def test_noisy_maximum(leaf_and_rate, mechanism):
     drawn = np.array([theirs(list(leaf)) for _ in range(LABELS)])
     labels = lambda r: draw(counts, r, SecretSource()).astype(np.int64)
     assert_same_law(labels, rate, drawn, Fraction(6, 5))
-    if (leaf, rate) == LEAVES[0]:  # a measure mixed up would be seen: the comparison tells the two mechanisms apart
+    if (leaf, rate) == LEAVES[0]:  # the comparison must distinguish the two mechanisms
         (other,) = (draw for name, (draw, _) in MECHANISMS.items() if name != mechanism)
         assert p_value(other(counts, rate, SecretSource()).astype(np.int64), drawn) < LEAST
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 8), pytest.param(Fraction(1, 500), marks=pytest.mark.slow)], ids=str)
 def test_choice_of_a_split(rate):
-    """Scores below zero and far apart; candidates that may not be asked are not there at all for OpenDP."""
+    """Choices of splits agree for negative scores that are far apart.
+
+    OpenDP has no excluded candidates, so it gets only the allowed candidates.
+    """
     scores = np.rint(np.array([-10, 7, -3, -6, 0, -18]) / float(8 * rate)).astype(np.int64)
     allowed = np.array([True, False, True, True, True, True])
     theirs = dp.m.make_noisy_max(*SCORES, dp.zero_concentrated_divergence(), scale=float(1 / rate))
@@ -98,7 +107,29 @@ def test_choice_of_a_split(rate):
 
 
 def test_the_same_cost():
-    """What each library says that one row costs, at the same noise."""
+    """OpenDP reports the same cost of one row at the same noise."""
     assert dp.m.make_laplace(*COUNTS, scale=4.0).map(1) == pytest.approx(1 / 4)
     monotonic = SCORES[0], dp.linf_distance(T="i64", monotonic=True)
     assert dp.m.make_noisy_max(*monotonic, dp.max_divergence(), scale=4.0).map(1) == pytest.approx(1 / 4)
+
+
+ROUNDING = 1 + Fraction(1, 10**9)  # OpenDP's costs are floats, rounded up
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(10), Fraction(100), Fraction(3), Fraction(1600, 83)], ids=str)
+def test_the_map_of_each_entry_is_its_cost_in_the_ledger(scale):
+    ledger = Ledger(1 / scale)
+    ledger.charge("counts", "discrete-laplace", 1, 1 / scale, 1, "sequential")
+    (entry,), monotonic = ledger.entries, (SCORES[0], dp.linf_distance(T="i64", monotonic=True))
+    for theirs in (
+        dp.m.make_laplace(*COUNTS, scale=float(scale)),
+        dp.m.make_noisy_max(*monotonic, dp.max_divergence(), scale=float(scale)),
+    ):
+        assert entry.epsilon <= Fraction(theirs.map(1)) * ROUNDING < entry.epsilon * ROUNDING**2
+
+
+def test_the_map_of_a_composition_is_the_total_of_the_ledger():
+    ledger = Ledger(1)
+    ledger.charge("counts of trees", "discrete-laplace", 1, "1/10", 10, "sequential")
+    one = dp.m.make_laplace(*COUNTS, scale=10.0)
+    assert ledger.spent <= Fraction(dp.c.make_composition([one] * 10).map(1)) < ledger.spent * ROUNDING

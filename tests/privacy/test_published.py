@@ -1,4 +1,4 @@
-"""What was published and does not hold: its true price against the spec's tables and against enumeration."""
+"""True losses of published mechanisms whose claim fails, against the tables of docs/PAPERS.md and enumeration."""
 
 import itertools
 import math
@@ -40,13 +40,16 @@ EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10)
 
 
 def test_true_loss_with_the_cap_add_remove():
-    """docs/PAPERS.md."""
+    """True losses with the cap match docs/PAPERS.md under add-remove."""
     expected = [0.497, 2.44, 4.72, 8.93, 14.6, 22.7, 42.6, 29.4, 49.3, 49.3]
     np.testing.assert_allclose([true_loss(CLAMPED, e) for e in EPSILONS], expected, rtol=4e-3)
 
 
 def test_true_loss_with_the_cap_replace_one():
-    """Within one leaf; at ε = 5 and 10 (N+1, N) -> (N, N+1) costs the whole cap of 50."""
+    """If both rows of a replacement are in one leaf, true losses with the cap match docs/PAPERS.md.
+
+    At ε = 5 and 10, the change of the counts (N+1, N) to (N, N+1) costs the whole cap of 50.
+    """
     losses = [true_loss(CLAMPED, e, neighbors="replace-one", one_leaf=True) for e in EPSILONS]
     np.testing.assert_allclose(losses, [0.990, 4.75, 8.99, 16.2, 27.5, 40.0, 49.3, 49.3, 50, 50], rtol=3e-3)
     swap = log_pmf(CLAMPED, [(7, 6), (6, 7)], 5.0)
@@ -65,7 +68,7 @@ def test_a_row_that_changes_leaf_costs_two_changes():
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 5.0])
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_true_loss_and_delta_against_enumeration(neighbors, epsilon, n_classes, most):
-    """All leaves with counts up to `most`, which the exponent reaches its cap within."""
+    """Loss and δ equal the worst over all leaves with counts up to `most`, where the exponent reaches its cap."""
     leaves = list(itertools.product(range(most + 1), repeat=n_classes))
     leaves = np.array([leaf for leaf in leaves if leaf[0] == max(leaf)])
     worst, delta = 0.0, 0.0
@@ -111,7 +114,7 @@ def test_partitions():
 
 
 def test_delta_lower_bounds():
-    """docs/PAPERS.md."""
+    """Lower bounds on δ match docs/PAPERS.md."""
     epsilons = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10)
 
     def bounds(times=1, **how):
@@ -132,13 +135,13 @@ def test_delta_lower_bounds():
 
 
 def test_first_violation():
-    """docs/PAPERS.md."""
+    """The first leads that violate the claim match docs/PAPERS.md."""
     assert [first_violation(e) for e in EPSILONS] == [554, 79, 32, 13, 3, 1, 0, 0, 0, 0]
     assert [first_violation(e, 10) for e in EPSILONS] == [570, 82, 34, 14, 4, 1, 0, 0, 0, 0]
 
 
 def test_smooth_sensitivity_as_published():
-    """docs/PAPERS.md (the paper's table 2)."""
+    """Smooth sensitivity as published matches table 2 of the paper, docs/PAPERS.md."""
     table = {
         0: (1, 1, 1),
         1: (0.99005, 0.90484, 0.36788),
@@ -154,7 +157,11 @@ def test_smooth_sensitivity_as_published():
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_smooth_sensitivity_by_brute_force(neighbors):
-    """max over leaves y of exp(-ε distance) times the most that one row changes the 0/1 scores at y; two classes."""
+    """Smooth sensitivity equals a maximum by brute force.
+
+    For two classes, the smooth sensitivity of a leaf is a maximum over all leaves y. The maximum is of the product of
+    exp(-ε d), where d is the distance to y in rows, and the largest change of the 0/1 scores of y by one row.
+    """
     moves = [(1, 0), (-1, 0), (0, 1), (0, -1)] if neighbors == "add-remove" else [(1, -1), (-1, 1)]
 
     def scores(y):
@@ -209,7 +216,7 @@ def test_reasons():
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.fractions(Fraction(1, 1000), 100), st.integers(1, 1000), st.sampled_from(["add-remove", "replace-one"]))
 def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbors):
-    """The figure for ideal numbers is marked as such, and is not below the sum of what the leaves lose."""
+    """The loss for ideal real numbers is marked as such, and is at least the sum of the losses of the leaves."""
     why = judged("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
     ideal = re.fullmatch(
         r"In ideal real numbers the loss would be at most ([^,;]*)(, not ε = \S+)?; for the floating point that is "
@@ -248,7 +255,11 @@ PUBLISHED = [
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
 def test_no_forest_as_published_promises_a_finite_loss(kind, parameters, neighbors, epsilon):
-    """Their noise is drawn in floating point, of which nothing is proved; a figure for ideal numbers says so."""
+    """No published forest states a finite loss.
+
+    Published forests draw noise in floating point, for which nothing is proved. Losses for ideal real numbers are
+    marked.
+    """
     domain = load_dataset("car").domain
     forest = kind(mode="as_published", epsilon=epsilon, neighbors=neighbors, **parameters)
     for certificate in (forest.preview(domain, 100)[0], forest.set_params(random_state=0).preview(domain, 100)[0]):
@@ -260,5 +271,5 @@ def test_no_forest_as_published_promises_a_finite_loss(kind, parameters, neighbo
 
 def test_all_forests_as_published_are_asked():
     kinds = {getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")}
-    kinds = {kind for kind in kinds if "mode" in kind().get_params()}  # the booster is in no paper
+    kinds = {kind for kind in kinds if "mode" in kind().get_params()}  # the random-tree booster has no paper
     assert {kind for kind, _ in PUBLISHED} == kinds

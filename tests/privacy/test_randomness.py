@@ -1,4 +1,4 @@
-"""Releases draw fresh entropy that nothing can replay; demonstrations draw by key, never by position."""
+"""Tests that releases draw fresh entropy that nothing can replay, and that demonstrations draw by key, not position."""
 
 import copy
 import os

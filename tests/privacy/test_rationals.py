@@ -1,4 +1,4 @@
-"""Figures of privacy that people read are never below what they stand for."""
+"""Tests that printed privacy figures are never below the exact values."""
 
 import math
 import re
@@ -37,7 +37,7 @@ def test_a_float_as_text_is_not_below_its_shortest_decimal(x, digits):
 @exactly
 @given(st.integers(1, 10**6), st.integers(0, 8))
 def test_a_typed_number_is_shown_as_typed(n, places):
-    """Six digits are kept as they are, whether they come as a float, text or a fraction."""
+    """A number of up to six digits is printed as typed, whether it is a float, text or a fraction."""
     typed = Fraction(n, 10**places)
     if n < 10**6 and typed >= 10**-4:
         assert Fraction(text_up(float(typed))) == typed == Fraction(text_up(typed))
@@ -63,7 +63,10 @@ def test_the_ends():
 
 
 def test_no_epsilon_in_the_engine_is_formatted_by_rounding_to_the_nearest():
-    """Digits behind an ε or a δ are written by `text_up`; plotted ticks and errors of the audit are no promise."""
+    """The engine formats an ε or a δ by `text_up`, not to the nearest.
+
+    Plotted ticks and errors of the audit are exempt.
+    """
     home = Path(dpforest.__file__).parent
     rounded = re.compile(r"""[εδ] = \{[^}]*:\.?\d*[gf]\}|f"\{[^}]*(epsilon|spent)[^}]*:\.?\d*[gf]\}""")
     rounded_epsilons = [

@@ -1,4 +1,4 @@
-"""Tables of noise that were paid for beforehand, and rows shared out more than once."""
+"""Noisy tables within a query budget, and repeated assignments of rows."""
 
 import itertools
 from fractions import Fraction
@@ -19,12 +19,15 @@ JIT = not numba.config.DISABLE_JIT
 
 
 def test_the_noise_scale_of_a_noisy_table_is_sensitivity_over_the_price_of_one_answer():
-    """Laplace noise of scale sensitivity / ε, whoever draws; twelve comparisons of fixed or seeded draws at 1e-7."""
+    """Both sources draw Laplace noise of scale sensitivity / ε.
+
+    Draws are fixed or seeded; twelve comparisons at 1e-7.
+    """
     n = 20_000 if JIT else 1_500
     table = np.tile([[0, 5, 1_000_000]], (n, 1))
     for sensitivity, each, sources in [
         (1, Fraction(1, 2), (FixedWords(), DemoSource(4))),
-        (700, Fraction(7), (FixedWords(), DemoSource(4))),  # weights in 1/1024: coarser noise
+        (700, Fraction(7), (FixedWords(), DemoSource(4))),  # weights in 1/1024, which have coarser noise
         (3, Fraction(30), (FixedWords(), DemoSource(4))),
     ]:
         for source in sources:
@@ -33,15 +36,15 @@ def test_the_noise_scale_of_a_noisy_table_is_sensitivity_over_the_price_of_one_a
             for column in (noisy - table).T:
                 assert noise_p_value(column, float(sensitivity / each)) > 1e-7
     small = noisy_table(np.zeros((500, 1), np.int64), 1, QueryBudget(Fraction(1, 10), 1), FixedWords())
-    assert small.min() < 0  # clamped nowhere
+    assert small.min() < 0  # counts are not clamped
 
 
 def test_a_noisy_table_loses_the_charged_amount():
-    """Whatever a row of that sensitivity does to the cells together, the scale used pays for it, rounding included."""
+    """The charged loss covers every change of cells within the sensitivity, rounding included."""
     for sensitivity in (1, 3, 1_024):
         for each in (Fraction(1, 3), Fraction(10**9 + 7, 10**10), Fraction(12)):
             scale = round_up(sensitivity / each)
-            assert sensitivity / scale <= each  # log-ratio |change| / scale, summed over the cells that change
+            assert sensitivity / scale <= each  # sum of the log-ratios |change| / scale over the changed cells
             z = np.arange(-40, 41)
             pmf = np.log(discrete_laplace_pmf(z, float(scale)))
             assert np.abs(np.diff(pmf)).max() * sensitivity <= float(each) * (1 + 1e-9)
@@ -78,7 +81,7 @@ def test_tables_of_a_demonstration_draw_by_their_key_and_cell():
 
 
 def test_rows_are_shared_out_afresh_for_every_key():
-    """Of all pairs of draws every pair of parts is as frequent: 6 seeded comparisons at p < 1e-7."""
+    """Assignments at different keys are independent: pairs of parts are equally frequent, 6 comparisons at p < 1e-7."""
     n, source = 60_000, DemoSource(8)
     draws = [assign_rows(n, 5, source, key=key) for key in (0, 1, 2, 700)]
     assert np.array_equal(draws[0], assign_rows(n, 5, source))
@@ -86,9 +89,9 @@ def test_rows_are_shared_out_afresh_for_every_key():
         assert p_value(np.bincount(5 * one + other, minlength=25), np.full(25, 1 / 25)) > 1e-7
     ids = np.arange(n)[::-1] * 3 + 7
     everyone = assign_rows(ids, 5, source, key=9)
-    assert np.array_equal(assign_rows(ids[1:], 5, source, key=9), everyone[1:])  # leaving one out moves no other
+    assert np.array_equal(assign_rows(ids[1:], 5, source, key=9), everyone[1:])  # dropping a row moves no other row
     noise = simulate_noisy_counts(np.zeros((n, 1), np.int64), 1.0, 8)[:, 0] > 0
-    assert abs(np.corrcoef(noise, draws[0])[0, 1]) < 5.5 / np.sqrt(n)  # and no noise follows from it
+    assert abs(np.corrcoef(noise, draws[0])[0, 1]) < 5.5 / np.sqrt(n)  # noise does not correlate with the assignment
 
 
 def test_each_release_draws_the_trees_of_rows_anew():

@@ -1,4 +1,4 @@
-"""Exact samplers follow their laws, take integers only and never overflow; simulators follow the same laws by key.
+"""Tests that exact samplers follow their laws, take only integers and never overflow; simulators follow them by key.
 
 Draws come from fixed words, so a chi-square test here passes always or never. The one test on the system's entropy
 makes 12 comparisons at p < 1e-8 each: it raises a false alarm once in eight million runs.
@@ -33,7 +33,7 @@ AWKWARD = Fraction(4_294_967_291, 4_294_967_279)  # two primes just below 2**32
 
 
 class FixedWords(SecretSource):
-    """Words from a seed instead of the system."""
+    """Source of words from a seed instead of the system."""
 
     __slots__ = ("_rng",)
 
@@ -45,7 +45,7 @@ class FixedWords(SecretSource):
 
 
 class StuckWords(SecretSource):
-    """A source that always says the same."""
+    """Source that always returns the same word."""
 
     __slots__ = ("_word",)
 
@@ -57,7 +57,7 @@ class StuckWords(SecretSource):
 
 
 def p_value(observed, probabilities):
-    """Chi-square of counts against a law; rare cells are pooled."""
+    """Return the p-value of a chi-square test of counts against a law; rare cells are pooled."""
     expected = np.asarray(probabilities) * observed.sum()
     rare = expected < 10
     observed = np.append(observed[~rare], observed[rare].sum())
@@ -73,7 +73,7 @@ def label_p_value(labels, probabilities):
 
 def noise_p_value(noise, scale):
     reach = int(12 * scale) + 2
-    width = max(1, int(scale / 4))  # cells of the histogram
+    width = max(1, int(scale / 4))  # width of the histogram cells
     z = np.arange(-reach, reach + 1)
     cell = lambda x: np.clip((x + reach) // width, 0, (2 * reach) // width)
     n_cells = (2 * reach) // width + 1
@@ -111,7 +111,7 @@ def test_no_float_anywhere_in_the_compiled_samplers():
         for signature in signatures:
             arguments = signature.args if hasattr(signature, "args") else signature
             assert all(integers_only(kind) for kind in arguments), (name, signature)
-            fresh = numba.njit(kernel.py_func)  # one that was loaded from the cache has forgotten its types
+            fresh = numba.njit(kernel.py_func)  # a kernel loaded from the cache does not know its types
             fresh.compile(tuple(arguments))
             overload = fresh.overloads[tuple(arguments)]
             assert integers_only(overload.signature.return_type), name
@@ -129,7 +129,7 @@ def test_the_float_check_has_teeth():
     assert re.search(r"\bdouble\b", fresh.inspect_llvm((types.int64,)))
 
 
-# ---------------------------------------------------------------- exactly, by going through all lanes
+# ---------------------------------------------------------------- exact, by enumeration of all lanes
 
 ALL_LANES = range(65_536) if JIT else range(0, 65_536, 17)
 
@@ -142,7 +142,7 @@ def test_bernoulli_decides_by_the_binary_digits_of_its_probability(p, q):
         tape[0] = lane
         hit, at = samplers.bernoulli(tape, 0, p, q)
         if lane == digit:
-            assert at > 1  # undecided: it looks at the next 16 digits
+            assert at > 1  # undecided: the sampler reads the next 16 digits
         else:
             assert at == 1 and hit == (lane < digit)
 
@@ -241,12 +241,12 @@ def test_labels_read_from_noisy_counts_follow_their_law():
 
 
 def test_results_do_not_depend_on_where_the_tape_ends(monkeypatch):
-    """A row that a tape cuts is replayed, not redrawn: tiny tapes give what one long tape gives."""
+    """A tape that ends within a row is replayed, not redrawn: short tapes return the results of one long tape."""
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 30, (120, 3))
 
     class OneStream(SecretSource):
-        """The same lanes, however they are asked for."""
+        """Source that yields the same sequence of lanes for requests of any size."""
 
         __slots__ = ("_place",)
         _all = np.random.default_rng(3).integers(0, 2**64, 200_000, np.uint64)
@@ -276,7 +276,7 @@ def test_results_do_not_depend_on_where_the_tape_ends(monkeypatch):
 
 
 def test_nothing_overflows_at_the_limits():
-    """Without the compiler numpy warns of overflows, and warnings are errors here."""
+    """Nothing overflows at the limits. Without the compiler numpy warns of overflows, and warnings are errors here."""
     counts = np.tile((0, 2**31 - 1, 0), (200, 1))
     largest, near_one = Fraction(2**32 - 1), Fraction(2**32 - 1, 2**32 - 2)
     for rate in (largest, near_one, 1 / largest, TENTH):
@@ -291,7 +291,7 @@ def test_nothing_overflows_at_the_limits():
 def test_a_broken_source_is_an_error_and_not_a_silent_answer(monkeypatch):
     monkeypatch.setattr(samplers, "MAX_LANES", 2**16)
     with pytest.raises(RuntimeError, match="source of randomness is broken"):
-        draw_uniform(1, 3, StuckWords(0))  # lane 0 is refused for ever
+        draw_uniform(1, 3, StuckWords(0))  # lane 0 is always rejected
 
 
 @pytest.mark.parametrize(
@@ -299,8 +299,8 @@ def test_a_broken_source_is_an_error_and_not_a_silent_answer(monkeypatch):
     [
         ([[1.0, 2.0]], "whole numbers"),
         ([1, 2], "whole numbers"),
-        ([[-(2**31), 2]], "must lie between"),
-        ([[0, 2**31]], "must lie between"),
+        ([[-(2**62), 2]], "must lie between"),
+        ([[0, 2**62]], "must lie between"),
         (np.zeros((2, 51), int), "at most 50 classes"),
     ],
 )
@@ -377,7 +377,8 @@ def test_one_leafs_counts_move_no_other_leafs_draw(simulate, n_classes):
     changed[123] = 1000 * np.arange(n_classes)
     others = np.arange(400) != 123
     np.testing.assert_array_equal(simulate(changed, 7)[others], everyone[others])
-    np.testing.assert_array_equal(simulate(counts[:50], 7), everyone[:50])  # more leaves move none either
+    # The results of leaves do not depend on the number of leaves.
+    np.testing.assert_array_equal(simulate(counts[:50], 7), everyone[:50])
     assert (simulate(counts, 8) != everyone).any()
 
 
@@ -386,6 +387,6 @@ def test_simulators_at_the_limits():
     for mechanism in (*CERTIFIED, *PUBLISHED):
         for rate in (1e-9, 1.0, 1e4):
             labels = simulate_labels(counts, mechanism, rate, seed=2**64 - 1)
-            # The 0/1 score does not see how far the top label leads.
+            # The 0/1 score does not depend on the lead of the top label.
             certain = rate > 1 if mechanism == "global-01" else rate >= 1
             assert not certain or labels[:2].tolist() == [1, 0]

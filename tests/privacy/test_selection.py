@@ -1,4 +1,4 @@
-"""Choosing splits: exact draws against their law, what one row changes in that law, and limits that nothing reaches.
+"""Choices of splits: exact draws against their law, the effect of one row on the law, and limits of integers.
 
 Draws come from fixed words, so a chi-square test here passes always or never. The one test on the system's entropy
 makes 4 comparisons at p < 1e-7 each: it raises a false alarm once in two million runs.
@@ -28,7 +28,7 @@ JIT = not numba.config.DISABLE_JIT
 DRAWS = 120_000 if JIT else 3_000
 AWKWARD = Fraction(429_496_729, 4_294_967_291)  # a tenth, with a prime just below 2**32
 
-# Nodes with five candidates each, and which of them may be asked.
+# Nodes with five candidates each, and whether each candidate is allowed.
 SCORES = np.array(
     [[0, -1, -5, -30, 7], [3, 3, 3, 3, 3], [-40, -41, -39, -44, 900], [10**6, 10**6 - 2, 5, 0, 10**6], [0, 8, 0, 8, 0]]
 )
@@ -36,7 +36,7 @@ ALLOWED = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 1, 0], [1, 1, 1,
 
 
 def assert_follows(chosen: np.ndarray, pmf: np.ndarray, least: float = 1e-7) -> None:
-    """Choices of nodes 0, 1, 2, ... of the table above, over and over, against the law of each."""
+    """Check that choices, cyclic over the nodes of the table above, follow the law of each node."""
     for node, probabilities in enumerate(pmf):
         observed = np.bincount(chosen[node :: len(pmf)], minlength=len(probabilities))
         assert (observed[probabilities == 0] == 0).all()
@@ -55,7 +55,7 @@ def tiled(times: int = DRAWS // 5) -> tuple[np.ndarray, np.ndarray]:
     "rate", [Fraction(0), Fraction(1, 10), Fraction(1, 7), AWKWARD, Fraction(1, 2**32 - 1)], ids=str
 )
 def test_exact_draws_follow_their_law(rate):
-    """Several nodes in one call, some of whose candidates may not be asked, the best one among them."""
+    """Draws for several nodes in one call follow their laws, even if the best candidate of a node is not allowed."""
     chosen = draw_choices(*tiled(), rate, FixedWords())
     assert chosen.dtype == np.int64 and chosen.shape == (len(SCORES) * (DRAWS // 5),)
     assert_follows(chosen, choice_pmf(SCORES, ALLOWED, float(rate)))
@@ -89,7 +89,7 @@ def test_a_common_shift_changes_no_draw_and_a_forbidden_candidate_is_as_if_it_we
 
 def test_draws_do_not_depend_on_where_the_tape_ends(monkeypatch):
     class OneStream(SecretSource):
-        """The same lanes, however they are asked for."""
+        """Source that yields the same sequence of lanes for requests of any size."""
 
         __slots__ = ("_place",)
         _all = np.random.default_rng(3).integers(0, 2**64, 100_000, np.uint64)
@@ -109,7 +109,7 @@ def test_draws_do_not_depend_on_where_the_tape_ends(monkeypatch):
 
 
 def test_the_most_candidates_with_one_clear_winner():
-    """The slowest draw that there is: each proposal finds the winner with probability 1/16,384."""
+    """The slowest draw finds its clear winner, although each proposal hits it with probability 1/16,384."""
     n = MAX_CANDIDATES if JIT else 512
     scores = np.full((8, n), -(10**9))
     scores[np.arange(8), np.arange(8) * (n // 8)] = 0
@@ -134,7 +134,7 @@ def test_invalid_questions_are_refused():
 @pytest.mark.skipif(not JIT, reason="needs the compiler")
 def test_no_float_in_the_compiled_sampler():
     draw_choices(SCORES, ALLOWED, Fraction(1, 10), FixedWords())
-    fresh = numba.njit(selection._choose_kernel.py_func)  # one loaded from the cache has forgotten its types
+    fresh = numba.njit(selection._choose_kernel.py_func)  # a kernel loaded from the cache does not know its types
     whole = types.Array(types.int64, 2, "C")
     signature = (
         types.Array(types.uint16, 1, "C"),
@@ -153,7 +153,7 @@ def test_no_float_in_the_compiled_sampler():
     assert len(inside) > 3 and not any(re.search("float|complex", kind) for kind in inside), inside
     code = "\n".join(line for line in fresh.inspect_llvm(signature).splitlines() if " = " in line)
     assert not re.search(r"\b(double|float|half|x86_fp80)\b", code)
-    used = selection._choose_kernel.nopython_signatures  # empty where it came from the cache
+    used = selection._choose_kernel.nopython_signatures  # empty if the kernel came from the cache
     assert all(s.args == signature for s in used)
 
 
@@ -179,7 +179,7 @@ def test_one_nodes_scores_move_no_other_nodes_draw():
 
 
 def test_levels_of_a_demonstration_draw_independently():
-    """Joint law of the draws of one node at 2,000 levels and trees (keys), in pairs of neighboring keys."""
+    """Draws at different keys (levels and trees) are independent: joint law of 2,000 draws at neighboring keys."""
     scores, allowed = np.zeros((1, 4), np.int64), np.ones((1, 4), bool)
     draws = np.array([simulate_choices(scores, allowed, 1.0, 3, key=key)[0] for key in range(2_000)])
     assert p_value(np.bincount(4 * draws[::2] + draws[1::2], minlength=16), np.full(16, 1 / 16)) > 1e-7
@@ -189,7 +189,11 @@ def test_levels_of_a_demonstration_draw_independently():
 
 
 def test_coarse_scores_keep_their_order_and_their_interval():
-    """Every change within an interval [a, a + s], at every place of the grid: the coarse change stays within theirs."""
+    """Rounding to the grid keeps the order of scores.
+
+    If all scores change within an interval [a, a + s], their rounded values change within an interval of the returned
+    width, at every place of the grid.
+    """
     for s in (1, 8_191, 8_192, 8_193, 16_383, 16_384, 16_385, 40_961, 100_001):
         step = 2 ** max(0, s.bit_length() - 13)
         places = np.arange(-2 * step, 2 * step)
@@ -203,7 +207,7 @@ def test_coarse_scores_keep_their_order_and_their_interval():
 
 @pytest.mark.parametrize("s", [1, 7, 1_024, 2_049, 8_191, 8_192, 23_456, 2**20, 2**31 - 1, 2**40 + 12_345])
 def test_the_rate_is_paid_for(s):
-    """What is used never exceeds what was paid for, on the grid that is used, and nearly all of it is used."""
+    """The rate never exceeds the charge on the grid in use, and spends nearly all of it."""
     _, width = coarsened(np.zeros((1, 1), np.int64), s)
     for each in (
         Fraction(1, 10**7),
@@ -219,7 +223,8 @@ def test_the_rate_is_paid_for(s):
         if rate < Fraction(1, 8):
             assert each / width - rate <= max(Fraction(1, 2**32 - 1), each / width / 10**6)
         step = Fraction(2 ** max(0, s.bit_length() - 13))
-        assert width * step <= s * Fraction(1_001, 1_000) or s < 2**13  # coarseness costs a thousandth of the budget
+        # the grid wastes at most a thousandth of the budget
+        assert width * step <= s * Fraction(1_001, 1_000) or s < 2**13
 
 
 def test_a_level_takes_one_use_and_none_is_left_over():
@@ -235,7 +240,7 @@ def test_a_level_takes_one_use_and_none_is_left_over():
     with pytest.raises(BudgetError, match="has been asked"):
         choose(SCORES, ALLOWED, 1, query_budget, Untouchable())
     with pytest.raises(BudgetError, match="has been asked"):
-        choose(SCORES, ALLOWED, 1, query_budget, DemoSource(0))  # a demonstration keeps the same books
+        choose(SCORES, ALLOWED, 1, query_budget, DemoSource(0))  # a demonstration charges the same budget
 
 
 @pytest.mark.parametrize("s", [40, 20_000])
@@ -249,14 +254,15 @@ def test_a_choice_is_made_at_the_coarse_scores_and_the_rate_paid_for(source, s):
 
 
 def largest_spreads() -> list[tuple[int, int]]:
-    """(sensitivity, largest difference of scores) of every criterion at its smallest and largest tables."""
+    """Return (sensitivity, largest difference of scores) of every criterion at its smallest and largest tables."""
     one = public_candidates(public_domain(2), 2)
     spreads = []
     for criterion, n in itertools.product(CRITERIA, (2, 3, 100, 65_536, MAX_BOUND)):
         weighted = criterion == "m-alpha"
         for alpha, top in itertools.product((0, 1, 512, UNIT), (1, 700, UNIT)) if weighted else [(0, 1)]:
             for k in (2,) if weighted else (2, 50):
-                whole = np.full(k, -(-n * top // k))  # all rows in one child, all classes alike: nothing scores lower
+                # All rows in one child with equal classes have the lowest possible score.
+                whole = np.full(k, -(-n * top // k))
                 histogram = np.stack([whole, 0 * whole])[None]
                 worst = score_splits(np.ascontiguousarray(histogram), one, criterion, alpha).min()
                 s = sensitivity(criterion, n, alpha=alpha, weight=top) if weighted else sensitivity(criterion, n)
@@ -272,18 +278,18 @@ def test_no_budget_and_no_table_is_too_large_for_exact_draws():
         coarse, width = coarsened(np.array([[0, -spread, -spread // 2]]), s)
         for each in (Fraction(1, 10**4) / 15_000, Fraction(1, 10**4), Fraction(1, 97), Fraction(1), Fraction(10**4)):
             rate = rate_of(each, width)
-            # More of a margin than `draw_choices` asks for: scores of 50 classes, rounding, and normalized ones.
+            # A wider margin than `draw_choices` requires: scores of 50 classes, rounding, and normalized scores.
             assert 4 * spread * max(rate.numerator, 1) // 2 ** max(0, s.bit_length() - 13) < 2**63
             assert 0 <= draw_choices(coarse, allowed, rate, FixedWords())[0] <= 2
 
 
-# ---------------------------------------------------------------- what one row changes
+# ---------------------------------------------------------------- effect of one row
 
 TWO_BINS = public_candidates(public_domain(2, 2), 2)
 
 
 def every_table(n_kinds: int, most: int) -> np.ndarray:
-    """How often each kind of row occurs, for all tables of at most `most` rows."""
+    """Return the number of rows of each kind, for all tables of at most `most` rows."""
     chosen = itertools.combinations_with_replacement(range(n_kinds + 1), most)
     return np.array([np.bincount(rows, minlength=n_kinds + 1)[:n_kinds] for rows in chosen])
 
@@ -292,7 +298,10 @@ def every_table(n_kinds: int, most: int) -> np.ndarray:
     "criterion, n_classes, most", [*[(c, 2, 5) for c in CRITERIA], *[(c, 3, 3) for c in CRITERIA[1:]]]
 )
 def test_all_small_tables(criterion, n_classes, most):
-    """Two attributes with two values: every table, every row added; every row replaced within the node."""
+    """Over all tables with two attributes of two values, one row changes the law of a choice by at most its charge.
+
+    The test adds every row to every table, and replaces every row within the node.
+    """
     kinds = [(a, b, y) for a in range(2) for b in range(2) for y in range(n_classes)]
     bins = np.zeros((len(kinds), 4, n_classes), np.int64)
     for i, (a, b, y) in enumerate(kinds):
@@ -318,7 +327,10 @@ def test_all_small_tables(criterion, n_classes, most):
 
 
 def random_neighbors(criterion: str, trials: int, seed: int):
-    """Tables of two nodes, the same without the first row, and with another row instead: histograms, rows, weight."""
+    """Return candidates, three histograms of random tables on two nodes, the number of rows, and the largest weight.
+
+    The first table has all rows. The second table lacks the first row, and the third has another row in its place.
+    """
     rng = np.random.default_rng(seed)
     domain = public_domain(None, 2, 3, None)
     candidates = public_candidates(domain, 3)
@@ -326,7 +338,7 @@ def random_neighbors(criterion: str, trials: int, seed: int):
     top = int(rng.choice([1, 2, 50, 1_000, 1_024])) if criterion == "m-alpha" else 1
     shape = (trials, n + 1)
     bins = rng.integers(0, width, (*shape, 4))
-    bins = np.where(rng.random((*shape, 4)) < rng.random((trials, 1, 4)), 0, bins)  # lopsided nodes too
+    bins = np.where(rng.random((*shape, 4)) < rng.random((trials, 1, 4)), 0, bins)  # some nodes are unbalanced
     y = (rng.random(shape) < rng.choice([0, 0.1, 0.5], (trials, 1))).astype(int)
     y[:, [0, n]] = rng.integers(0, 2, (trials, 2))
     node = rng.integers(0, 2, shape)
@@ -346,9 +358,11 @@ def random_neighbors(criterion: str, trials: int, seed: int):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_two_nodes_of_a_level_lose_the_charged_amount(criterion):
-    """20,000 random pairs of tables a criterion, whole weights, two nodes, some candidates decided already.
+    """One row changes the law of choices in two nodes of a level by at most its charge.
 
-    One row less costs epsilon_each in all nodes together; another row instead, in whichever node, twice that.
+    For each criterion, the test draws 20,000 pairs of random tables with integer weights. Some candidates are decided.
+    Removing a row costs at most epsilon_each in all nodes together. Replacing a row costs at most twice as much, also
+    if the new row is in another node.
     """
     trials, batches = (1_000, 20) if JIT else (60, 4)
     rng = np.random.default_rng(9)
@@ -367,15 +381,19 @@ def test_two_nodes_of_a_level_lose_the_charged_amount(criterion):
             logs.append(np.log(np.where(allowed, pmf, 1)))
         for what, other in (("removed", 1), ("replaced", 2)):
             ratio = (logs[0] - logs[other]).reshape(trials, 2, -1)
-            # The worst choices of both nodes together, each way.
+            # The worst pair of choices in both nodes, in each direction.
             joint = np.maximum(ratio.max(axis=2).sum(axis=1), (-ratio).max(axis=2).sum(axis=1))
             worst[what] = max(worst[what], joint.max() / float(each))
     assert worst["removed"] <= 1 + 1e-9 and worst["replaced"] <= 2 + 1e-9
-    assert not JIT or (worst["removed"] > 0.75 and worst["replaced"] > 1)  # the pairs are not harmless
+    assert not JIT or (worst["removed"] > 0.75 and worst["replaced"] > 1)  # some pairs come close to the bound
 
 
 def near_worst(n: int, extra: int) -> tuple[np.ndarray, np.ndarray]:
-    """Histograms of a node before and after a row joins: it shares one side with all, stands alone in `extra` tests."""
+    """Return histograms of a node without and with a row.
+
+    The first test puts the row into the same child as all other rows. Each of the `extra` tests puts it into a child
+    that has no other row.
+    """
     before, after = np.zeros((2, 1, 2 * (1 + extra), 2), np.int64)
     before[0, ::2, 0] = n - 1
     after[0, ::2, 0] = n - 1
@@ -401,7 +419,7 @@ def test_the_bound_is_nearly_attained_so_a_larger_rate_would_be_caught(criterion
 
 
 def test_half_of_the_usual_price_needs_scores_that_move_one_way():
-    """Where a row may raise one score and lower another by s each, this rate loses twice epsilon_each."""
+    """If a row may raise one score and lower another by s, the rate of monotonic scores costs twice epsilon_each."""
     s, each = 1_000, Fraction(1)
     before, after = np.array([[0, *[0] * 500]]), np.array([[-s, *[s] * 500]])
     pmf = [np.log(choice_pmf(x, np.ones(x.shape, bool), float(rate_of(each, s)))) for x in (before, after)]

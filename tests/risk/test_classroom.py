@@ -1,4 +1,4 @@
-"""The made-up class: who sits where, what exact counts give away, and what noise keeps."""
+"""The made-up class of students: its seats, what exact counts reveal, and what noise protects."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_noise_keeps_the_attacker_below_the_limit():
 
 
 def test_trees_share_epsilon():
-    """Noise of ten trees is that of one at a tenth of ε."""
+    """Ten trees have the noise of one tree at a tenth of ε."""
     assert classroom.spec_of(10).leaf_rate(1) == pytest.approx(classroom.spec_of(1).leaf_rate(1) / 10)
     spread = [np.std(published(secrets(0), trees, 1.0, 5) - published(secrets(0), trees, None, 0)) for trees in (1, 10)]
     assert spread[1] > 4 * spread[0]

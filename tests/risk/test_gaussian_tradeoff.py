@@ -1,4 +1,4 @@
-"""A Gaussian guarantee says what N(0, 1) and N(μ, 1) say: more than its (ε, δ), never less than what tests attain."""
+"""Bounds of a Gaussian guarantee: tighter than those of its (ε, δ), and never below what tests attain."""
 
 import math
 from fractions import Fraction
@@ -10,12 +10,12 @@ from scipy.special import ndtr, ndtri
 from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
-from dpforest.risk.gaussian_tradeoff import points
 from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.tradeoff import DistinguishingGame
 
 MU = (0.01, 0.24, 1.0, 2.0)
-QUESTIONS = [("membership", 1, 1), ("value", 1, 2), ("membership", 3, 3), ("value", 2, 4)]  # and steps
+# Question, number of rows of a person, and number of steps.
+QUESTIONS = [("membership", 1, 1), ("value", 1, 2), ("membership", 3, 3), ("value", 2, 4)]
 
 
 def guaranteed(loss: PrivacyLoss, delta: float = 1e-6) -> Guarantee:
@@ -62,11 +62,11 @@ def test_the_curve_allows_no_more_hits_than_each_of_its_epsilons(mu):
 
 
 def test_a_belief_exceeds_its_bound_at_most_at_the_failure_rate():
-    """On the worst pair of laws; the share of releases beyond the bound is exact."""
+    """On the worst pair of laws, beliefs exceed their bound in at most the stated share of releases (exact)."""
     game, failure = DistinguishingGame(gaussian(0.5)), 1e-4
     weaker = DistinguishingGame(Guarantee(game.guarantee.epsilon, 1e-6))
     low, high = game.posterior(0.5, failure=failure)
-    limit = math.log(high / (1 - high))  # the log-ratio of N(μ, 1) to N(0, 1) is μ z - μ²/2
+    limit = math.log(high / (1 - high))  # The log-ratio of N(μ, 1) to N(0, 1) is μ z - μ²/2.
     beyond = ndtr(-((limit + 0.125) / 0.5 - 0.5))
     assert beyond <= failure and high < weaker.posterior(0.5, failure=failure)[1]
     assert low == pytest.approx(1 - high)
@@ -107,10 +107,11 @@ def test_the_guarantee_of_a_gaussian_certificate(certified):
 
 
 def test_the_points_draw_the_curve():
-    """A chord lies below a concave curve, here by less than what can be seen."""
-    assert (DistinguishingGame(gaussian(1.0)).kinks() == points()).all() and points()[[0, -1]].tolist() == [0, 1]
+    """Chords between the points are below the concave curve by less than 0.002."""
+    points = DistinguishingGame(gaussian(1.0)).kinks()
+    assert points[[0, -1]].tolist() == [0, 1]
     rate = ndtr(np.linspace(-5, 5, 5000))
     for mu in MU:
         curve = ndtr(ndtri(rate) + mu)
-        drawn = np.interp(rate, points(), DistinguishingGame(gaussian(mu)).hits(points()))
+        drawn = np.interp(rate, points, DistinguishingGame(gaussian(mu)).hits(points))
         assert np.abs(curve - drawn).max() < 2e-3

@@ -1,6 +1,7 @@
-"""What may be promised, about which questions, and what a certificate promises."""
+"""Guarantees of a certificate, and the questions that they apply to."""
 
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -32,6 +33,7 @@ def test_only_certified_forests_have_a_guarantee():
     ledger.charge("labels", "permute-and-flip", 1, "1/4", 1, "parallel")
     ledger.close()
     held = certify(ledger, mechanism="m")
-    assert guarantee_of(held) == Guarantee(0.5, 0, "replace-one")  # what was spent, not what might have been
+    half = Fraction(1, 2)  # the spent loss, not the budget
+    assert guarantee_of(held) == Guarantee(half, 0, "replace-one", steps=((half, 1),))
     broken = certify(ledger, mechanism="m", reasons=["bounds read from the data"])
     assert guarantee_of(broken).kind == "none"

@@ -1,4 +1,4 @@
-"""The membership attack: its exact success against closed forms and enumeration, its guesses against the exact success.
+"""The membership attack: closed forms and enumeration confirm its exact success, and its guesses reach this success.
 
 Statistical tests raise a false alarm with a probability below 1e-6 each.
 """
@@ -45,7 +45,7 @@ from dpforest.trees import routing
 from tests.conftest import some
 
 ALARM = 1e-6
-PUBLIC = {"scale_share": "public"}  # with numbers for the shape: nothing is asked before the trees grow
+PUBLIC = {"scale_share": "public"}  # with a given shape, no query runs before trees grow
 BOTH = ("add-remove", "replace-one")
 RANDOM = (
     MajorityLabelForestClassifier,
@@ -63,7 +63,7 @@ def domain_of(n_classes: int, n_features: int = 1) -> Domain:
 
 
 def at_one_point(labels, n_classes: int = 2):
-    """Rows with the same attributes: domain, codes, class indices."""
+    """Return domain, codes and class indices of rows with equal attributes."""
     domain, labels = domain_of(n_classes), np.array(labels, np.int32)
     return domain, domain.encode(np.full((len(labels), 1), 0.3)), labels
 
@@ -73,7 +73,7 @@ def record_of(estimator, labels, n_classes: int = 2, row: int = 0) -> Record:
 
 
 def played(record: Record, trials: int = 40_000, seed: int = 1):
-    """The last look of so many guesses."""
+    """Return the last estimate from `trials` guesses."""
     looks = [look for _, look in exact_attack(record, seed=seed, seconds=math.inf, most=trials) if look]
     assert looks[-1].trials == trials
     return looks[-1]
@@ -83,11 +83,11 @@ def last_of(work):
     return [look for _, look in work if look is not None][-1]
 
 
-# ---------------------------------------------------------------- counting, and the best guess between two laws
+# ---------------------------------------------------------------- estimates, and the best guess between two laws
 
 
 def test_the_limit_is_that_of_randomised_response():
-    # a coin that tells the truth with odds e^ε : 1 is ε-private, and its answer is the best guess
+    # A coin that is right with odds e^ε : 1 is ε-private, and its answer is the best guess.
     assert most_success(math.log(3)) == pytest.approx(0.75)
     assert most_success(1e-9) == pytest.approx(0.5) and most_success(math.inf) == 1
 
@@ -96,7 +96,7 @@ def test_intervals_enclose_and_hold_at_once():
     look = estimate(1000, 700)
     assert look.share == 0.7 and look.low < 0.7 < look.high
     assert estimate(20, 20).high == 1 and estimate(20, 0).low == 0
-    # one side misses with less than 1 % / (2 looks)
+    # Each end of an interval fails with probability below 1 % / (2 looks).
     assert binom.sf(699, 1000, look.low) == pytest.approx(0.01 / (2 * (len(LOOKS) + 1)), rel=1e-6)
 
 
@@ -143,7 +143,8 @@ def test_composition_of_certain_things():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_permute_and_flip_at_a_tie(epsilon):
-    # With a tie a label is fair; with one row more it is wrong in e^-ε / 2 of the releases.
+    # In a tie, each label has probability 1/2. With one more row, a release has the wrong label with probability e^-ε /
+    # 2.
     forest = MajorityLabelForestClassifier(epsilon=epsilon, n_estimators=1, max_depth=1, **PUBLIC)
     record = record_of(forest, [0, 0, 1])
     assert best_success(record) == pytest.approx(0.5 + (1 - math.exp(-epsilon)) / 4)
@@ -161,7 +162,7 @@ def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
 
 @pytest.mark.parametrize("n_trees", [1, 2, 5, 12])
 def test_many_noisy_counts_against_the_binomial_law(n_trees):
-    # Each tree votes yes with odds e^κ : 1, κ = ε / trees; the majority of them is the best guess.
+    # Each tree votes yes with odds e^κ : 1, κ = ε / trees; their majority is the best guess.
     forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2, **PUBLIC)
     yes, k = most_success(2.0 / n_trees), np.arange(n_trees + 1)
     exact = np.maximum(binom.pmf(k, n_trees, yes), binom.pmf(k, n_trees, 1 - yes)).sum() / 2
@@ -169,7 +170,7 @@ def test_many_noisy_counts_against_the_binomial_law(n_trees):
 
 
 def test_continuous_noise_in_one_tree():
-    # Two Laplace laws of scale 1/ε, 1 apart, vary by 1 - e^(-ε/2).
+    # Two Laplace laws of scale 1/ε that are shifted by 1 have a total variation of 1 - e^(-ε/2).
     forest = RandomDecisionForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, mode="as_published")
     assert best_success(record_of(forest, [0, 1])) == pytest.approx(0.5 + (1 - math.exp(-0.5)) / 2, abs=1e-4)
 
@@ -192,14 +193,14 @@ def test_replace_one_compares_two_labels_at_half_the_rate():
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, neighbors="replace-one")
     record = record_of(forest, [0])
     assert record.stand_in == 1 and record.rate == pytest.approx(0.5)
-    # alone in its leaf: (1, 0) or (0, 1) at rate 1/2
+    # the record is alone in its leaf, with counts (1, 0) or (0, 1), at rate 1/2
     assert best_success(record) == pytest.approx(0.5 + (1 - math.exp(-0.5)) / 2)
 
 
 def test_a_row_dropped_by_blocks_cannot_be_detected():
     settings = {"epsilon": 3.0, "max_depth": 0, "mode": "as_published"}
     forest = MajorityLabelForestClassifier(n_estimators=4, **settings)
-    # 7 rows in 4 blocks of one: 3 of 7 times the record is in none; else it is alone in its block
+    # 7 rows in 4 blocks of one: with probability 3/7 the record is in no block; otherwise it is alone in its block.
     alone = best_success(record_of(MajorityLabelForestClassifier(n_estimators=1, **settings), [0]))
     assert best_success(record_of(forest, [0] * 7)) == pytest.approx(0.5 + (alone - 0.5) * 4 / 7, abs=0.005)
 
@@ -225,7 +226,7 @@ CASES = {
 def test_guesses_are_right_as_often_as_in_the_formula(name, neighbors):
     record = record_of(CASES[name].set_params(neighbors=neighbors), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
     look = played(record)
-    # the formula itself is good to 0.003
+    # the formula is accurate to 0.003
     exact = best_success(record)
     assert binom.sf(look.right - 1, look.trials, min(exact + 0.003, 1)) > ALARM
     assert binom.cdf(look.right, look.trials, max(exact - 0.003, 0)) > ALARM
@@ -238,7 +239,7 @@ def test_permute_and_flip_reaches_its_exact_value():
     assert binomtest(look.right, look.trials, exact).pvalue > ALARM and abs(look.share - exact) < 0.005
 
 
-@pytest.mark.parametrize("name, neighbors", some(ALGORITHMS, BOTH, every=2))
+@pytest.mark.parametrize("name, neighbors", some(ALGORITHMS, BOTH, every=5))
 def test_no_certified_forest_exceeds_the_limit(name, neighbors):
     epsilon = 1.0
     for canary in canaries(name, "certified", neighbors, epsilon)[:2]:
@@ -253,7 +254,7 @@ def test_no_certified_forest_exceeds_the_limit(name, neighbors):
 
 
 def test_the_published_forest_exceeds_its_claim():
-    # 50 classes, two rows of one label: with a third one, the label comes out nearly always.
+    # With 50 classes and two rows of one label, a third such row makes the label nearly certain.
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, mode="as_published")
     record = record_of(forest, [0, 0, 0], n_classes=50)
     assert best_success(record) > most_success(1.0) + 0.03
@@ -263,7 +264,7 @@ def test_the_published_forest_exceeds_its_claim():
     assert best_success(certified) < most_success(1.0)
 
 
-# ---------------------------------------------------------------- which record
+# ---------------------------------------------------------------- choice of the record
 
 
 def small_table(n: int = 40, n_classes: int = 3, seed: int = 0):
@@ -272,8 +273,7 @@ def small_table(n: int = 40, n_classes: int = 3, seed: int = 0):
     return domain, domain.encode(rng.random((n, 3))), rng.integers(0, n_classes, n).astype(np.int32)
 
 
-@pytest.mark.parametrize("neighbors", BOTH)
-@pytest.mark.parametrize("partition", ["independent", "shared"])
+@pytest.mark.parametrize("partition, neighbors", some(["independent", "shared"], BOTH))
 def test_the_most_exposed_row_is_the_one_that_enumeration_finds(partition, neighbors):
     forest = MajorityLabelForestClassifier(
         epsilon=2.0, n_estimators=4, max_depth=3, partition=partition, neighbors=neighbors
@@ -308,7 +308,7 @@ def test_a_record_sees_the_others_only():
 @pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("kind", RANDOM)
 def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbors, settings):
-    """Its trees with the same seeds, and at its leaves the rate of what is left of ε when they are asked."""
+    """The attacker uses the trees of a fit with the same seeds, and the rate of the budget left for its leaves."""
     domain, codes, labels = small_table(1_200)
     forest = kind(epsilon=0.5, neighbors=neighbors, structure_seed=3, random_state=8, **settings)
     fitted = forest.refitter(domain, EncodedTable(codes, labels, np.arange(1_200), 1_200))()
@@ -323,7 +323,7 @@ def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbors, setting
     assert table.rate == pytest.approx(float((Fraction(1, 2) - before) / trees / changed), rel=1e-12)
     assert table.spec.preparation.n_rows == fitted.about["n_rows"]
     other = count_in_leaves(forest, domain, codes, labels, seed=9)
-    assert not np.array_equal(other.trees.threshold, table.trees.threshold)  # by another scale
+    assert not np.array_equal(other.trees.threshold, table.trees.threshold)  # another scale was released
 
 
 def test_the_rarest_row_is_the_odd_one():
@@ -332,7 +332,7 @@ def test_the_rarest_row_is_the_odd_one():
     assert rarest_row(codes, labels) == 11
 
 
-# ---------------------------------------------------------------- shadow attacks, and what is refused
+# ---------------------------------------------------------------- shadow attacks and refusals
 
 
 def test_a_shadow_attack_finds_a_row_that_is_alone():

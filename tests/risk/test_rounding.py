@@ -1,4 +1,4 @@
-"""Rounding keeps bounds true."""
+"""Tests that rounding keeps bounds valid."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Bounds on beliefs and attacks: they hold for random laws, and exactly they are attained."""
+"""Bounds on beliefs and attacks: they hold for random laws, and some laws attain them exactly."""
 
 import itertools
 import math
@@ -15,25 +15,25 @@ EPSILONS = (0.01, 0.1, 1.0, 3.0, 10.0)
 
 
 def laws(rng, n_tables: int, n_outputs: int, spread: float) -> np.ndarray:
-    """One law a table, each not far from the one before."""
+    """Return one law per table, each close to the previous one."""
     log = np.cumsum(rng.uniform(-spread, spread, (n_tables, n_outputs)), axis=0)
     weights = rng.dirichlet(np.ones(n_outputs)) * np.exp(log)
     return weights / weights.sum(axis=1, keepdims=True)
 
 
 def neighbors_delta(chain: np.ndarray, epsilon: float) -> float:
-    """Least δ with which all neighbors of a chain of laws are (ε, δ)-close."""
+    """Return the least δ such that all neighbors in a chain of laws are (ε, δ)-close."""
     pairs = [(p, q) for a, b in itertools.pairwise(chain) for p, q in ((a, b), (b, a))]
     return max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum()) for p, q in pairs)
 
 
 def every_test(n_outputs: int) -> np.ndarray:
-    """All sets of outputs on which a test may say yes."""
+    """Return all sets of outputs on which a test may answer yes, as rows of 0 and 1."""
     return np.array(list(itertools.product((0.0, 1.0), repeat=n_outputs)))
 
 
 def games_of(n_steps: int, epsilon: float, delta: float = 0.0) -> Iterator[DistinguishingGame]:
-    """Games of so many steps, as many kinds as there are."""
+    """Yield the games of each kind with this number of steps."""
     yield DistinguishingGame(Guarantee(epsilon, delta), "membership", n_steps)
     yield DistinguishingGame(Guarantee(epsilon, delta, "replace-one"), "value", n_steps)
     if n_steps % 2 == 0:
@@ -41,7 +41,7 @@ def games_of(n_steps: int, epsilon: float, delta: float = 0.0) -> Iterator[Disti
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 3, 4])
-@pytest.mark.parametrize("share", [1.0, 0.7, 0.3])  # of the largest loss that is taken as ε; the rest is left to δ
+@pytest.mark.parametrize("share", [1.0, 0.7, 0.3])  # ε as a share of the largest loss; δ covers the rest
 def test_no_test_on_random_laws_beats_the_bounds(n_steps, share):
     rng = np.random.default_rng(100 * n_steps + int(10 * share))
     sets = every_test(7)
@@ -70,14 +70,14 @@ def test_no_test_on_random_laws_beats_the_bounds(n_steps, share):
 
 
 def best_tests(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """False alarms and hits of the most powerful tests (Neyman and Pearson), between which tests may be mixed."""
+    """Return false alarms and hits of the most powerful tests (Neyman and Pearson). Mixed tests interpolate them."""
     with np.errstate(divide="ignore"):
         order = np.argsort(-np.where(q > 0, p / np.where(q > 0, q, 1), np.inf), kind="stable")
     return np.cumsum(q[order]), np.cumsum(p[order])
 
 
 def response(epsilon: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
-    """Randomized response that tells the truth outright with probability δ (Kairouz, Oh and Viswanath)."""
+    """Return the laws of randomized response that reveals the truth with probability δ (Kairouz, Oh and Viswanath)."""
     true, false = (1 - delta) / (1 + math.exp(-epsilon)), (1 - delta) / (1 + math.exp(epsilon))
     return np.array([delta, true, false, 0]), np.array([0, false, true, delta])
 
@@ -106,7 +106,7 @@ def test_randomized_response_attains_every_bound(epsilon, delta):
 @pytest.mark.parametrize("n_steps", [1, 2, 3, 6])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_geometric_mechanism_attains_the_bounds_over_several_steps(n_steps, epsilon):
-    def pmf(count):  # a count with geometric noise, cut off at 0 and n_steps (Ghosh, Roughgarden, Sundararajan 2009)
+    def pmf(count):  # A count with geometric noise, clamped to 0..n_steps (Ghosh, Roughgarden, Sundararajan 2009).
         a, z = math.exp(-epsilon), np.arange(n_steps + 1)
         p = a ** abs(z - count) * (1 - a) / (1 + a)
         p[[0, -1]] = a ** abs(z[[0, -1]] - count) / (1 + a)
@@ -127,7 +127,7 @@ def test_the_geometric_mechanism_attains_the_bounds_over_several_steps(n_steps, 
 def test_the_posterior_with_delta_fails_exactly_at_its_failure_rate():
     epsilon, delta, failure = 1.0, 0.01, 0.04
     t = epsilon - math.log(1 - delta / failure)
-    p = np.array([failure, 1 - failure])  # on the first output the odds reach the bound, with all of δ used up
+    p = np.array([failure, 1 - failure])  # on the first output the odds reach the bound, and all of δ is spent
     q = np.array([failure * math.exp(-t), 1 - failure * math.exp(-t)])
     assert neighbors_delta(np.array([p, q]), epsilon) == pytest.approx(delta)
     after = 0.5 * p[0] / (0.5 * p[0] + 0.5 * q[0])
@@ -177,7 +177,7 @@ def test_where_a_release_cannot_change_the_best_answer():
     assert game.success(0.5) > 0.5
     assert DistinguishingGame(Guarantee(0.1, 0.2)).success(0.1) == pytest.approx(
         0.92
-    )  # one in five of those who are in is given away
+    )  # a fifth of the members is revealed
 
 
 def test_which_question_is_asked():
@@ -228,5 +228,5 @@ def test_probabilities_that_are_refused():
     for failure in (0.0, 1e-6, 1.5):
         with pytest.raises(ValueError, match="no bound on beliefs holds for every release"):
             DistinguishingGame(Guarantee(1.0, 1e-6)).posterior(0.5, failure=failure)
-    with pytest.raises(ValueError, match="no bound on beliefs"):  # δ of two steps is more than failure
+    with pytest.raises(ValueError, match="no bound on beliefs"):  # δ of two steps exceeds `failure`
         DistinguishingGame(Guarantee(1.0, 1e-6), "value").posterior(0.5, failure=3e-6)

@@ -1,4 +1,4 @@
-"""Figures of simulated releases as arrays, for tests."""
+"""Metrics of simulated releases as arrays, for tests."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dpforest.simulation.sweep import simulation_for
 
 @dataclass
 class Figures:
-    """Arrays of shape (repeats, ε), and of shape (repeats,) for the same forest without noise."""
+    """Arrays of shape (repeats, ε), and ceilings of shape (repeats,) for the same forest without noise."""
 
     accuracy: np.ndarray
     balanced: np.ndarray
@@ -20,7 +20,10 @@ class Figures:
 
 
 def figures(forest, domain, split, epsilons, *, repeats=1, seed=0, n_jobs=1, n_rows=None) -> Figures:
-    """Of several repeats; planned for the rows fitted on, if no other number is given."""
+    """Return the metrics of `repeats` simulated releases.
+
+    Simulations assume the number of training rows, unless `n_rows` states another one.
+    """
     n_rows = len(split.y_train) if n_rows is None else n_rows
     simulation, rows_by_repeat = simulation_for(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs), []
     for repeat in range(repeats):

@@ -1,4 +1,4 @@
-"""Sweeps on a cluster: joblib's Dask backend, unchanged code, the same table."""
+"""Tests that a sweep on joblib's Dask backend returns the same table as a local one."""
 
 import joblib
 import pandas as pd
@@ -10,7 +10,7 @@ from dpforest.simulation.sweep import surface
 distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster' (docs/CONTRIBUTING.md)")
 
 
-@pytest.mark.filterwarnings("ignore")  # of the cluster's own
+@pytest.mark.filterwarnings("ignore")  # warnings of the cluster
 def test_a_local_dask_cluster_gives_the_same_table():
     data = load_dataset("zoo")
     forests = [MajorityLabelForestClassifier(n_estimators=3), FriedmanSchusterClassifier(max_depth=2)]

@@ -1,4 +1,4 @@
-"""Simulated releases of forests that look at the data: they are what separate fits would be."""
+"""Tests that simulated releases of data-dependent forests equal separate fits."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ def votes():
 
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
 def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
-    """The same accuracy as an estimator fitted the ordinary way on the rows fitted on, at each budget."""
+    """At each budget, a repeat has the accuracy of an estimator that is fitted directly on the training rows."""
     domain, split = votes
     curve = figures(forest, domain, split, [0.5, 5.0], repeats=2, n_jobs=2)
     labels = np.asarray(domain.classes)
@@ -65,7 +65,7 @@ def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
     ids=lambda f: type(f).__name__,
 )
 def test_on_a_released_scale_nothing_is_shared_that_is_of_another_one(forest):
-    """Fits of a sweep share what they compute on the rows; each budget has its own bins."""
+    """Fits of a sweep share computations on the rows, but each budget has separate bins of its released scale."""
     data = load_dataset("adult")
     split = split_table(data.domain, data.X[:4_000], data.y[:4_000])
     curve = figures(forest, data.domain, split, [0.5, 3.0, 30.0])
@@ -82,7 +82,7 @@ def test_repeats_differ_and_more_budget_does_not_hurt_much(votes, forest):
     curve = figures(forest, *votes, [0.01, 1.0, 100.0], repeats=6)
     assert curve.accuracy.shape == (6, 3)
     assert np.ptp(curve.accuracy[:, 0]) > 0
-    if forest.mode == "certified":  # as published an exact coefficient helps at any budget
+    if forest.mode == "certified":  # In the published mode, an exact coefficient helps at any budget.
         assert curve.accuracy[:, 2].mean() > curve.accuracy[:, 0].mean() + 0.1
         assert curve.accuracy[:, 2].mean() > curve.ceiling.mean() - 0.1
     assert np.all((curve.flips >= 0) & (curve.flips <= 1))
@@ -94,7 +94,7 @@ def test_the_view_is_one_forest_leaf_by_leaf(votes, forest):
     view = FittedSimulation(forest, domain, split).view(1.0)
     view.trees.check(np.array([f.n_codes for f in domain.features]))
     per_tree = np.add.reduceat(view.n_rows, view.trees.leaf_start[:-1])
-    if isinstance(forest, MultinomialForestClassifier):  # estimation rows of one tree, or of each
+    if isinstance(forest, MultinomialForestClassifier):  # estimation rows of one tree, or of each tree
         assert 0 < per_tree.sum() <= len(split.y_train) * view.trees.n_trees
     else:
         assert np.array_equal(per_tree, np.full(view.trees.n_trees, len(split.y_train)))
@@ -111,7 +111,10 @@ def test_the_view_is_one_forest_leaf_by_leaf(votes, forest):
 
 
 def test_closed_form_flips_agree_with_redraws(votes):
-    """200 redraws of each leaf: within 6 binomial standard deviations and 3/200, a false alarm in 1e-8 a leaf."""
+    """Flip rates agree with 200 redraws of each leaf.
+
+    The tolerance is 6 binomial standard deviations and 3/200, a false alarm in 1e-8 a leaf.
+    """
     for forest in FORESTS:
         view = FittedSimulation(forest, *votes).view(1.0)
         leaves = np.flatnonzero(view.n_rows)[:16]
@@ -156,7 +159,7 @@ def test_references_equal_those_of_scikit_learn(votes):
     assert list(both.metrics) == list(REFERENCES) == ["CART", "Breiman's forest"]
     assert all(
         0.9 < measures["accuracy"] <= 1 for measures in both.metrics.values()
-    )  # published: about 0.95 on these votes
+    )  # the paper reports about 0.95 on this table
 
 
 def test_a_forest_grown_step_by_step_is_the_one_grown_at_once(votes):
@@ -192,7 +195,7 @@ def test_keeping_no_draws_changes_nothing_but_the_drawings(votes, forest):
 
 
 def parts(forest, trace):
-    """All that a fit leaves behind, as arrays."""
+    """Return all results of a fit as arrays."""
     trees, noise = forest.trees, trace.noise
     return [
         trees.kind,
@@ -210,14 +213,14 @@ def parts(forest, trace):
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
 @pytest.mark.parametrize("order", [1, -1, 0], ids=["upwards", "downwards", "shuffled"])
 def test_what_fits_share_changes_none_of_them(votes, forest, order):
-    """Bit for bit what each fit gives on its own rows, in whatever order they come; and shared data is not kept."""
+    """A fit that shares computations equals a separate fit bit for bit, in any order, and keeps no shared data."""
     domain, split = votes
     rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
     sweep = replace(rows, memo={})
     sizes = [1] if isinstance(forest, FriedmanSchusterClassifier) else [1, 2, 5]
     cells = [
         (e, d, t, s) for e in (0.1, 2.0, None) for d in (1, 2, 4) for t in sizes for s in (0, 6)
-    ]  # 0: as structure_seed
+    ]  # with 0, both seeds are equal
     cells = [cells[i] for i in np.random.default_rng(0).permutation(len(cells))] if order == 0 else cells[::order]
     for epsilon, depth, size, seed in cells:
         model = clone(forest).set_params(epsilon=epsilon, max_depth=depth, random_state=seed)
@@ -243,15 +246,15 @@ def arrays_in(memo):
 
 
 def test_a_release_shares_its_rows_with_nobody(votes):
-    """Without a seed which rows a tree reads is drawn anew and never kept, even among the rows of a sweep."""
+    """Without a seed, each fit draws the rows of its trees anew, even within a sweep, and stores none of these rows."""
     domain, split = votes
     rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), 16)
     sweep, traces = replace(rows, memo={}), [Trace(draws=False) for _ in range(2)]
     for trace in traces:
-        MultinomialForestClassifier(max_depth=1).fit_encoded(domain, sweep, trace=trace)
+        MultinomialForestClassifier(n_estimators=10, max_depth=1).fit_encoded(domain, sweep, trace=trace)
     assert sweep.memo == {}
     one, two = (np.bincount(np.arange(len(t.counts)) // 2, t.counts.sum(axis=1)) for t in traces)
-    assert not np.array_equal(one, two)  # estimation rows of ten trees: alike by chance below 1e-6
+    assert not np.array_equal(one, two)  # estimation rows of ten trees: equal with probability < 1e-6
 
 
 def test_the_ceiling_is_fitted_anew_only_where_something_besides_noise_is_random(votes):

@@ -1,4 +1,4 @@
-"""Metrics against scikit-learn's."""
+"""Metrics against those of scikit-learn."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
-"""Simulated releases against separate fits, closed forms and sums; the statistical tests state their false alarms.
+"""Simulated releases agree with separate fits, closed forms and sums.
 
-Seeds are fixed; over seeds, each statistical test would fail a right program with probability at most `FALSE_ALARM`
-(asymptotic tests, with 200 draws or more).
+Seeds are fixed. If seeds were random, each statistical test would fail a correct program with probability at most
+`FALSE_ALARM`. For asymptotic tests, which have at least 200 draws, this probability is approximate.
 """
 
 import numba
@@ -38,7 +38,7 @@ too_slow_without_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="hund
 
 @pytest.fixture(scope="module")
 def nursery():
-    """(domain, table, labels, split): 400 rows of nursery, the first `N_TRAIN` to fit on."""
+    """Return domain, table, labels and split of 400 rows of nursery, the first `N_TRAIN` of them for training."""
     data = load_dataset("nursery")
     rows = np.random.default_rng(0).choice(len(data.X), 400, replace=False)
     X, y = data.X.iloc[rows].reset_index(drop=True), data.y.iloc[rows].to_numpy()
@@ -57,7 +57,7 @@ def viewed(estimator, nursery, epsilon, *, seed=0) -> ForestView:
     return RandomSimulation(estimator, domain, split, n_rows=N_TRAIN).view(epsilon, seed)
 
 
-# ---------------------------------------------------------------- repeats are releases
+# ---------------------------------------------------------------- repeats as releases
 
 SPREADS = {
     "labels": (MajorityLabelForestClassifier(n_estimators=10), 3.0),
@@ -73,7 +73,7 @@ SPREADS = {
 
 
 def differs(a: np.ndarray, b: np.ndarray) -> bool:
-    """Two samples differ in mean (Welch), spread (Brown and Forsythe) or law (Kolmogorov and Smirnov)."""
+    """Return whether two samples differ in mean (Welch), spread (Brown, Forsythe) or law (Kolmogorov, Smirnov)."""
     tests = (stats.ttest_ind(a, b, equal_var=False), stats.levene(a, b, center="median"), stats.ks_2samp(a, b))
     return min(test.pvalue for test in tests) < FALSE_ALARM / len(tests)
 
@@ -107,7 +107,7 @@ def test_the_comparison_would_notice_a_structure_that_is_not_redrawn(nursery):
 
 @pytest.fixture(scope="module")
 def one_structure():
-    """(domain, split) of one categorical feature: every multiway tree is the same, whatever its seed."""
+    """Return domain and split of one categorical feature, for which every multiway tree is the same."""
     domain = public_domain(8)
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 8, (80, 1)).astype(np.uint16)
@@ -116,7 +116,7 @@ def one_structure():
 
 
 def test_noise_is_redrawn_in_each_repeat(one_structure):
-    """With one structure and every row in every tree, there is nothing but noise left to differ."""
+    """Repeats differ by their noise: structure is unique, and every tree counts every row."""
     domain, split = one_structure
     estimator = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, partition="shared", categorical="multiway")
     curve = figures(estimator, domain, split, [0.5], repeats=30)
@@ -126,7 +126,7 @@ def test_noise_is_redrawn_in_each_repeat(one_structure):
 
 
 def test_assignment_is_redrawn_in_each_repeat(one_structure):
-    """With one structure and no noise to speak of, there is nothing but the rows' trees left to differ."""
+    """Repeats differ by the assignment of rows to trees: structure is unique, and noise is negligible."""
     domain, split = one_structure
     estimator = RandomDecisionForestClassifier(
         n_estimators=5, max_depth=1, partition="independent", categorical="multiway", voting="threshold"
@@ -141,7 +141,7 @@ def test_assignment_is_redrawn_in_each_repeat(one_structure):
 
 
 def test_structure_is_redrawn_in_each_repeat(nursery):
-    """The ceiling has neither noise nor assignment in it."""
+    """Repeats differ by their structure: the ceiling has neither noise nor assignment."""
     curve = simulated(SPREADS["counts"][0], nursery, [1.0], repeats=8)
     assert len(set(curve.ceiling)) > 4
 
@@ -158,7 +158,7 @@ def test_repeats_are_numbered_by_their_seeds(nursery):
     assert four.ceiling[3] == one.ceiling[0]
 
 
-# ---------------------------------------------------------------- ceiling, floor, and the way between them
+# ---------------------------------------------------------------- from floor to ceiling
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,9 @@ def test_the_ceiling_is_the_score_of_the_nonprivate_model(nursery, estimator):
 
 
 def test_a_huge_epsilon_reaches_the_ceiling_and_flips_nothing(nursery):
-    """Every row in every tree and no noise that could move a count.
+    """At a huge ε, every tree counts every row without effective noise, so no leaf flips.
 
-    Log-odds are left out: by rule leaves are trusted more at a huge ε than without noise.
+    The test skips voting by log-odds, because this rule trusts leaves more at a huge ε than without noise.
     """
     for estimator in (
         clone(SPREADS["counts"][0]).set_params(voting="threshold"),
@@ -217,7 +217,7 @@ def test_curves_rise_with_epsilon_and_flips_fall(nursery, estimator):
 
 @too_slow_without_jit
 def test_the_published_mechanism_is_worse_than_the_certified_one_at_a_small_epsilon():
-    """Fletcher and Islam's smooth sensitivity against permute-and-flip on all of nursery, five releases each."""
+    """At ε = 0.1, Fletcher and Islam's smooth sensitivity is worse than permute-and-flip, in five releases each."""
     data = load_dataset("nursery")
     split = split_table(data.domain, data.X, data.y)
     by_mode = {}
@@ -227,7 +227,7 @@ def test_the_published_mechanism_is_worse_than_the_certified_one_at_a_small_epsi
     certified, published = by_mode["certified"], by_mode["as_published"]
     assert certified.accuracy[:, 0].min() > published.accuracy[:, 0].max() + 0.1
     assert certified.flips[:, 0].max() < published.flips[:, 0].min()
-    assert abs(certified.accuracy[:, 1].mean() - published.accuracy[:, 1].mean()) < 0.05  # at ε = 3 as good
+    assert abs(certified.accuracy[:, 1].mean() - published.accuracy[:, 1].mean()) < 0.05  # equal accuracy at ε = 3
 
 
 # ---------------------------------------------------------------- one release, leaf by leaf
@@ -248,7 +248,7 @@ VIEWED = {
 
 @pytest.mark.parametrize("name", VIEWED)
 def test_flips_match_their_closed_form_in_expectation(nursery, name):
-    """z-test over many simulated releases: the share of rows in flipped leaves against the view's probabilities."""
+    """The share of rows in flipped leaves agrees with the flip rates of the view: z-test over many releases."""
     estimator, epsilon = VIEWED[name]
     observed, expected, variance = 0.0, 0.0, 0.0
     for seed in range(10 if numba.config.DISABLE_JIT else 60):
@@ -264,7 +264,7 @@ def test_flips_match_their_closed_form_in_expectation(nursery, name):
 
 @pytest.mark.parametrize("name", VIEWED)
 def test_simulated_flips_of_each_leaf_match_their_closed_form(nursery, name):
-    """Exact binomial tests, one a leaf, with the false alarm shared out among the leaves."""
+    """Simulated flips of each leaf agree with their closed form: binomial tests that share one false-alarm rate."""
     estimator, epsilon = VIEWED[name]
     view = viewed(estimator, nursery, epsilon)
     leaves = np.flatnonzero(view.n_rows)[:60]
@@ -272,14 +272,14 @@ def test_simulated_flips_of_each_leaf_match_their_closed_form(nursery, name):
     flips = np.rint(view.simulated_flip(leaves, n_draws=n) * n).astype(int)
     assert flips.any()
     for flip, p in zip(flips, view.flip[leaves], strict=True):
-        # The closed form of noisy counts is summed, and may be beyond 0 or 1 by a rounding.
+        # The closed form of noisy counts is a sum, which rounding may push beyond 0 or 1.
         assert stats.binomtest(int(flip), n, float(np.clip(p, 0, 1))).pvalue > FALSE_ALARM / len(leaves)
 
 
 def test_flips_of_continuous_noise_match_their_closed_form():
     domain = public_domain(8)
     codes = np.repeat(np.arange(8, dtype=np.uint16), 21)[:, None]
-    labels = np.tile(np.r_[np.zeros(11, np.int32), np.ones(10, np.int32)], 8)  # class 0 leads by one in every leaf
+    labels = np.tile(np.r_[np.zeros(11, np.int32), np.ones(10, np.int32)], 8)  # class 0 leads by one row in every leaf
     estimator = RandomDecisionForestClassifier(
         n_estimators=1, max_depth=1, categorical="multiway", negative_rule="clamp", mode="as_published"
     )
@@ -301,7 +301,7 @@ def test_an_empty_leaf_has_no_flip_rate_and_a_tie_flips_to_third_classes_only(nu
 
 
 def test_noise_drawn_again_flips_as_many_leaves_as_their_rates_say(nursery):
-    """False alarm with probability 1e-6 at most, as Z says."""
+    """Redrawn noise flips as many leaves as their rates predict; `Z` sets a false alarm of at most 1e-6."""
     view = viewed(VIEWED["permute-and-flip"][0], nursery, 1.0)
     full, n_draws = view.nodes(0).flip[view.nodes(0).trees.leaf_nodes], 400
     rates = full[np.isfinite(full)]
@@ -346,7 +346,7 @@ def test_nodes_sum_their_leaves(nursery, name):
             assert leaf[path[-1]]
             assert [p + view.trees.tree_start[tree] for p in path] == naive.path_of_row(view.trees, tree, row)
     rows_in_trees = {"permute-and-flip": N_TRAIN, "clamped counts": 3 * N_TRAIN, "smooth sensitivity": N_TRAIN - 1}
-    assert in_trees == view.n_rows.sum() == rows_in_trees[name]  # three blocks of 83 leave one row out
+    assert in_trees == view.n_rows.sum() == rows_in_trees[name]  # three blocks of 83 omit one row
 
 
 def test_the_views_counts_are_those_of_the_routed_rows(nursery):
@@ -387,7 +387,7 @@ def test_a_table_too_small_to_stratify_is_split_all_the_same(labels):
 
 
 def test_a_split_reads_rows_as_a_fit_does():
-    """The same rows are left out, and all others get the same codes, so that figures and releases are of one table."""
+    """A split omits the same rows as a fit and gives the other rows the same codes, so figures describe the release."""
     domain = public_domain(None, 3)
     X = pd.DataFrame({"f0": [0.1, np.nan, np.inf, 0.4, 7.0, 0.6], "f1": ["c1", "c9", None, "c0", "c2", "c1"]})
     y = [0, 1, None, 1, 5, 0]
@@ -410,7 +410,7 @@ def test_a_table_without_known_labels_cannot_be_split():
 
 
 def test_a_plan_at_one_budget_stays_when_another_budget_is_planned_meanwhile():
-    """A figure is drawn while repeats are added, by another thread, from the same structures."""
+    """Planning one budget does not change the plan of another budget, which a second thread may read meanwhile."""
     data = load_dataset("adult")
     split = split_table(data.domain, data.X, data.y)
 

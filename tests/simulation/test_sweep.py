@@ -1,4 +1,4 @@
-"""Surfaces: every cell is what a separate fit gives; sweeps can be watched, stopped and resumed."""
+"""Sweeps over ε, depth and trees: every cell equals a separate fit; a caller can watch, stop and resume a sweep."""
 
 import math
 from types import SimpleNamespace
@@ -54,7 +54,7 @@ FORESTS = {
 
 
 def rows_of(split: Split) -> EncodedTable:
-    """The rows to fit on, read already."""
+    """Return the encoded training rows."""
     n = len(split.y_train)
     return EncodedTable(split.X_train, split.y_train, np.arange(n), n)
 
@@ -63,7 +63,7 @@ TWO, MANY = load_dataset("mushroom"), load_dataset("zoo")
 
 
 def small(data, n: int = 400):
-    """Some rows of a bundled table."""
+    """Return `n` random rows of a bundled table."""
     rows = np.random.default_rng(0).choice(len(data.X), min(n, len(data.X)), replace=False)
     return SimpleNamespace(
         X=data.X.iloc[rows].reset_index(drop=True), y=data.y.iloc[rows].reset_index(drop=True), domain=data.domain
@@ -79,7 +79,7 @@ def test_folds_leave_out_the_rows_that_a_fit_leaves_out():
         assert all((split.y_train >= 0).all() and (split.y_test >= 0).all() for split in made_splits)
 
 
-@pytest.mark.parametrize("name, dataset", some(FORESTS, ["two classes", "seven classes"]))
+@pytest.mark.parametrize("name, dataset", some(FORESTS, ["two classes", "seven classes"], every=3))
 def test_every_cell_is_what_a_separate_fit_gives(name, dataset):
     data = small(TWO if dataset == "two classes" else MANY)
     table = surface({name: FORESTS[name]}, data, epsilons=[0.3, 5], depths=[1, 4], trees=[1, 5], repeats=2, seed=3)
@@ -110,7 +110,11 @@ def test_every_cell_is_what_a_separate_fit_gives(name, dataset):
 
 @pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, RandomStructureClassifier)])
 def test_a_forest_with_default_settings_has_the_shape_and_the_scale_of_each_budget(name):
-    """In a sweep and in a simulation: every figure at every ε is that of a separate fit with the same seeds."""
+    """With default settings, a sweep gives the same metrics at every ε as a separate fit with the same seeds.
+
+    A simulation gives these metrics, too. Sweep and simulation choose the shape and the scale for each ε, as a fit
+    does.
+    """
     data, epsilons, estimator = small(load_dataset("adult"), 1_500), [0.05, 0.5, 5.0], FORESTS[name]
     certified = estimator.mode == "certified"
     repeats = 2 if certified else 1
@@ -129,9 +133,9 @@ def test_a_forest_with_default_settings_has_the_shape_and_the_scale_of_each_budg
         )
         if private:
             forest = model.refitter(domain, rows_of(split_of_domain))()
-        else:  # on the scale of the rows themselves, which a model without privacy does not take by itself
+        else:  # a non-private fit does not use the scale of the exact rows by default
             scale = exact_scale(model, scale_histograms(domain, split_of_domain.X_train))
-            spec, ledger = model.spec(domain, len(split_of_domain.y_train)), model._ledger()
+            spec, ledger = model.spec(domain, len(split_of_domain.y_train)), model._ledger(domain)
             forest = model._fit_spec(
                 spec, domain, rows_of(split_of_domain), 1, ledger, DemoSource(model.random_state), scale
             )
@@ -162,7 +166,7 @@ def test_a_forest_with_default_settings_has_the_shape_and_the_scale_of_each_budg
 
 @pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, DataDependentClassifier)])
 def test_cells_are_the_same_alone_and_in_another_order(name):
-    """Every figure of a cell bit for bit, whatever was computed before it."""
+    """Every metric of a cell is bitwise equal, whatever was computed before this cell."""
     data, epsilons, depths, trees = small(TWO), [0.3, 5.0], [1, 3, 4], [1, 2, 5]
     table = surface({name: FORESTS[name]}, data, epsilons=epsilons, depths=depths, trees=trees, repeats=1, seed=3)
     split, forest = split_table(data.domain, data.X, data.y, seed=3), FORESTS[name]
@@ -180,9 +184,9 @@ def test_cells_are_the_same_alone_and_in_another_order(name):
 
 
 def test_repeats_are_like_releases():
-    """Mean, spread and correlation between cells, against 200 releases with noise of the operating system.
+    """Mean, spread and correlation between cells agree with 200 releases whose noise is from the operating system.
 
-    Releases at two budgets share their structure, as the cells of a repeat do. False alarm: below 1e-6 together.
+    Releases at two budgets share their structure, as the cells of a repeat do. False alarm: below 1e-6 in all.
     """
     data, forest = small(TWO), MajorityLabelForestClassifier(n_estimators=5, max_depth=3)
     table = surface([forest], data, epsilons=[0.2, 1.0], repeats=200, seed=1)
@@ -251,7 +255,7 @@ def test_data_without_a_domain_are_refused_with_what_to_do():
 
 
 def test_a_published_forest_whose_leaves_hold_no_row_is_scored_like_any_other():
-    """On a small table all rows of a tree fit into leaves that its rule leaves empty."""
+    """A published forest whose leaves hold no row is scored; on a small table, its rule leaves all leaves empty."""
     forest = MajorityLabelForestClassifier(mode="as_published")
     swept = surface({"labels": forest}, load_dataset("zoo"), epsilons=[1.0], repeats=2)
     assert np.isfinite(swept["accuracy"]).all() and swept["flips"].between(0, 1).all()

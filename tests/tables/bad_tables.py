@@ -1,4 +1,4 @@
-"""Files that are no tables, one fault each, and what the sentence about each must say."""
+"""Faulty CSV files with one fault each, and a pattern of the message about each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class BadTable(NamedTuple):
-    """A faulty CSV file and a pattern that its one sentence matches."""
+    """A faulty CSV file and a pattern that its one-sentence message matches."""
 
     data: bytes
     says: str
@@ -22,7 +22,7 @@ def _many_categories() -> bytes:
     return _lines("place,size,ill", *rows)
 
 
-# Not one of these can be used: the page says so, and draws nothing.
+# None of these can be used: the page reports the fault and draws nothing.
 REFUSED = {
     "empty file": BadTable(b"", r"empty"),
     "header only": BadTable(_lines("age,city,ill"), r"no rows|at least 2 rows"),
@@ -34,7 +34,7 @@ REFUSED = {
     "binary garbage": BadTable(random.Random(1).randbytes(5_000), r"not a text file"),
 }
 
-# Faults of one column: the rest of the table is used, and the column is named with the reason.
+# Faults of one column: the page uses the rest of the table, and names the column and the reason.
 ONE_BAD_COLUMN = {
     "all-missing column": BadTable(
         _lines("age,gone,ill", *(f"{i % 40},,{'yes' if i % 3 else 'no'}" for i in range(90))),

@@ -1,4 +1,4 @@
-"""Files in parts: the codes are those of the file read at once, whatever the parts and the blocks."""
+"""Files read in parts: codes equal those of the file read at once, for any parts and blocks."""
 
 import csv
 import gzip
@@ -62,7 +62,10 @@ def test_it_is_exported():
 
 @pytest.mark.parametrize("name", ["adult", "breast_wisconsin", "congressional_voting", "hepatitis", "magic", "zoo"])
 def test_bundled_tables_have_the_codes_that_they_have_at_once(name, tmp_path):
-    """Four of them have missing cells; those of the bundled table, which pandas reads, are the same."""
+    """Codes of bundled tables in parts equal those of the whole file and of the table that pandas reads.
+
+    Four of the tables have missing cells.
+    """
     data, path = load_dataset(name), tmp_path / "table.csv"
     path.write_bytes(gzip.decompress((DATA / f"{name}.csv.gz").read_bytes()))
     assert_same(path, data.domain, 1 + len(data.table) // 7)
@@ -81,7 +84,7 @@ def test_bundled_tables_have_the_codes_that_they_have_at_once(name, tmp_path):
     ],
 )
 def test_files_as_people_write_them(encoding, codec, block, tmp_path, monkeypatch):
-    """Decimal commas, semicolons, quoted line breaks, empty lines, carriage returns, missing cells, all encodings."""
+    """Decimal commas, semicolons, quoted line breaks, empty lines and missing cells are read, in all encodings."""
     monkeypatch.setattr(chunked_csv, "_BLOCK_BYTES", block)
     words = 'sep=;\r\nid;size;"city";ill\r\n1;1,5; Köln ;yes\r\n2;?;"two\nlines";no\r\n\r\n3;1.000,5;1,0;"no"\r\n'
     path = write(tmp_path, words + '4;"2,5";;yes\r\n5;x;Ulm;no\r\n' * 20, codec)
@@ -94,7 +97,7 @@ def test_files_as_people_write_them(encoding, codec, block, tmp_path, monkeypatc
 
 
 def test_bytes_that_are_no_text_change_no_other_cell(tmp_path):
-    """And the five bytes that Windows leaves open are read as in Latin-1."""
+    """Bytes that are no text change no other cell; the five bytes that Windows leaves undefined count as Latin-1."""
     path = tmp_path / "table.csv"
     path.write_bytes(b"size,city,ill\n1,K\xf6ln,yes\n2,Ulm\x81,no\n3,Ulm,no\n")
     for encoding in ("UTF-8", "Latin-1"):
@@ -181,7 +184,10 @@ def test_rows_of_a_class_that_is_not_listed_are_left_out(tmp_path):
 
 @pytest.mark.parametrize("block", [64, 1_000, 2**20])
 def test_ragged_rows_are_rows_without_a_known_cell(block, tmp_path, monkeypatch):
-    """The curator gets a warning; they keep their place and change no other row."""
+    """A ragged row keeps its place, has only missing cells, and changes no other row.
+
+    The curator receives a warning.
+    """
     monkeypatch.setattr(chunked_csv, "_BLOCK_BYTES", block)
     words = "size,city,ill\n" + "".join(
         "1,no\n" if i % 7 == 3 else f'{i % 9},"U\nlm",no\n\n' if i % 5 else "1,Ulm,no,9\n" for i in range(100)
@@ -249,7 +255,10 @@ def test_parquet_booleans_and_empty_columns(tmp_path):
 
 @pytest.mark.parametrize("missing", [None, 7])
 def test_a_missing_cell_changes_no_other_of_a_parquet_file(missing, tmp_path):
-    """Pandas turns whole numbers into floats where one is missing, and large ones get another text then."""
+    """A missing cell changes no other cell of a Parquet file.
+
+    If an integer is missing, pandas converts the column to floats, and large integers would then have another text.
+    """
     large, tenth = 2**53 + 1, np.float32(0.1)
     code = Feature("code", "categorical", categories=(str(large), "0.1"), missing="category", **NOTE)
     schema = Domain((code,), ("no", "yes"), "ill", "documented", "made up")
@@ -268,7 +277,7 @@ def test_parquet_files_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(DomainError, match=r"'size' holds timestamp\[.*\]; turn it into numbers or texts"):
         list(read_chunks(path, domain()))
     pq.write_table(pa.table({"size": ["1", "large"], "city": ["Ulm"] * 2, "ill": ["no"] * 2}), path)
-    ((X, y),) = read_chunks(path, domain())  # a cell is never refused
+    ((X, y),) = read_chunks(path, domain())  # a bad cell never stops the read
     with pytest.warns(OutOfDomainWarning, match="1 cell of 'size' is not a number"):
         assert len(read_rows(domain(), X, y).codes) == 2
     broken = bytearray(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Codebooks: what a line says, and that each mistake is a sentence that names its line and column."""
+"""Codebooks: the meaning of a line, and a message for each mistake that names its line and column."""
 
 import re
 
@@ -14,7 +14,7 @@ def book(text: str):
 
 
 def test_a_codebook_as_somebody_writes_it():
-    """Semicolons and decimal commas, columns in another order, an unknown one, empty cells and lines."""
+    """Semicolons, decimal commas, reordered or unknown columns, and empty cells or lines are read correctly."""
     codebook = book(
         "Name;Source;Low;High;Kind;Categories;Whole;Missing;Unit\n"
         "age;the law on voting;0;120;numeric;;yes;none expected;years\n"

@@ -1,4 +1,4 @@
-"""Columns that may be meant otherwise: a sentence where one is due, and none where the file settles it."""
+"""Ambiguous columns: a note if a column has two readings, and none if the file settles it."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from dpforest.tables.csv_table import label_candidates, passed_over, read_csv
 
 
 def notes(*cells: str, name: str = "x", mark: str = ";", other_cell: str = "") -> list[str]:
-    """Notes on a column of 40 rows, which repeats these cells, next to another column and a label."""
+    """Return the notes on a column of 40 rows that repeats these cells, next to another column and a label."""
     other = other_cell or "7"
     rows = [f'"{cells[i % len(cells)]}"{mark}"{other}"{mark}{"ab"[i % 2]}' for i in range(40)]
     csv = read_csv(f"{name}{mark}n{mark}kind\n".encode() + "\n".join(rows).encode())
@@ -62,11 +62,11 @@ def test_cells_that_may_be_thousands_or_decimals_get_a_note(cells, mark, says):
 @pytest.mark.parametrize(
     ("cells", "mark", "other_cell"),
     [
-        (("0.125", "0.250", "1.375"), ",", ""),  # thousands do not begin with 0
+        (("0.125", "0.250", "1.375"), ",", ""),  # a thousands group does not follow 0
         (("1.234", "2.5"), ",", ""),
-        (("1.234", "1500"), ",", ""),  # thousands without a mark
+        (("1.234", "1500"), ",", ""),  # thousands without a separator
         (("1234.567", "2.345"), ",", ""),
-        (("1.234", "2.345"), ",", "0.5"),  # a decimal point in another column
+        (("1.234", "2.345"), ",", "0.5"),  # another column has a decimal point
         (("1,234", "2,345"), ";", "0,25"),
         (("1,234", "2,345"), ",", "0.25"),
         (("1,234,567", "2,345"), ",", ""),

@@ -1,4 +1,4 @@
-"""How a CSV file is written is data: exact as JSON, and found again in the sentences of earlier versions."""
+"""The format of a CSV file as data: exact as JSON, and parsed from the sentences of earlier versions."""
 
 import gzip
 import json
@@ -52,7 +52,10 @@ def test_a_format_is_exact_as_json(written):
 @EXACTLY
 @given(FORMATS, TEXTS, TEXTS)
 def test_the_sentence_of_an_earlier_version_is_read_as_the_format(written, before, after):
-    """Alone it becomes the format; among other words it stays what it is, and is read by."""
+    """A sentence of an earlier version alone becomes the format.
+
+    Within other words it stays text, but sets the format.
+    """
     assert format_in_old_words(str(written)) == written
     old = {**domain("").to_dict(), "reading": str(written)}
     assert Domain.from_dict(old) == domain(written) == domain(str(written))
@@ -166,7 +169,8 @@ class TestReleasedFiles:
         for reading in ("", str(written), written.to_dict()):
             content["domain"] |= {"reading": reading, "reading_source": "asserted", "reading_note": "our export"}
             stated = Domain.from_dict(content["domain"]).assumptions()
-            content["certificate"]["assumptions"] = [*STANDING_ASSUMPTIONS, *stated]  # or the file is refused
+            # otherwise the reader refuses the file
+            content["certificate"]["assumptions"] = [*STANDING_ASSUMPTIONS, *stated]
             forests.append(ReleasedForest.from_json(json.dumps(content)))
         plain, of_sentence, of_object = forests
         assert of_sentence.domain == of_object.domain == replace(of_object.domain, reading=written)

@@ -1,4 +1,4 @@
-"""The public schema: what a cell becomes, what is refused, and what is called a leak."""
+"""The public schema: codes of cells, refusals, and leaks."""
 
 import json
 import math
@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
@@ -26,7 +27,7 @@ def domain(*features, **kwargs):
 
 
 def naive(feature, value):
-    """The contract's formula, one cell at a time."""
+    """Return the code of a value by the formula of the contract."""
     if value is None or value != value:
         return {"category": 0}.get(
             feature.missing, feature.code(feature.missing_value) if feature.missing == "value" else -1
@@ -67,7 +68,7 @@ class TestNumericCodes:
 
     @pytest.mark.parametrize("missing", ["refuse", "category"])
     def test_a_shown_threshold_splits_like_the_code(self, missing):
-        """code > t says the same as x >= threshold_value(t)."""
+        """code > t is equivalent to x >= threshold_value(t)."""
         feature = Feature("x", "numeric", -3.0, 11.5, missing=missing, scale="linear")
         rng = np.random.default_rng(2)
         for t in [feature.first_code, 20_000, 40_001, N_CODES - 2, *rng.integers(feature.first_code, N_CODES - 1, 50)]:
@@ -199,7 +200,7 @@ def objects(*cells):
 
 
 class TestCellByCell:
-    """What else stands in a column must not change how a cell is read, so what is equal in one type is so in all."""
+    """The code of a cell depends on that cell alone, not on other cells of its column, even if they compare equal."""
 
     ONE = domain(Feature("c", "categorical", categories=("1", "2"), missing="category"), classes=("1", "True"))
 
@@ -227,6 +228,13 @@ class TestCellByCell:
             assert self.ONE.encode(X).ravel().tolist() == [code, 0, 0]
         known = code == 2 and stranger is not None and stranger == stranger
         assert self.ONE.report(pd.DataFrame({"c": pd.Series(cells, dtype=object)})).loc["c", "unlisted"] == known
+
+    def test_nan_is_missing_in_a_column_of_arrow(self):
+        frame = pd.DataFrame({"c": pd.Series([1.0, np.nan, 1.0, None]).astype("double[pyarrow]")})
+        nan = pd.arrays.ArrowExtensionArray(pa.array([1.0, float("nan"), 1.0, None], from_pandas=False))
+        for X in (frame, pd.DataFrame({"c": nan})):
+            assert self.ONE.encode(X).ravel().tolist() == [0, 2, 0, 2]
+            assert self.ONE.report(X).loc["c", "unlisted"] == 0
 
     def test_equal_objects_of_one_type_and_two_texts(self):
         schema = domain(Feature("c", "categorical", categories=("1.0", "1.00"), missing="category"))
@@ -435,7 +443,7 @@ class TestSchema:
             (False, True),
             "ill",
         )
-        schema.encode(np.array([[0.2, 0.0]], dtype=object))  # whatever is cached meanwhile
+        schema.encode(np.array([[0.2, 0.0]], dtype=object))  # encoding may fill caches
         assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
         assert pickle.loads(pickle.dumps(schema)) == schema
 
@@ -448,7 +456,8 @@ class TestSchema:
         assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
         older = schema.to_dict()
         del older["reading_source"], older["reading_note"]
-        assert len(Domain.from_dict(older).leaks()) == 1  # nobody said where it is known from
+        # Nothing says where the way of writing rows (`reading`) comes from.
+        assert len(Domain.from_dict(older).leaks()) == 1
         del older["reading"]
         assert Domain.from_dict(older) == replace(schema, reading="", reading_source="", reading_note="")
         with pytest.raises(DomainError, match="reading"):

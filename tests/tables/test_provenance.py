@@ -1,4 +1,4 @@
-"""Every field of a released file comes from somewhere: the format, settings, the schema's sources, or the ledger."""
+"""The origin of every field of a released file: the format, settings, the schema's sources, or the ledger."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from dpforest.models.data_dependent import DataDependentClassifier
 
 FIXED, SETTING, PAID = "the format", "the settings", "the ledger"
 STRUCTURE = "the settings and the schema, or the ledger where splits look at rows or at a scale that was released"
-# Where each field comes from; for a part of the schema, the field that names its source ("" is: as `source`).
+# Origin of each field; for a part of the schema, the field that names its source ("" means `source`).
 ORIGINS = {
     r"format|version": FIXED,
     r"about/n_rows": "the settings, or the ledger where it was bought",
@@ -64,7 +64,7 @@ GREEDY = [
 
 
 def fields(part, path: str = "") -> dict[str, object]:
-    """Every leaf of a JSON document by its path."""
+    """Return every leaf of a JSON document by its path."""
     below = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else None
     if below is None:
         return {path: part}
@@ -82,7 +82,7 @@ def released(model, X, y) -> dict:
 
 
 def without_secrets(model, data) -> tuple:
-    """Nobody, or where the number of rows is public as many rows of one kind."""
+    """Return a table without rows or, if the number of rows is public, a table of so many copies of one row."""
     rows = np.zeros(0 if model.neighbors == "add-remove" else len(data.X), int)
     return data.X.iloc[rows].reset_index(drop=True), data.y.iloc[rows].reset_index(drop=True)
 
@@ -91,7 +91,10 @@ def without_secrets(model, data) -> tuple:
 @pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("name", ["adult", "nursery", "pendigits"])
 def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
-    """What is not paid for is what a table without any row gives as well; every part of the schema has a source."""
+    """Every field that the ledger does not pay for equals that of a table without private rows.
+
+    Every part of the schema has a source.
+    """
     data = load_dataset(name)
     settings = {"size": len(data.X), "scale_share": scale_share}
     model = clone(model).set_params(domain=data.domain, **settings)
@@ -118,20 +121,20 @@ def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
 def test_a_number_of_rows_that_is_not_given_was_paid_for(model):
     data = load_dataset("adult")
     content = released(clone(model).set_params(domain=data.domain), data.X, data.y)
-    assert {origin(path) for path in fields(content)}  # each has one
+    assert {origin(path) for path in fields(content)}  # fails if a field has no origin
     bought = [entry for entry in content["ledger"]["entries"] if entry["what"] == "number of rows"]
     assert len(bought) == (model.neighbors == "add-remove")
     if model.neighbors == "replace-one":
         assert content["about"]["n_rows"] == len(data.X)
-    else:  # noise of scale 50 is that large with a probability below 1e-8
+    else:  # noise of scale 50 is this large with a probability below 1e-8
         assert abs(content["about"]["n_rows"] - len(data.X)) < 1_000
 
 
 def source_of(released_fields: dict[str, object], path: str, where: str) -> object:
-    """The source of a part of the schema."""
+    """Return the source of a part of the schema."""
     if path.startswith("domain/features/"):
         feature = "/".join(path.split("/")[:3])
         return released_fields[f"{feature}/{where}"] or released_fields[f"{feature}/source"]
     if path == "domain/reading" and not released_fields[path]:
-        return "asserted"  # it states nothing
+        return "asserted"  # an empty format states nothing
     return released_fields[f"domain/{where}"]

@@ -1,4 +1,4 @@
-"""What was read from rows, part by part: all of it is listed, and asserting some leaves the rest as it was."""
+"""Parts of a schema that were read from rows: all parts are listed, and asserting some changes no other part."""
 
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ def test_asserting_some_parts_leaves_the_others_unchanged(domain, data):
 @EXACTLY
 @given(domains())
 def test_parts_that_were_not_read_cannot_be_asserted(domain):
-    """A part of another schema, or one that has a source already, changes nothing."""
+    """Asserting a part of another schema, or a part that has a source, changes nothing."""
     asserted = assert_parts(domain, read_parts(domain), "a b c")
     assert assert_parts(asserted, read_parts(domain), "other words now") == asserted
 
@@ -99,7 +99,7 @@ def test_all_that_is_read_from_a_file_is_a_part():
 
 
 def test_a_type_does_not_become_public_with_its_bounds():
-    age = Feature("age", "numeric", 0, 120, integer=True)  # its type is read, as its bounds are
+    age = Feature("age", "numeric", 0, 120, integer=True)  # type and bounds were read from the data
     bounded = with_sources(age, {"bounds": ("asserted", "people live so long")})
     assert (bounded.type_source, bounded.missing_source) == ("data", "data")
     assert len(bounded.leaks()) == 2

@@ -1,4 +1,4 @@
-"""What one row does to the reading of all others: nothing, in whatever form the table comes."""
+"""Tests that one row never changes how other rows are read, in any input format."""
 
 import csv
 import enum
@@ -29,7 +29,7 @@ from dpforest.tables.cells import key
 from dpforest.tables.rows import EncodedTable, read_rows
 from tests.conftest import examples
 
-# What people write into cells: what one of them is must not depend on the others in its column.
+# Cells as people type them; their reading must not depend on other cells of the column.
 NUMBERS = ["1", "01", "1.0", "0", "2", "-3.5", "1e3", "1e400", "-inf", "9007199254740993", "7 ", "2j", "1+0j", "nan+1j"]
 WORDS = ["", "NA", "nan", "?", "None", "true", "False", "a", "b ", "x;y", "ü", "1,5", "2020-01-01", "sep=;", '"', "\n"]
 TEXTS = NUMBERS + WORDS
@@ -57,7 +57,7 @@ class WholeBits(enum.IntFlag):
     ONE = 1
 
 
-# Cells that a file can only hold as text.
+# Cells that a file can hold only as text.
 OBJECTS = {str(value): value for value in (Plain.ONE, Plain.TEXT, Bits.ONE)} | {
     "Whole.ONE": Whole.ONE,
     "Word.A": Word.A,
@@ -111,11 +111,11 @@ domains = st.builds(
 
 @st.composite
 def neighbors(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
-    """A schema, rows as texts (the label last), the number of a row, and what stands there instead."""
+    """Draw a schema, rows as texts with the label last, the number of a row, and a row that replaces it."""
     domain = draw(domains)
     width = domain.n_features + 1
     row = st.lists(st.sampled_from([*TEXTS, *OBJECTS]), min_size=width, max_size=width)
-    # Columns of one kind of text, so that one cell more can change the type of its column.
+    # Columns of similar texts, so that one more cell can change the type of its column.
     alike = [TEXTS, ["1", "01", "2"], ["true", "False"], ["1.0", ""], ["1+0j", "2j"], ["Whole.ONE", "1"], [*OBJECTS]]
     kinds = [draw(st.sampled_from(alike)) for _ in range(width - 1)]
     kinds.append([str(label) for label in domain.classes])
@@ -124,7 +124,7 @@ def neighbors(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
 
 
 def cell(text: str):
-    """A text as the object that a program would make of it."""
+    """Return a text as the object that a program would parse it to."""
     if text in OBJECTS:
         return OBJECTS[text]
     for kind in (int, float, complex):
@@ -142,7 +142,7 @@ def written(domain: Domain, rows: list[list[str]]) -> bytes:
 
 
 def handed_over(way: str, domain: Domain, rows: list[list[str]], ids: list[int]):
-    """(X, y) in one of the formats of tables."""
+    """Return (X, y) in one of the input formats."""
     names = [*domain.names, "y"]
     if way == "csv":
         table = read_table(written(domain, rows), domain)
@@ -161,7 +161,7 @@ def handed_over(way: str, domain: Domain, rows: list[list[str]], ids: list[int])
 
 
 def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dict[int, tuple]:
-    """What a forest reads of each row, by its number; None of one that is left out."""
+    """Return the codes and the label that a forest reads of each row, by row number; None if the row is omitted."""
     X, y = handed_over(way, domain, rows, ids)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfDomainWarning)
@@ -196,7 +196,10 @@ def test_a_row_more_changes_how_no_other_row_is_read(way, table):
 @SETTINGS
 @given(neighbors())
 def test_all_ways_read_the_same(table):
-    """Where texts and objects say the same (not the words for missing, which pandas knows more of, nor a truth)."""
+    """All input formats agree on cells whose text and object are equivalent.
+
+    The test excludes truth values and words for missing cells, because pandas knows more such words than our reader.
+    """
     domain, rows, _, _ = table
     other = {"?", "nan", "None", "7 ", "b ", "\n", "nan+1j", *OBJECTS}
     plain = [["1" if text in other else text for text in row] for row in rows]
@@ -207,7 +210,7 @@ def test_all_ways_read_the_same(table):
 
 
 PAID = {"labels", "noisy_counts", "leaf_values"}
-GROWN = PAID | {"trees", "scale"}  # where trees look at the rows, or at a scale that was released
+GROWN = PAID | {"trees", "scale"}  # parts that differ if trees depend on the rows or on a released scale
 FORESTS = [
     (MajorityLabelForestClassifier(n_estimators=3, max_depth=3, scale_share="public"), PAID),
     (MajorityLabelForestClassifier(n_estimators=3, size=900), GROWN),
@@ -220,7 +223,7 @@ FORESTS = [
 
 
 def public(model, way: str, domain: Domain, rows: list[list[str]], paid: set[str]) -> dict:
-    """All that a release says without paying for it."""
+    """Return all parts of a release that the ledger does not pay for."""
     X, y = handed_over(way, domain, rows, list(range(len(rows))))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfDomainWarning)
@@ -235,7 +238,10 @@ def public(model, way: str, domain: Domain, rows: list[list[str]], paid: set[str
 @settings(derandomize=True, deadline=None, max_examples=12)
 @given(neighbors())
 def test_unpaid_output_is_the_same_for_neighbors(model, paid, way, table):
-    """Drawn afresh from secret entropy each time, so only what rows cannot change may be compared, and all of it is."""
+    """Output that costs no budget is equal on neighboring tables.
+
+    Each fit draws fresh secret noise, so the test compares everything that rows cannot change.
+    """
     domain, rows, place, other = table
     before = public(model, way, domain, rows, paid)
     assert public(model, way, domain, [*rows[:place], other, *rows[place + 1 :]], paid) == before
@@ -246,7 +252,7 @@ def test_unpaid_output_is_the_same_for_neighbors(model, paid, way, table):
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(neighbors(), st.integers(1, 4))
 def test_parts_of_a_table_are_read_as_the_whole(table, size):
-    """The columns of a part may have other types."""
+    """A table in parts is read like the whole table, although columns of a part may have other types."""
     domain, rows, _, _ = table
     model = MajorityLabelForestClassifier(n_estimators=2, scale_share=0.5, domain=domain, random_state=0)
     parts = [(i, rows[i : i + size]) for i in range(0, len(rows), size)]
@@ -260,7 +266,10 @@ def test_parts_of_a_table_are_read_as_the_whole(table, size):
 
 
 def test_values_that_only_texts_tell_apart_must_be_handed_over_as_texts():
-    """pandas reads 01 as 1 where the whole column is numbers, so the certificate says what nobody can check."""
+    """The certificate assumes that a column is passed as texts if its values differ only as texts.
+
+    pandas, for example, reads 01 as 1 if all cells of the column are numbers.
+    """
     zone = Feature("zone", "categorical", categories=("01", "1", "2"), **NOTE)
     domain = Domain((zone,), ("1", "1.0"), "ill", "asserted", "made for this test")
     assumptions = [sentence for sentence in domain.assumptions() if "handed over as texts" in sentence]
@@ -270,21 +279,26 @@ def test_values_that_only_texts_tell_apart_must_be_handed_over_as_texts():
     assert domain.encode([["01"], ["1"], [1], ["1.0"], ["2.0"]]).ravel().tolist() == [0, 1, 1, 0, 2]
 
 
-HALF = "\ud800"  # half a character: pandas takes it for another text
+HALF = "\ud800"  # half of a surrogate pair, which pandas takes for another text
 
 
 @given(st.lists(st.sampled_from(["a", "b", repr(HALF), "c"]), min_size=1, max_size=30), st.integers(0, 29))
 @settings(derandomize=True, deadline=None, max_examples=examples(100))
 @example([repr(HALF)] * 40, 0)
 def test_half_a_character_changes_no_other_cell(cells, place):
-    """pandas hashes it as its own escape, so that it once made all cells with that text missing."""
+    """Half a surrogate pair changes no other cell.
+
+    pandas hashes it like its escaped text; in an earlier version, all cells with that text became missing.
+    """
     listed = ("a", "b", repr(HALF))
     domain = Domain((Feature("c", "categorical", categories=listed, missing="category", **NOTE),), ("x", "y"), "y")
     before = domain.encode(np.array(cells, dtype=object)[:, None]).ravel().tolist()
     place %= len(cells)
     for stranger in (HALF, "a" + HALF):
         changed = [*cells[:place], stranger, *cells[place + 1 :]]
-        for X in (np.array(changed, dtype=object)[:, None], [[cell] for cell in changed], np.array(changed)[:, None]):
+        as_strings = pd.DataFrame({"c": pd.Series(changed, dtype="string[python]")})
+        objects = np.array(changed, dtype=object)[:, None]
+        for X in (objects, [[cell] for cell in changed], np.array(changed)[:, None], as_strings):
             assert domain.encode(X).ravel().tolist() == [*before[:place], 3, *before[place + 1 :]]
 
 
@@ -300,7 +314,10 @@ def test_a_none_in_a_list_of_rows_has_no_known_cell(row):
 
 
 def test_one_cell_cannot_turn_the_reading_of_a_file():
-    """One row that looked like another delimiter, and one letter of another encoding, once turned a whole table."""
+    """A single cell cannot change how a file is read.
+
+    In an earlier version, a row with another delimiter, or a letter of another encoding, changed the whole table.
+    """
     size = Feature("size", "numeric", 0, 100, missing="category", **NOTE)
     domain = Domain((size,), ("no", "yes"), "ill", "asserted", "made for this test")
     rows = [b"1.5,no", b"2.5,yes"] * 20

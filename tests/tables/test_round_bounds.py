@@ -1,4 +1,4 @@
-"""Rounder bounds: around the range, round, never the rows' own; and whose bounds are the rows' own."""
+"""Rounder bounds: they contain the range and are round. Also: columns whose bounds are the range of their rows."""
 
 import math
 from decimal import Decimal
@@ -26,7 +26,7 @@ def ranges(draw) -> tuple[float, float, bool]:
 
 
 def natural(low: float, high: float, name: str) -> set[float]:
-    """Ends that everybody would write down."""
+    """Return the ends of a range that anybody would choose."""
     percent = "freq" in name or "%" in name
     return {0.0} | ({1.0} if low >= 0 else set()) | ({100.0} if low >= 0 and percent else set())
 
@@ -50,7 +50,7 @@ def test_they_contain_the_range_and_are_not_its_ends(span, name):
 @given(ranges())
 def test_they_are_round_and_leave_room(span):
     low, high, whole = span
-    assume(high - low > 1e-9 * max(abs(low), abs(high), 1e-200))  # else floats are too few to be round
+    assume(high - low > 1e-9 * max(abs(low), abs(high), 1e-200))  # otherwise too few floats lie near the range
     for bound, end, sign in zip(round_bounds(low, high, whole=whole), (low, high), (-1, 1), strict=True):
         if bound in (0, 1, 100):
             continue
@@ -110,7 +110,7 @@ def test_examples(low, high, whole, name, bounds):
 
 def test_ends_of_the_floats():
     low, high = round_bounds(1e308, 1.7e308)
-    assert low < 1e308 and high == 1.7e308  # there is no float beyond with headroom
+    assert low < 1e308 and high == 1.7e308  # beyond this bound there is no rounder float
 
 
 TABLE = pd.DataFrame({"a": [0.0, 3.5, np.nan], "b": [2.0, 7.0, 4.0], "c": [0.0, 1.0, 1.0], "d": [1.0, 9.0, 2.0]})
@@ -147,7 +147,7 @@ def test_a_bound_that_equals_no_cell_stays():
 
 
 def test_rounder_bounds_count_as_read_from_the_data():
-    """They are worked out from rows; what else was known of the attribute stays known."""
+    """Rounder bounds count as read from the data, since they follow from rows; other sources stay."""
     known = feature("b", 2, 7, source="asserted", source_note="typed by somebody")
     taken = with_rounder(known, (0, 10))
     assert (taken.low, taken.high) == (0, 10)

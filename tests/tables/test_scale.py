@@ -1,4 +1,4 @@
-"""The public scale: golden codes, order, and what a threshold means."""
+"""The public scale: golden codes, order, and the meaning of a threshold."""
 
 import math
 from dataclasses import replace
@@ -50,7 +50,7 @@ def ranges(draw):
 
 @st.composite
 def values_in(draw, ranged: Feature):
-    """Anywhere between the bounds, also close to them and to 0."""
+    """Draw a value between the bounds, often close to one of them or to 0."""
     share = draw(st.floats(0, 1)) ** draw(st.sampled_from([1, 8, 60]))
     at = draw(st.sampled_from([ranged.low, ranged.high, 0.0]))
     other = ranged.high if at != ranged.high else ranged.low
@@ -59,14 +59,14 @@ def values_in(draw, ranged: Feature):
 
 @given(st.data(), ranges())
 def test_kernel_and_formula_agree_rise_and_have_an_inverse(data, ranged):
-    """code(x) rises with x, from the first code to the last, and x lies between the thresholds around its code."""
+    """code(x) rises with x over all codes, as kernel and formula; x lies between the thresholds around its code."""
     values = sorted([ranged.low, ranged.high, *(data.draw(values_in(ranged)) for _ in range(5))])
     coded = codes(ranged, values)
     assert coded == [ranged.code(v) for v in values] == sorted(coded)
     assert (coded[0], coded[-1]) == (ranged.first_code, N_CODES - 1)
     for value, code in zip(values, coded, strict=True):
         if ranged.scale == "linear":
-            continue  # thresholds are shown as ever: rounded
+            continue  # thresholds of this scale are rounded for display
         assert ranged.threshold_value(code - 1) <= value or code == ranged.first_code
         assert code == N_CODES - 1 or value < ranged.threshold_value(code)
 
@@ -80,7 +80,7 @@ def test_positions_reach_from_0_to_1(ranged):
 
 
 def test_both_scales_have_half_of_the_codes_each():
-    """By construction no interval gets less than half of the codes that it has on the linear scale."""
+    """Any interval has at least half of the codes that it has on the linear scale."""
     for low, high in ((0, 1e6), (-3, 4), (5, 6)):
         linear, auto = feature(low, high, scale="linear"), feature(low, high)
         edges = np.linspace(low, high, 101)

@@ -1,4 +1,4 @@
-"""Cells that somebody wrote to break a fit: each is one cell, refuses nothing, and changes no other."""
+"""Cells that somebody made up to break a fit: each is read as one cell, stops nothing, and changes no other cell."""
 
 import enum
 import warnings
@@ -27,7 +27,7 @@ from dpforest.tables.rows import read_rows
 NOTE = {"source": "asserted", "source_note": "made for this test"}
 SIZE = Feature("n", "numeric", 0, 100, missing="category", **NOTE)
 CITY = Feature("c", "categorical", categories=("a", "b"), missing="category", **NOTE)
-BIG = 2**53 + 1  # no float
+BIG = 2**53 + 1  # no float has this value
 
 
 def schema(*features: Feature, classes=("no", "yes")) -> Domain:
@@ -73,7 +73,7 @@ def test_no_cell_refuses_a_table(where, cell):
 
 
 def test_a_cell_of_a_million_digits_is_read():
-    """In the square of their number it would take eleven hours."""
+    """A number of a million digits is read in linear time; quadratic time would take eleven hours."""
     assert number("1" * 10**6 + "x") is None and number("1" * 10**6) == np.inf
 
 
@@ -101,7 +101,7 @@ def test_labels_in_one_element_lists(labels):
 
 
 def test_bytes_among_numbers_are_texts():
-    """One of them turns a whole array of numpy into bytes."""
+    """Bytes in a column of numbers change no other cell, although one of them turns a numpy array into bytes."""
     numbers = read(schema(SIZE), np.array([[0], [1], [2]])).codes.ravel().tolist()
     assert read(schema(SIZE), np.array([[0], [1], [2], [b"?"]])).codes.ravel().tolist()[:3] == numbers
     assert read(schema(SIZE), np.array([[b"0"], [b"1"], [b"2"]])).codes.ravel().tolist() == numbers
@@ -179,7 +179,10 @@ NEIGHBORS = (1, 2.5, True, 2j, np.complex64(2j), "zz", None, Plain.ONE, Whole.ON
     ids=repr,
 )
 def test_complex_cells_and_enumerations_do_not_depend_on_other_cells(form, cell, as_number, place):
-    """One complex cell makes an array complex, one text makes it text, and one None makes it objects."""
+    """Other cells do not change the reading of complex cells and enumerations.
+
+    One complex cell makes an array complex, one text makes it text, and one None makes it an array of objects.
+    """
     if form == "categorical" and isinstance(cell, np.clongdouble):
         pytest.skip("pandas makes no categorical of it")
     city = schema(Feature("c", "categorical", categories=LISTED, missing="category", **NOTE))
@@ -208,7 +211,10 @@ def test_one_label_changes_no_other(labels, extra):
 
 @pytest.mark.parametrize(("cell", "place"), [(Text.A, 0), (Half.HALF, 2), (Count.ONE, 1)])
 def test_members_that_are_texts_or_numbers_are_read_as_their_value(cell, place):
-    """Except in arrays of texts, where numpy writes the name of the member: docs/PRIVACY.md lists them."""
+    """Enumeration members that are texts or numbers are read as their value.
+
+    The exception is an array of texts, in which numpy writes the name of the member; docs/PRIVACY.md lists this case.
+    """
     city = schema(Feature("c", "categorical", categories=LISTED, missing="category", **NOTE))
     for form in ("list", "objects", "frame", "categorical"):
         for others in ([], [2j], ["zz"], [None], [7]):
@@ -218,7 +224,10 @@ def test_members_that_are_texts_or_numbers_are_read_as_their_value(cell, place):
 
 @pytest.mark.skipif(np.longdouble("1e4000") == np.inf, reason="long doubles are doubles on this machine")
 def test_a_long_double_beyond_all_doubles_is_infinite():
-    """numpy once warned about a cast. As an error, this refused the table. Else it stayed in a warning registry."""
+    """A long double beyond all doubles is read as infinite, with one warning.
+
+    In an earlier version, numpy warned about a cast, which stopped the fit or stayed in a warning registry.
+    """
     cells = np.array([np.longdouble("1e4000"), 1])
     for X in (cells[:, None], cells[:, None].astype(object), pd.DataFrame({"n": cells})):
         model = RandomDecisionForestClassifier(n_estimators=1, max_depth=1, domain=schema(SIZE))
@@ -230,10 +239,10 @@ def test_a_long_double_beyond_all_doubles_is_infinite():
 def test_a_listed_word_for_missing_must_be_handed_over_as_text():
     domain = schema(Feature("c", "categorical", categories=("nan", "1"), missing="category", **NOTE))
     assert any("handed over as texts: 'missing' and 'nan'" in assumption for assumption in domain.assumptions())
-    for word in ("(nan+0j)", "nanj", "(1+nanj)"):  # of a complex cell beside texts
+    for word in ("(nan+0j)", "nanj", "(1+nanj)"):  # words for a complex cell in an array of texts
         assert values_with_one_key([word, "1"]) == ("missing", word)
     assert values_with_one_key(["banana", "nan-j-x", "1"]) is None
-    assert values_with_one_key(["(1+0j)", "1"]) == ("(1+0j)", "1")  # numpy writes either for the same number
+    assert values_with_one_key(["(1+0j)", "1"]) == ("(1+0j)", "1")  # numpy writes both for the same number
     with pytest.raises(DomainError, match="the same to a program"):
         schema(SIZE, classes=(True, 1))
 
@@ -243,7 +252,11 @@ BREAK = "\u2028"  # ends a line in Python, not in a CSV file
 
 @pytest.mark.parametrize("mark", [BREAK, "\x85", "\x0b", "\x0c", "\x1c"])
 def test_no_other_character_ends_a_record(mark):
-    """Quotes were once counted in lines that the file does not have: two open ones could hide a thousand rows."""
+    """Only line breaks of CSV end a record.
+
+    In an earlier version, the reader counted quotes in lines that the file does not have, and two open quotes could
+    hide a thousand rows.
+    """
     domain, base = schema(SIZE, CITY), "".join(f"{i % 100},a,no\n" for i in range(50))
     header = "n,c,ill\n"
     assert len(read_table((header + f'3,x{mark}",no\n4,b{mark}",no\n' + base).encode(), domain)) == 52
@@ -262,7 +275,7 @@ def test_a_text_that_is_no_unicode_in_a_parquet_file(tmp_path):
 
 @pytest.mark.parametrize("kind", [np.datetime64, np.timedelta64])
 def test_dates_without_a_unit_are_missing_cells(kind):
-    """Such an array holds nothing but NaT, and pandas refuses its type."""
+    """An array of dates without a unit holds only NaT; its cells are missing, although pandas refuses its type."""
     X = np.array([[kind("NaT")] * 2] * 2)
     domain = Domain((SIZE, CITY), ("no", "yes"), "y", "documented", "made up")
     codes = read_rows(domain, X, ["no", "yes"]).codes

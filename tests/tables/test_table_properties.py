@@ -1,4 +1,4 @@
-"""Properties that hold for every table: CSV round trips, and codes that keep order, range and rows."""
+"""Properties of every table: CSV round trips, and codes that keep order, range and rows."""
 
 import contextlib
 import csv as csv_writer
@@ -29,13 +29,13 @@ settings.load_profile("dpforest")
 
 INTEGERS = st.integers(-(10**14), 10**14)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e200, max_value=1e200)
-# A first letter that makes a text never a number, a date or a missing cell, and no space at its ends.
+# The first letter keeps a text from being a number, a date or a missing cell; no text starts or ends with a space.
 TEXTS = st.text(st.sampled_from("ab1 ,;|\t\"'\n-?.éß÷ÿ"), max_size=8).map(lambda inner: f"k{inner}k")
 
 
 @st.composite
 def tables(draw):
-    """(columns as lists with None for missing, by name)."""
+    """Draw columns by name, as lists with None for missing cells."""
     n = draw(st.integers(2, 8))
     kinds = draw(st.lists(st.sampled_from([INTEGERS, FLOATS, TEXTS]), min_size=2, max_size=6))
     columns = {}
@@ -82,7 +82,8 @@ def test_a_written_table_is_read_back(columns, delimiter, newline, hole, encodin
     data = written(columns, delimiter, newline, decimal, hole, encoding)
     if encoding == "latin-1":
         with contextlib.suppress(UnicodeDecodeError):
-            assume(data.decode("utf-8").isascii())  # some Latin-1 bytes are UTF-8 as well: nobody can tell
+            # some Latin-1 bytes are also valid UTF-8, so the encoding is ambiguous
+            assume(data.decode("utf-8").isascii())
     csv = read_csv(data)
     assert csv.delimiter == delimiter
     for name, cells in columns.items():
@@ -169,7 +170,7 @@ def test_labels_are_mapped_once_and_back(classes, random):
         assert [classes[code] for code in domain.encode_labels(same)] == y.tolist()
 
 
-# One row more anywhere, and what becomes of the others: nothing.
+# One more row anywhere does not change how the other rows are read.
 
 ONES = [
     "1",
@@ -297,7 +298,7 @@ def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
         reading=written,
     )
     lines = [line(row, written) for row in rows]
-    if isinstance(extra, bytes):  # not even text
+    if isinstance(extra, bytes):  # not a text
         extra = bytes(set(range(32)) | {34}), extra
         new = line(["1", "SLOT", "2", "x"], written).replace(b"SLOT", extra[1].translate(None, extra[0]))
     else:
@@ -324,7 +325,11 @@ def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
 )
 @settings(max_examples=examples(150))
 def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, newline, with_sep_line, decimal):
-    """Whatever a domain says of columns and decimal marks; only another encoding or delimiter needs the bytes."""
+    """A file that was split into cells once can be read by a domain without splitting it again.
+
+    This holds for all columns and decimal marks that a domain states. For another encoding or delimiter, the reader
+    needs the bytes of the file again.
+    """
     quoted = [["a", "ö b", "c", "y"], *rows]
     text = newline.join(mark.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in quoted) + newline
     data = ((f"sep={mark}\r\n" if with_sep_line or mark == "'" else "") + text).encode(encoding, "replace")

@@ -1,4 +1,4 @@
-"""CSV files as people have them, messages about bad ones, and the bundled data sets."""
+"""CSV files as people write them, messages about bad ones, and the bundled data sets."""
 
 import hashlib
 import io
@@ -148,7 +148,7 @@ class TestCells:
 
 
 class TestCellByCell:
-    """Once there is a domain, a row more in the file changes the reading of no other."""
+    """With a domain, one more row in the file does not change how other rows are read."""
 
     def read(self, feature, *cells, mark=",", **settings):
         text = f"v{mark}y\n" + "".join(f'"{cell}"{mark}k\n' for cell in cells)
@@ -248,7 +248,7 @@ class TestCellByCell:
 
     def test_latin1_is_read_byte_by_byte(self):
         rows = "a,y\n“x”,1\ny–z,2\n".encode("cp1252")
-        for data in (rows, rows + b"\x81,3\n"):  # a byte that Windows leaves open
+        for data in (rows, rows + b"\x81,3\n"):  # a byte that Windows leaves undefined
             csv = read_csv(data)
             domain = replace(suggest_domain(read_csv(rows), "y"), reading=csv.reading)
             assert csv.table["a"].tolist()[:2] == csv.read_with(domain)["a"].tolist()[:2] == ["“x”", "y–z"]
@@ -386,8 +386,8 @@ class TestLabels:
         for label in "it":
             domain = suggest_domain(csv, label, ["a"])
             assert domain.encode_labels(csv.table[label]).tolist() in ([0, 1, 1], [0, 1, 0])
-            assert len(domain.leaks()) == 3  # bounds, classes, how the file is written
-            assert len(suggest_domain(csv, label).leaks()) == 5  # one attribute more, and which columns are used
+            assert len(domain.leaks()) == 3  # bounds, classes, format of the file
+            assert len(suggest_domain(csv, label).leaks()) == 5  # one more attribute, and the list of columns
 
     @pytest.mark.parametrize(
         ("label", "features", "error", "message"),
@@ -405,7 +405,8 @@ class TestLabels:
 
     def test_a_label_with_missing_cells_has_the_classes_of_the_others(self):
         csv = read_csv(b"a,b,ill,t\n1,0,0,p\n2,0,,q\n3,0,1,\n4,1,?,p\n5,1,1,q\n")
-        assert label_candidates(csv) == ["b", "t", "ill", "a"]  # complete ones first, but for what names rows
+        # columns without missing labels first, and columns that look like row names last
+        assert label_candidates(csv) == ["b", "t", "ill", "a"]
         domain = suggest_domain(csv, "ill")
         assert domain.classes == (0, 1)
         assert domain.listed_labels(csv.read_with(domain)["ill"]).tolist() == [0, -1, 1, -1, 1]
@@ -518,7 +519,10 @@ class TestBundled:
         assert "CC BY 4.0" in data.attribution
 
     def test_documented_bounds_are_not_those_of_the_data(self):
-        """A documented range that ends exactly where the data do everywhere would be a suspicious one."""
+        """Documented bounds differ from the smallest and largest value of the data.
+
+        If all documented ranges ended at values of the data, they would probably come from the data.
+        """
         adult = load_dataset("adult")
         bounds = {feature.name: (feature.low, feature.high) for feature in adult.domain.features}
         assert bounds["capital-loss"] == (0, 9999) != (0, adult.X["capital-loss"].max())
@@ -548,10 +552,10 @@ class TestBundled:
         assert data.table.equals(make_synthetic(name, n=2000, seed=3).table)
         assert not data.table.equals(make_synthetic(name, n=2000, seed=4).table)
         assert data.domain.report(data.X)["clipped"].sum() < 0.01 * data.X.size
-        assert make_synthetic(name, n=100).domain == data.domain  # the domain does not look at the data
+        assert make_synthetic(name, n=100).domain == data.domain  # the domain does not depend on the data
 
     def test_bundled_tables_read_as_csv_give_the_same(self):
-        """What a user gets who uploads our Adult: the same cells, and a schema that is all leaks."""
+        """Adult as an uploaded CSV file has the same cells, and a schema in which every part is a leak."""
         data = load_dataset("adult")
         csv = read_csv(data.table.to_csv(index=False).encode())
         pd.testing.assert_frame_equal(csv.table, data.table)
@@ -559,14 +563,14 @@ class TestBundled:
         assert kinds(csv)["fnlwgt"] == "numeric"
         domain = suggest_domain(csv, "income")
         assert domain.names == data.domain.names
-        assert len(domain.leaks()) == 14 + 3  # attributes; classes, how the file is written, which columns are used
+        assert len(domain.leaks()) == 14 + 3  # attributes; classes, format of the file, list of columns
 
 
 @pytest.mark.parametrize(
     "lines",
     [
         ['5"2,"Ulm'],  # an even number of quotes in the line
-        ['"a"b,Ulm', '3,"Bonn'],  # after what a strict reader would give up at
+        ['"a"b,Ulm', '3,"Bonn'],  # text after a quoted cell, which a strict reader refuses
     ],
 )
 def test_an_open_quote_never_swallows_rows(lines):

@@ -1,4 +1,4 @@
-"""The papers' depth rules against their tables and full enumeration, and bounds on boosting against boosting itself."""
+"""Depth rules of papers against their tables and enumeration, and bounds on boosting against boosting itself."""
 
 import itertools
 import math
@@ -9,7 +9,13 @@ import pytest
 from dpforest.limits import MAX_DEPTH
 from dpforest.losses import MATSUSHITA, m_alpha
 from dpforest.models.depth_rules import fletcher_islam_depth, jagannathan_depth, untested_features
-from dpforest.theory.boosting_bounds import levels_for_error, splits_for_error, tree_error_bound, trees_for_error
+from dpforest.theory.boosting_bounds import (
+    best_error_after_trees,
+    levels_for_error,
+    splits_for_error,
+    tree_error_bound,
+    trees_for_error,
+)
 from dpforest.theory.private_splits import calibration_constant, efficiency_needed, rows_for_efficiency, tree_efficiency
 
 # Fletcher and Islam 2017, Theorem 2 and Table 4: numeric, categorical, depth by theorem, depth published, E[X].
@@ -64,7 +70,7 @@ def test_theorem_is_the_least_depth_that_tests_more_than_half(s):
         (6, 8, "half", 7),
         (3, 4, "half", 3),
         (6, 8, "full", 14),
-        (0, 1, "published", 1),  # no path would test anything
+        (0, 1, "published", 1),  # a path without any test
         (0, 1, "half", 1),
         (50, 0, "published", MAX_DEPTH),
         (0, 60, "theorem", MAX_DEPTH),
@@ -84,7 +90,7 @@ def test_an_unknown_rule_is_refused_with_the_known_ones():
     ("m", "b", "n", "depth"),
     [
         (22, 5.7, 10_000, 4),  # log_5.7 of 10,000 is 5.29
-        (14, 2.0, 30_162, 7),  # half the features is less
+        (14, 2.0, 30_162, 7),  # half of the features is less
         (14, 2.0, None, 7),
         (30, 2.0, 1024, 9),
         (30, 2.0, 1023, 8),
@@ -102,7 +108,7 @@ def test_depth_of_jagannathan_and_others(m, b, n, depth):
 
 
 def grown(leaves: np.ndarray, edge: float, rng) -> np.ndarray:
-    """Every leaf (weights of the classes) split by a test whose shares of the classes differ by the edge or more."""
+    """Split every leaf (weights of the classes) by a test whose shares of the classes differ by at least the edge."""
     gap = np.maximum(edge, rng.random(len(leaves)) ** 3)
     low = rng.uniform(0, 1 - gap)
     left = np.where(rng.random(len(leaves))[:, None] < 0.5, np.c_[low, low + gap], np.c_[low + gap, low])
@@ -136,13 +142,16 @@ def test_what_a_split_leaves_of_a_leafs_potential(edge, alpha):
     most = 2 * tree_error_bound(edge, [alpha], "derived")
     for b in (a + edge, np.minimum(a + 1.5 * edge, 1)):
         assert left(b).max() <= most + 1e-12
-    if alpha == 1:  # then even by a test with shares (1 - γ) / 2 and (1 + γ) / 2, whatever the leaf
+    if alpha == 1:  # equality even for a test with shares (1 - γ) / 2 and (1 + γ) / 2, in any leaf
         assert left(a + edge)[:, 200] == pytest.approx(most, rel=1e-9)
     assert 1 - most >= alpha * edge**2 / 2
 
 
 def test_the_published_step_fails_where_a_heavy_leaf_is_nearly_pure():
-    """Equation 167 would have the split of the first leaf take γ² w̃ / 16 of the tree's potential away."""
+    """A published step can fail: equation 167 promises more than a nearly pure leaf can contribute.
+
+    According to the equation, the split of the first leaf lowers the potential of the tree by a share γ² w̃ / 16.
+    """
     edge, nearly_pure, even = 0.2, 0.9 * MATSUSHITA.bayes_risk(1e-9), 0.1 * MATSUSHITA.bayes_risk(0.5)
     promised = edge**2 * 0.9 / 16
     most = nearly_pure / (nearly_pure + even)
@@ -171,7 +180,7 @@ def test_splits_of_the_heaviest_leaf():
     assert splits_for_error(0.8, 1.0, 0.1) == pytest.approx(1e25, rel=1e-9)
     assert splits_for_error(0.8, 0.5, 0.1) == pytest.approx(1e50, rel=1e-9)
     assert splits_for_error(0.1, 0.1, 0.1) == math.inf
-    # The sum of 1/l over so many splits is what Theorem 10 asks for.
+    # The sum of 1/l over this number of splits is the bound of Theorem 10.
     assert math.log(splits_for_error(0.7, 0.4, 0.2)) * 0.4 == pytest.approx(16 / 0.7**2 * math.log(5), rel=1e-9)
 
 
@@ -193,7 +202,10 @@ def test_number_of_boosted_trees(edge, alpha, error, options, published, derived
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("spread", [0.0, 0.6])
 def test_a_boosting_step_lowers_the_surrogate_as_the_derived_rule_says(alpha, spread):
-    """With M = 1 the number of trees is (1 - error) over the drop per step, times (mean weight x edge)²."""
+    """Each step lowers the surrogate by at least the derived amount.
+
+    With M = 1, the number of trees is (1 - error) divided by this amount, times (mean weight x edge)².
+    """
     rng = np.random.default_rng(5)
     loss = m_alpha(alpha)
     for step in alpha * np.array([1 - spread, 1.0, 1 + spread]):
@@ -208,7 +220,10 @@ def test_a_boosting_step_lowers_the_surrogate_as_the_derived_rule_says(alpha, sp
 
 
 def test_some_boosting_steps_lower_the_surrogate_by_no_more():
-    """Rows at both ends of the flat part that h pushes outwards, with a small edge."""
+    """Some steps lower the surrogate by no more than the derived amount.
+
+    In this test, rows lie at both ends of the flat part, h moves them outwards, and the edge is small.
+    """
     alpha = 0.5
     right = np.where(np.arange(2_000) < 1_005, 1.0, -1.0)
     margins = 2 * (1 - alpha) * right
@@ -246,6 +261,17 @@ def test_more_splits_or_certainty_want_more():
 def test_efficiency_falls_on_the_way_down_the_tree():
     assert tree_efficiency(1.0, 0.5, 0) == 2
     assert tree_efficiency(0.25, 0.2, 3) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
+def test_trees_that_gain_nothing_more_misclassify_few_rows(alpha):
+    """The bound holds for any number of trees, because at most twice the mean weight of the rows is misclassified."""
+    rng, loss = np.random.default_rng(6), m_alpha(alpha)
+    for _ in range(300):
+        margins = rng.normal(rng.normal(), 3 * rng.random(), 40)
+        weight = float(loss.inverse_link(-margins).mean())
+        assert (margins <= 0).mean() <= 2 * weight + 1e-12
+        assert best_error_after_trees(1.0, alpha, 10**9, "derived", min(weight, 0.5)) == min(1.0, 2 * weight)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Theorems say nothing outside of their domain of validity: there each function says which number it cannot take."""
+"""Tests that each function refuses numbers outside of the domain of its theorem, and names them."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize(("theorem", "given"), OUTSIDE, ids=lambda part: getattr(part, "__name__", ""))
 def test_outside_its_domain_it_says_which_number_is_wrong(theorem, given):
-    with pytest.raises(ValueError, match="not a number|not numbers"):
+    with pytest.raises(ValueError, match="not a number|not numbers|must be a probability"):
         theorem(**given)
 
 

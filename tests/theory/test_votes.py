@@ -1,4 +1,4 @@
-"""Theorems against golden values, against drawing and trying, and two cells of what the page Theory shows."""
+"""Theorems on votes against golden values, simulation and enumeration, and two cells of the page Theory."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from dpforest.simulation.splits import split_table
 from dpforest.tables.rows import read_rows
 from dpforest.theory.boosting_bounds import RULES, error_after_trees, trees_for_error
 from dpforest.theory.brute_force import drawn_untested, largest_move
-from dpforest.theory.measurements import empty_leaves_at, goodness
+from dpforest.theory.measurements import empty_leaves_at, goodness, root_edge
 from dpforest.theory.multinomial import levels_to_halve, side_left
 from dpforest.theory.votes import (
     average_bound,
@@ -63,7 +63,7 @@ def test_bounds_hold_for_what_was_measured():
 
 
 def test_each_table_has_one_guessing_rate():
-    """All numbers about training rows come from the same rows, so the page names one rate."""
+    """All metrics on training rows use the same rows, so the page Theory states one guessing rate a table."""
     for name, measured in DATA["tables"].items():
         assert len({measured[m]["guessing"] for m in ("goodness", "boosted") if m in measured}) <= 1, name
     assert sum("goodness" in measured for measured in DATA["tables"].values()) >= 8
@@ -151,4 +151,10 @@ def test_two_cells_of_what_was_measured_come_out_again():
     data = load_dataset("breast_wisconsin")
     read = read_rows(domain, data.X, data.y)
     assert rounded(goodness(domain, read.codes, read.y)) == measured["breast_wisconsin"]["goodness"]
+    assert rounded(root_edge(domain, read.codes, read.y)) == measured["breast_wisconsin"]["root_edge"]
+    tests = [column > cut for column in read.codes.T for cut in np.unique(column)]
+    right = [np.array([side[read.y == c].mean() for c in (0, 1)]) for side in tests]
+    assert max(abs(a - b) for a, b in right) == pytest.approx(
+        measured["breast_wisconsin"]["root_edge"]["edge"], abs=1e-6
+    )
     assert rounded(empty_leaves_at(*rows("nursery"), 4, 100)) == measured["nursery"]["empty"]["4"]["100"]

@@ -1,4 +1,4 @@
-"""A released forest read by what docs/FORMAT.md says, and nothing of dpforest: JSON, zlib, base64 and numpy."""
+"""Reader of released forests that follows docs/FORMAT.md alone. It uses JSON, zlib, base64 and numpy, not dpforest."""
 
 import base64
 import gzip
@@ -18,7 +18,7 @@ def array(entry):
 
 
 def code(feature, value):
-    """The code of a cell; None is a missing one."""
+    """Return the code of a cell; None is a missing one."""
     if feature["kind"] == "categorical":
         return feature["categories"].index(value) if value is not None else len(feature["categories"])
     if value is None:
@@ -62,7 +62,7 @@ def uniform(seed, key):
 class Reader:
     def __init__(self, data: bytes):
         self.file = file = json.loads(gzip.decompress(data))
-        assert (file["format"], file["version"]) == ("dpforest released forest", 2)
+        assert file["format"] == "dpforest released forest" and file["version"] in (2, 3)
         self.features, self.k = file["domain"]["features"], len(file["domain"]["classes"])
         trees = file["trees"]
         tests = list(zip(array(trees["test_feature"]).tolist(), array(trees["test_kind"]).tolist()))
@@ -105,19 +105,19 @@ class Reader:
         return [x / sum(known) for x in known]
 
     def frequencies(self):
-        counts = self.values["noisy_counts"].tolist()
+        counts = (self.values["noisy_counts"] / self.file.get("count_unit", 1)).tolist()
         least = max(1, self.file["log_odds"]["noise_scale"] * math.sqrt(2 * len(counts)))
         sums = [max(sum(column), least) for column in zip(*counts)]
         return [s / sum(sums) for s in sums]
 
     def evidence_of_leaf(self, leaf):
-        known = [max(c, 0) for c in self.values["noisy_counts"][leaf].tolist()]
+        known = [max(c, 0) / self.file.get("count_unit", 1) for c in self.values["noisy_counts"][leaf].tolist()]
         weight, p = self.file["log_odds"]["prior_weight"], self.frequencies()
         shares = [(z + weight * q) / (sum(known) + weight) for z, q in zip(known, p)]
         return [math.log(max(s, 1e-4)) - math.log(q) for s, q in zip(shares, p)]
 
     def predict(self, row):
-        """(leaves, class, shares) of a row: one cell for each feature."""
+        """Return (leaves, class, shares) of a row, which has one cell for each feature."""
         codes = [code(f, v) for f, v in zip(self.features, row)]
         leaves = [self.leaf(tree, codes) for tree in self.trees]
         scores, voting = [0.0] * self.k, self.file["voting"]

@@ -1,6 +1,7 @@
-"""Few attributes, deep trees, codes at the ends: `scripts/test` runs these once more with NUMBA_BOUNDSCHECK=1.
+"""Tests of array bounds: few attributes, deep trees, and extreme codes.
 
-Compiled kernels look at no bounds, so what leads out of an array here would be seen there only: as an IndexError.
+`scripts/test` runs these tests a second time with NUMBA_BOUNDSCHECK=1. Without this setting, compiled kernels check no
+bounds. So only the second run raises an IndexError for an access beyond an array.
 """
 
 import numpy as np
@@ -26,7 +27,7 @@ SMALL = {"one": UNIT, "five": public_domain(*[None] * 5), "lonely": public_domai
 
 
 def ends(domain: Domain, n: int, seed: int) -> np.ndarray:
-    """Codes, half of them the lowest and highest of their feature."""
+    """Return codes, half of them the lowest or highest of their feature."""
     rng = np.random.default_rng(seed)
     codes = random_codes(domain, n, seed)
     highest = np.array([f.n_codes - 1 for f in domain.features], np.uint16)
@@ -40,7 +41,10 @@ def assert_same_leaves(trees, domain: Domain, seed: int = 0) -> None:
 
 
 def test_a_thousand_trees_of_one_attribute():
-    """With this seed there are thresholds that once rose over 65,535, which names a column that is not there."""
+    """All thresholds of a thousand trees are codes.
+
+    With this seed, an earlier version had thresholds above 65,535, which a packed node reads as another column.
+    """
     trees = grow_random_trees(UNIT, n_trees=1_000, depth=6, seed=1)
     trees.check(np.array([65_536]))
     assert_same_leaves(trees, UNIT)
@@ -49,7 +53,10 @@ def test_a_thousand_trees_of_one_attribute():
 @pytest.mark.parametrize("cell", [0, 31, 63])
 @pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
 def test_trees_on_a_released_scale_whose_rows_are_all_in_one_cell(cell, thresholds):
-    """Where nothing is left to be split off, thresholds stay among the codes; they once rose over 65,535."""
+    """Thresholds are codes, even if a range cannot be split further.
+
+    In an earlier version, some thresholds exceeded 65,535.
+    """
     shares = np.zeros((1, CELLS), np.int64)
     shares[0, cell] = TOP
     scale = ReleasedScale.of_shares(shares)

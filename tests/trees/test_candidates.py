@@ -1,4 +1,4 @@
-"""Candidate splits: tests on codes and tests on bins say the same, and a test counts as decided exactly when it is."""
+"""Candidate splits: tests on codes and on bins agree, and a test counts as decided exactly when it is."""
 
 import dataclasses
 
@@ -19,13 +19,13 @@ ALL_CODES = np.arange(N_CODES)
 
 
 def with_missing(domain: Domain, *which: int) -> Domain:
-    """The same, where these features may be missing."""
+    """Return the domain with these features allowed to be missing."""
     features = [dataclasses.replace(f, missing="category") if i in which else f for i, f in enumerate(domain.features)]
     return dataclasses.replace(domain, features=tuple(features))
 
 
 def answers(candidates, values: np.ndarray, test: int, limit: np.ndarray) -> np.ndarray:
-    """Of a test on codes (limit: thresholds) or on bins (limit: cuts)."""
+    """Return the answers to a test on codes (limit: thresholds) or on bins (limit: cuts)."""
     return values > limit[test] if candidates.kind[test] == NUMERIC else values == limit[test]
 
 
@@ -37,7 +37,7 @@ def assert_bins_and_codes_agree(domain: Domain, n_bins: int, codes: np.ndarray) 
         by_code = answers(candidates, codes[:, j].astype(int), test, candidates.threshold)
         by_bin = answers(candidates, bins[:, j].astype(int), test, candidates.cut)
         assert np.array_equal(by_code, by_bin), (n_bins, test)
-        assert by_code.any() and not by_code.all()  # the codes are all there, so no test is idle
+        assert by_code.any() and not by_code.all()  # all codes occur, so each test separates some rows
     for j in range(domain.n_features):
         width = candidates.slot[j + 1] - candidates.slot[j]
         assert bins[:, j].max() < width and len(np.unique(bins[:, j])) == min(width, len(np.unique(codes[:, j])))
@@ -45,7 +45,7 @@ def assert_bins_and_codes_agree(domain: Domain, n_bins: int, codes: np.ndarray) 
 
 @pytest.mark.parametrize("n_bins", [2, 3, 7, 10, 16, 97, 255, 256, 999, 1_000])
 def test_a_test_gives_the_same_answer_for_a_code_and_for_its_bin(n_bins):
-    """Every code of numeric features, with and without a strip for missing values."""
+    """A test has the same answer for a code and for its bin: every code, with and without missing values."""
     codes = (
         ALL_CODES
         if JIT
@@ -55,7 +55,7 @@ def test_a_test_gives_the_same_answer_for_a_code_and_for_its_bin(n_bins):
 
 
 def _edges(n_bins: int) -> np.ndarray:
-    """Codes beside every threshold, and both ends."""
+    """Return the codes next to every threshold, and both ends."""
     threshold = public_candidates(with_missing(public_domain(None, None), 1), n_bins).threshold
     return np.concatenate([threshold, threshold + 1, [0, N_CODES - 1]])
 
@@ -75,7 +75,7 @@ def test_bins_are_equal_parts_of_the_range():
             candidates = public_candidates(domain, n_bins)
             asked = [feature.threshold_value(int(t)) for t in candidates.threshold]
             if missing:
-                assert asked.pop(0) == -np.inf  # "is it known?" comes first
+                assert asked.pop(0) == -np.inf  # the test for a missing value is first
                 assert candidates.threshold[0] == MISSING_STRIP - 1
             step = 1 / (N_CODES - feature.first_code)
             exact = np.arange(1, n_bins) / n_bins
@@ -83,7 +83,7 @@ def test_bins_are_equal_parts_of_the_range():
             bins = bin_codes(domain, ALL_CODES.astype(np.uint16)[:, None], n_bins)[feature.first_code :, 0]
             sizes = np.bincount(bins)[-n_bins:]
             assert sizes.max() - sizes.min() <= 1 and sizes.sum() == N_CODES - feature.first_code
-        X = np.linspace(0, 1, 4_001)[:, None]  # raw values meet the cut that their code meets
+        X = np.linspace(0, 1, 4_001)[:, None]  # a value and its code have the same answer to a cut
         codes = domain.encode(X)[:, 0].astype(int)
         for threshold in public_candidates(domain, 7).threshold[len(missing) :]:
             np.testing.assert_array_equal(codes > threshold, X[:, 0] >= feature.threshold_value(int(threshold)))
@@ -101,10 +101,10 @@ def test_the_number_of_tests_and_bins():
         assert (candidates.kind[mine] == (NUMERIC if f < 2 else ONE_VS_REST)).all()
         assert (np.diff(candidates.cut[mine]) > 0).all() and (np.diff(candidates.threshold[mine]) > 0).all()
     codes = np.zeros((3, 8), np.uint16)
-    assert bin_codes(domain, codes, 10).dtype == np.uint16  # for the thousand categories
+    assert bin_codes(domain, codes, 10).dtype == np.uint16  # for the feature of a thousand categories
     narrow = public_domain(None, 2)
     assert bin_codes(narrow, codes[:, :2], 255).dtype == np.uint8
-    assert bin_codes(narrow, codes[:, :2], 256).dtype == np.uint16  # one more where a value may be missing
+    assert bin_codes(narrow, codes[:, :2], 256).dtype == np.uint16  # one more bin for missing values
     assert bin_codes(public_domain(256), codes[:, :1], 10).dtype == np.uint8
     assert bin_codes(public_domain(257), codes[:, :1], 10).dtype == np.uint16
 
@@ -137,11 +137,11 @@ def test_no_question_and_too_many():
     assert MAX_CANDIDATES == 16_384
 
 
-# ---------------------------------------------------------------- what a path has decided
+# ---------------------------------------------------------------- decided tests
 
 
 def possible_bins(candidates, chosen: list[np.ndarray]) -> list[list[set[int]]]:
-    """Bins of each feature that rows of each node of the next level can be in, by trying them one by one."""
+    """Return, for each node of the next level, the bins of each feature that its rows can have, by trying all."""
     nodes = [
         [set(range(a, b)) for a, b in zip([0] * (len(candidates.first) - 1), np.diff(candidates.slot), strict=True)]
     ]
@@ -182,7 +182,11 @@ def assert_decided_is_constant(candidates, chosen: list[np.ndarray]) -> np.ndarr
     seed=st.integers(0, 1_000),
 )
 def test_decided_tests_are_those_that_all_rows_answer_alike(kinds, missing, n_bins, depth, stubborn, seed):
-    """Along paths of allowed tests, or of any; some nodes are not split. Where nothing is left, all may be asked."""
+    """A test is decided exactly if all possible rows of the node answer alike.
+
+    Paths have allowed tests or any tests, and some nodes are not split. If every test of a node is decided, all are
+    allowed.
+    """
     domain = with_missing(public_domain(*kinds), *[i for i in range(4) if missing >> i & 1])
     if all(f.n_codes == 1 for f in domain.features):
         return
@@ -199,17 +203,17 @@ def test_decided_tests_are_those_that_all_rows_answer_alike(kinds, missing, n_bi
 
 def test_paths_by_hand():
     domain = with_missing(public_domain(None, 3, 2), 0)
-    candidates = public_candidates(domain, 3)  # known? x >= 1/3? x >= 2/3? | a? b? c? | second?
+    candidates = public_candidates(domain, 3)  # tests: known? x >= 1/3? x >= 2/3? | a? b? c? | second?
     full = np.ones(7, bool)
     assert np.array_equal(undecided(candidates, []), full[None])
     after = lambda *levels: undecided(candidates, [np.array(level) for level in levels]).astype(int).tolist()
-    assert after([0]) == [[0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1]]  # what is missing has no size
+    assert after([0]) == [[0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1]]  # a missing value has no size
     assert after([1]) == [[1, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 1]]
     assert after([4]) == [[1, 1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 0, 0, 1]]
     assert after([6]) == [[1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 0]]
     assert after([-1]) == [[1] * 7, [1] * 7]
     neither = after([4], [3, 0])[0]
-    assert neither == [1, 1, 1, 0, 0, 0, 1]  # neither a nor b: it is c
+    assert neither == [1, 1, 1, 0, 0, 0, 1]  # neither a nor b, hence c
 
 
 def test_when_everything_is_decided_everything_may_be_asked():

@@ -1,4 +1,4 @@
-"""Files that someone damaged or made up: refused with a sentence, or sound."""
+"""Tests that damaged or forged files are refused with a message or contain a sound forest."""
 
 import copy
 import gzip
@@ -40,18 +40,18 @@ ODD_VALUES = st.one_of(
     st.sampled_from(["\ud800", "x" * 200_000, 10**400, 1e308, ["c"] * 2_000, [[[[[]]]]], {}, [], True]),
     st.lists(st.integers(-2, 9), max_size=3),
     st.dictionaries(st.sampled_from(["a", "type", "shape"]), st.integers(0, 3), max_size=2),
-).map(copy.deepcopy)  # or a value that one example changes would be another one in the next
+).map(copy.deepcopy)  # a deep copy, so that an example cannot change the values of the next one
 
 
 def places(content, path=()) -> list[tuple]:
-    """Paths to all values in a JSON, inner ones as well."""
+    """Return the paths to all values of a JSON document, inner ones included."""
     inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     return [path] * bool(path) + [place for key, value in inside for place in places(value, (*path, key))]
 
 
 @st.composite
 def tampered(draw) -> str:
-    """A forest's JSON with one to three of its values replaced, removed, exchanged, or changed inside an array."""
+    """Draw the JSON of a forest with one to three values replaced, removed, exchanged, or changed inside an array."""
     content = json.loads(TEXTS[draw(st.sampled_from(sorted(TEXTS)))])
     for _ in range(draw(st.integers(1, 3))):
         what = draw(st.sampled_from(["replace", "replace", "remove", "add", "exchange", "array", "array", "array"]))
@@ -76,7 +76,7 @@ def tampered(draw) -> str:
 
 
 def change_array(draw, content) -> None:
-    """Other cells, fewer cells, or another shape, in an array that is still whole."""
+    """Change cells, number of cells or shape of an array, which stays a valid array."""
     arrays = content.get("trees")
     arrays = [
         *(arrays.values() if isinstance(arrays, dict) else ()),
@@ -106,7 +106,7 @@ def change_array(draw, content) -> None:
 
 
 def rows_for(domain: Domain) -> pd.DataFrame:
-    """Rows that fit a domain, its ends included."""
+    """Return rows that fit a domain, with the ends of its ranges."""
     rng = np.random.default_rng(0)
     columns = {}
     for feature in domain.features:
@@ -118,7 +118,7 @@ def rows_for(domain: Domain) -> pd.DataFrame:
 
 
 def assert_sound(forest: ReleasedForest) -> None:
-    """It predicts, it stays inside its arrays, and it can be saved again."""
+    """Check that a forest predicts, stays inside its arrays, and can be saved again."""
     X = rows_for(forest.domain)
     leaves = forest.apply(X)
     assert np.array_equal(leaves.T, naive.leaves_of_rows(forest.trees, forest.domain.encode(X)))
@@ -223,11 +223,11 @@ def replaced(path: tuple, value, name: str = "labels") -> str:
         (("ledger", "epsilon"), None),
         (("ledger", "epsilon"), "1/1000000"),
         (("ledger", "entries", 0, "epsilon_each"), "2"),
-        (("ledger", "epsilon"), "1e999999999"),  # a number that nobody can wait for
+        (("ledger", "epsilon"), "1e999999999"),  # an integer that takes too long to compute
         (("certificate", "epsilon"), "1e999999999"),
         (("certificate", "epsilon"), None),
         (("certificate", "assumptions"), []),
-        (("certificate", "certified"), True),  # the demo's reasons are still there
+        (("certificate", "certified"), True),  # the file still has the reasons why the demonstration is not certified
         (("certificate", "kind"), "zCDP"),
         (("about",), 3),
         (("about", "extra"), 3),
@@ -243,8 +243,8 @@ def test_damaged_files_are_refused(path, value):
 @pytest.mark.parametrize(
     ("array", "value"),
     [
-        ("nodes", 200),  # a test that is not listed
-        ("nodes", 0),  # a leaf: then there are too many nodes below
+        ("nodes", 200),  # an unlisted test
+        ("nodes", 0),  # a leaf, so too many nodes follow
         ("test_feature", 4),
         ("test_kind", 3),
         ("test_kind", 9),
@@ -270,7 +270,7 @@ def test_a_threshold_beyond_the_categories_is_refused():
     structure = structure_of(forest.trees)
     cells, tests = structure.thresholds.copy(), structure.nodes[structure.nodes > 0] - 1
     at = np.flatnonzero(structure.test_feature[tests] == 1)[0]
-    for value, ok in ((2, True), (3, False)):  # of three categories
+    for value, ok in ((2, True), (3, False)):  # the attribute has three categories
         cells[at] = value
         content["trees"]["thresholds"] = pack(cells)
         if ok:
@@ -326,14 +326,14 @@ HEAD = '{"format": "dpforest released forest", "version": '
         ("[]", "not a released forest"),
         ("3", "not a released forest"),
         ("\ud800", "not JSON"),
-        (HEAD + "2, " + HEAD[1:] + "2}", "not JSON"),  # keys twice
+        (HEAD + "2, " + HEAD[1:] + "2}", "not JSON"),  # a repeated key
         (HEAD + '2, "seed": NaN}', "not JSON"),
         (HEAD + '2, "seed": -Infinity}', "not JSON"),
         (HEAD + '2, "seed": 1e999}', "not JSON"),
         (HEAD + '2, "seed": "\\ud800"}', "not JSON"),
         (HEAD + '2, "seed": ' + "9" * 5_000 + "}", "not JSON"),
         ('{"format": "dpforest released forest"}', "format version None"),
-        (HEAD + "3}", "format version 3; this dpforest reads versions 1 and 2"),
+        (HEAD + "4}", "format version 4; this dpforest reads versions 1 to 3"),
         (HEAD + "true}", "format version True"),
         (HEAD + "2.0}", "format version 2.0"),
         (HEAD + "1}", "damaged"),
@@ -375,7 +375,7 @@ def _of_scale() -> dict:
 
 
 def test_queries_before_growth_are_in_the_ledger_of_a_file():
-    """A scale, or a number of rows, that nobody paid for and nobody said."""
+    """A released scale, or a released number of rows, needs an entry in the ledger."""
     content = _of_scale()
     assert ReleasedForest.from_json(json.dumps(content)).scale is not None
     for what, where in (("scale of", "a scale"), ("number of rows", "a number of rows")):

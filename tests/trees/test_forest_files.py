@@ -1,4 +1,4 @@
-"""Files of forests: those of old, a reader made from the document alone, sizes, and limits before anything is read."""
+"""Forest files: earlier versions, a reader written from the document alone, sizes, and limits before reading."""
 
 import gzip
 import json
@@ -35,6 +35,7 @@ from tests.trees.plain_reader import Reader
 DATA = Path(__file__).parents[1] / "data"
 OLD = json.loads((DATA / "v1_expected.json").read_text())
 NEW = json.loads((DATA / "v2_expected.json").read_text())
+PERSONS = json.loads((DATA / "v3_expected.json").read_text())
 
 
 def as_table(forest: ReleasedForest, rows: list) -> pd.DataFrame:
@@ -42,7 +43,10 @@ def as_table(forest: ReleasedForest, rows: list) -> pd.DataFrame:
 
 
 def assert_predicts(forest: ReleasedForest, then: dict) -> None:
-    """The same leaves and classes, and shares to the last bits that logarithms of another machine may change."""
+    """Check that a forest predicts the recorded leaves and classes, and shares up to the last bits.
+
+    Logarithms of another machine may change these bits.
+    """
     X = as_table(forest, then["rows"])
     assert forest.apply(X).tolist() == then["leaves"]
     assert forest.predict(X).tolist() == then["classes"]
@@ -51,7 +55,7 @@ def assert_predicts(forest: ReleasedForest, then: dict) -> None:
     assert key in ("labels", "noisy_counts", "leaf_values") and values.tolist() == then["leaf_values"]
 
 
-# ---------------------------------------------------------------- files that were written before
+# ---------------------------------------------------------------- files of earlier versions
 
 
 @pytest.mark.parametrize("name", OLD)
@@ -80,7 +84,7 @@ def test_thresholds_are_mended_as_they_would_have_grown():
 
 @pytest.mark.parametrize("above", [16, 1_000, 2**31 - 65_537])
 def test_thresholds_that_no_growth_made_are_refused(above):
-    """Thresholds rose by one at each level at most, and there are 15."""
+    """A threshold above 65,550 is refused. In version 1, thresholds could rise by one on each of at most 15 levels."""
     content = json.loads((DATA / "v1_labels.json").read_text())
     entry = content["trees"]["threshold"]
     cells = packed_arrays.unpack_plain(entry, "<i4", 10**6).copy()
@@ -96,21 +100,36 @@ def test_files_of_version_2_are_read_and_predict_the_same(name):
     assert_predicts(forest, NEW[name])
 
 
-# ---------------------------------------------------------------- by the document alone
+@pytest.mark.parametrize("name", PERSONS)
+def test_files_of_version_3_with_a_unit_are_read_and_predict_the_same(name):
+    """Their certificate is for a person. A file that is written anew has the same content."""
+    data = (DATA / f"v3_{name}.json.gz").read_bytes()
+    forest, content = ReleasedForest.from_bytes(data), json.loads(gzip.decompress(data))
+    assert_predicts(forest, PERSONS[name])
+    assert content["version"] == 3 and content["domain"]["unit"] == {"column": "person", "most_rows": 256}
+    assert forest.certificate.certified and forest.notes == ()
+    assert forest.domain.unit == forest.certificate.unit == forest.ledger.unit == "person"
+    assert content.get("count_unit") == (1_024 if "noisy_counts" in content else None)
+    assert json.loads(forest.to_json()) == content
 
 
-@pytest.mark.parametrize("name", NEW)
-def test_a_reader_made_from_the_document_predicts_the_same(name):
-    reader = Reader((DATA / f"v2_{name}.json.gz").read_bytes())
-    predicted = [reader.predict(row) for row in NEW[name]["rows"]]
-    assert [leaves for leaves, _, _ in predicted] == NEW[name]["leaves"]
-    assert [best for _, best, _ in predicted] == NEW[name]["classes"]
-    np.testing.assert_allclose([shares for _, _, shares in predicted], NEW[name]["shares"], rtol=1e-12)
+# ---------------------------------------------------------------- a reader by the document alone
+
+
+@pytest.mark.parametrize(
+    "version, name", [*((2, name) for name in NEW), *((3, name) for name in PERSONS)], ids=lambda value: str(value)
+)
+def test_a_reader_made_from_the_document_predicts_the_same(version, name):
+    reader, expected = Reader((DATA / f"v{version}_{name}.json.gz").read_bytes()), {2: NEW, 3: PERSONS}[version][name]
+    predicted = [reader.predict(row) for row in expected["rows"]]
+    assert [leaves for leaves, _, _ in predicted] == expected["leaves"]
+    assert [best for _, best, _ in predicted] == expected["classes"]
+    np.testing.assert_allclose([shares for _, _, shares in predicted], expected["shares"], rtol=1e-12)
 
 
 def test_the_document_names_every_field():
     document = (Path(__file__).parents[2] / "docs" / "FORMAT.md").read_text()
-    schema = forest_schema.VERSION_2["properties"]
+    schema = forest_schema.VERSION_3["properties"]
     names = {*schema, *schema["trees"]["properties"], *schema["certificate"]["properties"]}
     names |= {*schema["ledger"]["properties"], *schema["ledger"]["properties"]["entries"]["items"]["properties"]}
     names |= {*schema["about"]["properties"], *schema["domain"]["properties"]}
@@ -122,7 +141,7 @@ def test_the_document_names_every_field():
 
 
 def version_1_bytes(forest: ReleasedForest) -> int:
-    """What the arrays of a forest took in format version 1: 4/3 bytes of base64 for each of theirs."""
+    """Return the size of a forest's arrays in format version 1, which has 4/3 bytes of base64 for each byte."""
     sizes = {"labels": 1, "noisy_counts": 8, "leaf_values": 8, "class_of_tree": 0}
     leaves = sum(array.size * sizes[key] for key, array in forest.leaves.arrays.items())
     return (forest.trees.n_nodes * 13 + leaves) * 4 // 3
@@ -160,7 +179,10 @@ def test_a_file_is_a_tenth_of_what_it_was(what):
 
 
 def test_runs_of_equal_leaves_cost_next_to_nothing():
-    """A million leaves of which the rows decide nothing else: all rows of a class, and a budget that flips nothing."""
+    """A million equal leaves take less than 2,000 characters.
+
+    Such leaves occur if all rows have one class, and the budget is so large that no leaf flips.
+    """
     entry = packed_arrays.pack(np.zeros(1_000_000, np.uint8))
     assert len(entry["data"]) < 2_000
 
@@ -196,7 +218,7 @@ TOO_LARGE = {
 
 @pytest.mark.parametrize("what", TOO_LARGE)
 def test_a_forest_too_large_to_be_read_is_refused_before_a_row_is_read(what):
-    """Without its memory, by the preview and by the fit, which does not look at the rows."""
+    """The preview and the fit refuse a forest that is too large, before they read a row and without its memory."""
     model, domain = TOO_LARGE[what]
     model.set_params(domain=domain)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -209,7 +231,7 @@ def test_a_forest_too_large_to_be_read_is_refused_before_a_row_is_read(what):
 
 
 def named(**changes) -> Domain:
-    """A domain with one text changed."""
+    """Return a domain with one text changed."""
     plain = {"name": "x", "note": "made up", "category": "a", "label": "y", "class": "no", **changes}
     features = (
         Feature(plain["name"], "numeric", 0, 1, source="asserted", source_note=plain["note"]),
@@ -274,15 +296,19 @@ def test_a_domain_that_is_too_large_altogether_is_refused():
 
 
 def test_the_largest_forests_are_below_the_limit_of_the_page():
-    """Bytes for each node and leaf, times their limits, with the widest noise that a budget can buy."""
+    """The largest allowed forests are smaller than the upload limit of the page.
+
+    The test multiplies the bytes for a node, and for a leaf with the widest possible noise, by the limits of nodes and
+    leaves.
+    """
     rng = np.random.default_rng(0)
-    scale = 1_000 * 2 / limits.EPSILON_MIN  # 1,000 trees share the rows, replace-one
+    scale = 1_000 * 2 / limits.EPSILON_MIN  # 1,000 trees share the rows, under replace-one
     n = 200_000
     noise = np.rint(rng.laplace(0, scale, n)).astype(np.int64)
     for_count = len(packed_arrays.pack(noise)["data"]) / n
     for_leaf = len(packed_arrays.pack(rng.random(n))["data"]) / n  # values of boosted trees
     for_node = len(packed_arrays.pack(rng.integers(0, 2**16, n))["data"]) * 2 / n  # a test and a threshold
-    texts = 2 * limits.MAX_DOMAIN_BYTES  # the domain, and what the certificate says of it
+    texts = 2 * limits.MAX_DOMAIN_BYTES  # the domain, and its assumptions on the certificate
     structure = limits.MAX_FOREST_LEAVES * for_node
     largest = structure + texts + max(limits.MAX_LEAF_NUMBERS * for_count, limits.MAX_FOREST_LEAVES * for_leaf)
     assert largest < limits.MAX_JSON_BYTES
@@ -298,7 +324,7 @@ def test_streamlit_accepts_files_of_the_largest_size():
 
 
 def peak(data: bytes) -> tuple[str, int]:
-    """Why it was refused, with how many bytes of memory at most."""
+    """Return the message of the refusal, and the peak memory in bytes."""
     tracemalloc.start()
     try:
         with pytest.raises(ForestFormatError) as error:
@@ -338,7 +364,10 @@ def test_a_declared_shape_allocates_nothing():
 
 
 def test_data_that_grow_when_decompressed_are_not_read_on():
-    """100 MB of zeros in 100 KB, where 100 labels should be: inside, and around the whole file."""
+    """Decompression stops at the declared size.
+
+    In this test, 100 KB decompress to 100 MB of zeros: in the place of 100 labels, and in the place of the whole file.
+    """
     zeros = packed_arrays.pack(np.zeros(100_000_000, np.uint8))["data"]
     content = content_of()
     content["labels"]["data"] = zeros
@@ -350,7 +379,7 @@ def test_data_that_grow_when_decompressed_are_not_read_on():
 
 
 def test_a_million_trees_are_refused_at_once():
-    """28 MB of the old format, and as many in the new one."""
+    """A million trees are refused before they are built: 28 MB in the earlier format, and as many trees in the new."""
     old = json.loads((DATA / "v1_single_leaf.json").read_text())
     n = 1_000_000
     plain = lambda array, kind: {  # noqa: E731
@@ -377,7 +406,10 @@ def test_a_million_trees_are_refused_at_once():
 
 
 def test_tests_with_many_children_end_at_the_limit():
-    """A tree that asks an attribute of 1,000 categories at each of four levels would have 10^12 leaves."""
+    """Tests with many children are refused at the limit of nodes.
+
+    A tree that tests an attribute of 1,000 categories on each of four levels would have 10^12 leaves.
+    """
     domain = public_domain(1_000)
     forest = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, categorical="multiway", domain=domain)
     content = json.loads(forest.fit([["c0"]] * 9, [0] * 9).released_.to_json())
@@ -396,7 +428,10 @@ def test_more_values_than_any_file_has_are_not_parsed():
 
 
 def test_a_long_text_beyond_ascii_is_not_decoded():
-    """One character can make a text of 250 MB four times as large in memory."""
+    """A long text beyond ASCII is refused before it is decoded.
+
+    One character can make a text of 250 MB four times as large in memory.
+    """
     content = content_of()
     content["about"]["caution"] = "😀" + "x" * limits.MAX_WIDE_BYTES
     text = json.dumps(content, ensure_ascii=False).encode()
@@ -407,7 +442,7 @@ def test_a_long_text_beyond_ascii_is_not_decoded():
 
 
 def test_a_ledger_whose_sum_cannot_be_written_is_refused():
-    """Thirty fractions of 200 digits whose denominators have no common factor."""
+    """A ledger whose sum has too many digits is refused: thirty fractions with coprime denominators of 200 digits."""
     content = content_of()
     entry = content["ledger"]["entries"][0]
     primes = [p for p in range(2, 200) if all(p % q for q in range(2, p))][:30]

@@ -1,4 +1,4 @@
-"""The schema of a file: closed and bounded everywhere, and any value in any place is refused or sound."""
+"""The schema of a file: every part is closed and bounded, and any value in any place is refused or sound."""
 
 import base64
 import gzip
@@ -25,13 +25,13 @@ DATA = Path(__file__).parents[1] / "data"
 FILES = {
     path.name: json.loads(path.read_bytes()) for path in sorted(DATA.glob("v1_*.json")) if "expected" not in path.name
 }
-FILES |= {path.name: json.loads(gzip.decompress(path.read_bytes())) for path in sorted(DATA.glob("v2_*.json.gz"))}
+FILES |= {path.name: json.loads(gzip.decompress(path.read_bytes())) for path in sorted(DATA.glob("v[23]_*.json.gz"))}
 FILES = {name: american(content) for name, content in FILES.items()}
 ROWS = json.loads((DATA / "v2_expected.json").read_text())
 
 
 def parts(schema: dict, path: str = ""):
-    """Every schema inside a schema, with where it is."""
+    """Yield every schema inside a schema, with its path."""
     yield path, schema
     for name, inner in schema.get("properties", {}).items():
         yield from parts(inner, f"{path}.{name}")
@@ -55,7 +55,7 @@ def test_every_object_is_closed_and_everything_has_a_length(what):
         if "string" in kinds and path.rsplit(".")[-1] not in (
             "data",
             "base64",
-        ):  # these are as long as their shape says
+        ):  # their length follows from their shape
             assert "maxLength" in part or "pattern" in part, path
         if "integer" in kinds:
             assert part["minimum"] >= 0 and part["maximum"] < 2**64, path
@@ -66,7 +66,8 @@ def test_every_object_is_closed_and_everything_has_a_length(what):
 @pytest.mark.parametrize("name", FILES)
 def test_files_that_were_written_are_as_the_schema_has_them(name):
     forest_schema.check(FILES[name], FILES[name]["version"])
-    jsonschema.Draft202012Validator(forest_schema.SCHEMAS[FILES[name]["version"]]).validate(FILES[name])  # anybody's
+    # an independent validator
+    jsonschema.Draft202012Validator(forest_schema.SCHEMAS[FILES[name]["version"]]).validate(FILES[name])
 
 
 def test_a_domain_may_state_the_source_of_each_part():
@@ -131,7 +132,7 @@ ANY = st.recursive(
 )
 @given(st.sampled_from(sorted(FILES)), st.data())
 def test_any_value_in_any_place_is_refused_with_a_sentence_or_sound(name, data):
-    """One value of a file replaced, removed, or joined by another: both versions, every kind of forest."""
+    """A file with one value replaced, removed or added is refused with a message, or sound: all versions and kinds."""
     content = json.loads(json.dumps(FILES[name]))
     *path, last = data.draw(st.sampled_from(places(content)))
     parent = content
@@ -186,7 +187,7 @@ def assert_refused_or_sound(text: str, name: str) -> None:
     rows = ROWS[name.split("_", 1)[1].split(".")[0]]["rows"]
     try:
         codes = forest.domain.encode(pd.DataFrame(rows, columns=list(forest.domain.names), dtype=object))
-    except ValueError:  # the domain is another one, which these rows do not fit
+    except ValueError:  # the change affects the domain, so these rows do not fit
         codes = np.zeros((3, forest.domain.n_features), np.uint16)
     shares, index = forest.shares_and_index(codes)
     assert np.allclose(shares.sum(axis=1), 1) and (index < forest.domain.n_classes).all()

@@ -1,4 +1,4 @@
-"""Greedy trees: the builder against its naive version, the layout it hands over, and a search in plain Python."""
+"""Greedy trees: the builder against its naive version, the layout of its result, and a search in plain Python."""
 
 import math
 from fractions import Fraction
@@ -25,7 +25,10 @@ KINDS = st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=1, max_size=4
 
 
 def any_test(seed: int, *, skip: float, stubborn: bool = False):
-    """Chooses at random by node, and remembers what it was shown; `stubborn` asks what is decided already."""
+    """Return a chooser that draws a random test for each node, and a list of its inputs.
+
+    `stubborn`: allow decided tests.
+    """
     shown = []
 
     def choose(level, histogram, allowed):
@@ -38,7 +41,7 @@ def any_test(seed: int, *, skip: float, stubborn: bool = False):
 
 
 def best_test(candidates, criterion: str, alpha: int = UNIT):
-    """The first of the best candidates that may be asked."""
+    """Return a chooser that takes the best allowed candidate, and the first one in a tie."""
 
     def choose(level, histogram, allowed):
         scores = score_splits(histogram, candidates, criterion, alpha)
@@ -48,7 +51,7 @@ def best_test(candidates, criterion: str, alpha: int = UNIT):
 
 
 def private_test(candidates, seed: int):
-    """A demonstration of the private choice."""
+    """Return a demonstration of the private choice."""
     query_budget = QueryBudget(Fraction(3), 100)
 
     def choose(level, histogram, allowed):
@@ -59,7 +62,7 @@ def private_test(candidates, seed: int):
 
 
 def random_rows(domain: Domain, n: int, seed: int):
-    """Codes, classes that follow from them in most cases, and whole weights (some 0)."""
+    """Return codes, classes that follow from them in most cases, and integer weights (some 0)."""
     rng = np.random.default_rng(seed)
     codes = random_codes(domain, n, seed)
     signal = codes[:, 0].astype(int) + 7 * codes[:, -1].astype(int)
@@ -84,7 +87,7 @@ def random_rows(domain: Domain, n: int, seed: int):
     seed=st.integers(0, 10**6),
 )
 def test_the_builder_agrees_with_its_naive_version(kinds, missing, n_bins, n_classes, n, depth, skip, stubborn, seed):
-    """Histograms, open tests, choices and places of rows, whatever is chosen; nothing is split below a -1."""
+    """Histograms, open tests, choices and places of rows agree for any choices; no node below a -1 is split."""
     domain = with_missing(public_domain(*kinds, n_classes=n_classes), *[i for i in range(4) if missing >> i & 1])
     candidates = public_candidates(domain, n_bins)
     codes, y, weight = random_rows(domain, n, seed)
@@ -111,7 +114,10 @@ def test_the_builder_agrees_with_its_naive_version(kinds, missing, n_bins, n_cla
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 511, 512, 513, 5_000 if JIT else 1_030])
 @pytest.mark.parametrize("skip", [0.0, 0.4])
 def test_children_that_are_counted_and_children_that_are_left_over(n, skip):
-    """What the chooser sees on every level, counted afresh by numpy: rows in one or several blocks, sorted or not."""
+    """The histograms of every level equal counts by numpy: rows in one or several blocks, sorted or not.
+
+    The builder counts the rows of some children, and computes the others by subtraction from their parents.
+    """
     domain = with_missing(public_domain(None, 3, 1, n_classes=3), 0)
     candidates = public_candidates(domain, 3)
     codes, y, weight = random_rows(domain, n, n)
@@ -138,7 +144,7 @@ def test_children_that_are_counted_and_children_that_are_left_over(n, skip):
     seed=st.integers(0, 10**6),
 )
 def test_grown_trees_in_the_layout_of_the_house(kinds, missing, n_trees, depth, skip, seed):
-    """Sound, without what is below a -1, and every row ends in the leaf whose place is its own."""
+    """Grown trees are sound and have no nodes below a -1, and every row ends in the leaf that the builder states."""
     domain = with_missing(public_domain(*kinds), *[i for i in range(4) if missing >> i & 1])
     candidates = public_candidates(domain, 4)
     codes, y, weight = random_rows(domain, 50, seed)
@@ -179,7 +185,7 @@ def test_a_tree_by_hand():
 
 
 def test_a_node_without_a_split_stays_one_leaf():
-    """A chooser that would split below a -1 is not listened to: the leaf would lose rows."""
+    """The builder ignores choices below a -1, because the leaf would lose rows."""
     domain = public_domain(None, None)
     candidates = public_candidates(domain, 3)
     codes, y, weight = random_rows(domain, 200, 0)
@@ -245,7 +251,10 @@ def test_other_names_for_classes_change_nothing_else(rows, which):
 
 @pytest.mark.parametrize("alpha", [0, 700, 1_024])
 def test_swapped_classes_weights_and_copies_for_m_alpha(rows, alpha):
-    """Two classes are alike; a row of weight 3 is three rows, of weight 0 none; making one class heavier matters."""
+    """For m-alpha, swapping the classes changes nothing, and a row of weight w equals w copies.
+
+    A larger weight of one class changes the tree.
+    """
     candidates, bins, y, weight = rows
     y = (y > 0).astype(np.int32)
     choose = best_test(candidates, "m-alpha", alpha)
@@ -262,7 +271,10 @@ def test_swapped_classes_weights_and_copies_for_m_alpha(rows, alpha):
 
 
 def test_a_row_changes_only_the_histograms_of_nodes_on_its_path(rows):
-    """One cell of each feature in one node of each level, by its weight: this is what levels compose in parallel by."""
+    """A row changes one cell of each feature in one node of each level, by its weight.
+
+    This is why nodes of a level compose in parallel.
+    """
     candidates, bins, y, weight = rows
     chosen, _ = grow_tree(candidates, bins, y, weight, n_classes=3, depth=4, choose=best_test(candidates, "gini"))
     for level in range(4):
@@ -276,11 +288,11 @@ def test_a_row_changes_only_the_histograms_of_nodes_on_its_path(rows):
         assert slot.tolist() == (candidates.slot[:-1] + bins[0]).tolist()
 
 
-# ---------------------------------------------------------------- the best split, searched for in plain Python
+# ---------------------------------------------------------------- search in plain Python
 
 
 def plain_score(children, criterion: str, alpha: int) -> int:
-    """Minus the potentials of two lists of class weights, rounded as scores are."""
+    """Return minus the potentials of two lists of class weights, rounded like scores."""
     total = 0
     for w in children:
         n = sum(w)
@@ -292,7 +304,7 @@ def plain_score(children, criterion: str, alpha: int) -> int:
 
 
 def plain_search(domain: Domain, n_bins: int, rows, *, depth: int, criterion: str, alpha: int) -> list:
-    """The best tree as nested lists [feature, kind, threshold, left, right], or a table of class weights."""
+    """Return the best tree as nested lists [feature, kind, threshold, left, right], or a table of class weights."""
     codes, y, weight = rows
     n_classes = domain.n_classes
     tests = []
@@ -313,7 +325,8 @@ def plain_search(domain: Domain, n_bins: int, rows, *, depth: int, criterion: st
             return table(members)
         may = [t for t in tests if len({says(t, code) for code in box[t[0]]}) == 2] or tests
         sides = lambda t: [[i for i in members if says(t, codes[i][t[0]]) == side] for side in (False, True)]
-        best = max(may, key=lambda t: plain_score([table(s) for s in sides(t)], criterion, alpha))  # the first of them
+        # the first of the best tests
+        best = max(may, key=lambda t: plain_score([table(s) for s in sides(t)], criterion, alpha))
         inside = lambda side: [[c for c in b if j != best[0] or says(best, c) == side] for j, b in enumerate(box)]
         return [best, *[split(s, inside(side), level + 1) for side, s in enumerate(sides(best))]]
 

@@ -1,4 +1,4 @@
-"""The multinomial random forest's trees: a slow version, the law of the draws, what ends branches, the limits."""
+"""Trees of the multinomial random forest: a naive version, the law of the draws, ends of branches, and limits."""
 
 import itertools
 
@@ -29,7 +29,7 @@ INFINITY = float("inf")
 
 
 def table(domain: Domain, n: int, seed: int = 0, coarse: int = N_CODES) -> tuple[np.ndarray, np.ndarray]:
-    """Rows whose class follows from the first attributes in most cases; `coarse` limits how many codes differ."""
+    """Return rows whose class follows from the first attributes in most cases; `coarse` limits the number of codes."""
     rng = np.random.default_rng(seed)
     codes = random_codes(domain, n, seed)
     codes[:, [f.kind == "numeric" for f in domain.features]] //= N_CODES // coarse
@@ -52,14 +52,14 @@ def structure_rows(n: int, *, seed: int, tree: int, partition_rate: float = 1.0)
 
 
 def key_of(key, *numbers: int) -> np.uint64:
-    """The key at the end of a path of numbers."""
+    """Return the key at the end of a path of numbers."""
     for number in numbers:
         key = np.uint64(hashed(np.uint64(key), number))
     return np.uint64(key)
 
 
 def pmf(decreases, temperature: float) -> np.ndarray:
-    """The selection law, as the paper words it."""
+    """Return the selection law by the formula of the paper."""
     decreases = np.array(decreases)
     low, high = decreases.min(), decreases.max()
     if high - low < 1e-10:
@@ -80,7 +80,7 @@ def cuts_of(values: list[int], categorical: bool) -> list[int]:
 def one_tree(
     codes, y, *, n_classes, categorical, taken, key, min_leaf, temperatures, impurity, stopping, purity_stop, max_depth
 ):
-    """Twin of `midpoint_kernels.grow_midpoint_tree`: rows as sets, every cut counted afresh, nothing sorted."""
+    """Grow a tree as `midpoint_kernels.grow_midpoint_tree` does, with rows as sets and every cut counted anew."""
 
     def rows_of(rows):
         return np.bincount(y[rows], minlength=n_classes)
@@ -166,7 +166,10 @@ def assert_naive_agrees(
 @pytest.mark.parametrize("stopping", STOPPING)
 @pytest.mark.parametrize("impurity", IMPURITY)
 def test_the_kernel_agrees_with_its_naive_version(mixed, impurity, stopping, temperatures):
-    """Trees of some size: numeric features of 65,536 and of 20 values, categorical ones of 2 to 7."""
+    """The kernel agrees with its naive version on large trees.
+
+    Numeric features have 65,536 or 20 values, categorical ones 2 to 7.
+    """
     codes, y = table(mixed, 150)
     codes[:, 2] //= 3277
     options = {"impurity": impurity, "stopping": stopping, "temperatures": temperatures, "max_depth": 60}
@@ -240,7 +243,10 @@ def test_equal_decreases_are_drawn_uniformly_and_ties_at_the_top_share():
 
 @pytest.mark.parametrize("n_features", [2, 4, 18, 30, 1558])
 def test_probabilities_of_features_stay_within_their_bounds(n_features):
-    """Lemma 3: between 1 / (1 + (D - 1) e^(B/2)) and e^(B/2) / (e^(B/2) + D - 1), both attained."""
+    """Probabilities are at least 1 / (1 + (D - 1) e^(B/2)) and at most e^(B/2) / (e^(B/2) + D - 1); both are attained.
+
+    This is lemma 3.
+    """
     weight = np.exp(5)
     bounds = 1 / (1 + (n_features - 1) * weight), weight / (weight + n_features - 1)
     one_bad, one_good = np.ones(n_features), np.zeros(n_features)
@@ -252,7 +258,7 @@ def test_probabilities_of_features_stay_within_their_bounds(n_features):
 
 
 def root_candidates(codes, y, taken, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Cuts of each numeric feature at the root and their decreases."""
+    """Return the cuts of each numeric feature at the root, and their decreases."""
     candidates = []
     for column in codes[taken].T.astype(int):
         cuts = np.array(cuts_of(sorted(set(column.tolist())), False))
@@ -262,7 +268,10 @@ def root_candidates(codes, y, taken, n_classes: int) -> list[tuple[np.ndarray, n
 
 
 def test_features_and_cuts_are_drawn_by_their_law(numeric):
-    """Normal approximation for each of 5 features; Kolmogorov-Smirnov for the cuts. False alarm below 1e-6 for each."""
+    """Features follow their law by a normal approximation, cuts by Kolmogorov-Smirnov.
+
+    Each test has a false alarm below 1e-6.
+    """
     codes, y = table(numeric, 40, coarse=16)
     structures = [structure_rows(40, seed=3, tree=t) for t in range(1000)]
     candidates = [root_candidates(codes, y, structure, 2) for structure in structures]
@@ -276,11 +285,11 @@ def assert_drawn_by_their_law(domain, codes, y, structures, candidates_of, tempe
     trees, _ = grow(domain, codes, y, n_trees=n_trees, seed=3, purity_stop=False, **options)
     expected, drawn, positions = np.zeros((n_trees, 5)), np.zeros((n_trees, 5)), []
     rng = np.random.default_rng(0)
-    split = np.flatnonzero(np.diff(trees.tree_start) == 3)  # an empty child makes the root a leaf, rarely
+    split = np.flatnonzero(np.diff(trees.tree_start) == 3)  # an empty child rarely makes the root a leaf
     assert len(split) > 0.8 * n_trees
     for t in range(n_trees):
         candidates = candidates_of[t]
-        # A root that became a leaf had drawn a cut too, but does not tell which: weigh those that keep it a test.
+        # A root that became a leaf does not show its cut, so cuts are weighted by whether the root stays a test.
         estimation = codes[~structures[t]]
         shares = pmf([decreases.max() for _, decreases in candidates], temperature)
         kept = []
@@ -320,7 +329,10 @@ def test_every_tree_uses_every_row_once(mixed):
 
 
 def test_every_row_and_every_pair_of_rows_is_as_likely_a_structure_row():
-    """Chi-square over the 70 sets of 4 among 8 rows, from 7,000 trees; false alarm below 1e-6."""
+    """All sets of 4 among 8 rows are equally likely structure rows: chi-square over 7,000 trees.
+
+    False alarm below 1e-6.
+    """
     sets = [tuple(np.flatnonzero(structure_rows(8, seed=1, tree=t))) for t in range(7000)]
     seen = [sets.count(rows) for rows in itertools.combinations(range(8), 4)]
     assert sum(seen) == 7000
@@ -332,7 +344,7 @@ def test_one_row_cannot_be_parted(numeric):
         grow(numeric, np.zeros((1, 5), np.uint16), np.zeros(1, np.int32))
 
 
-# ---------------------------------------------------------------- what ends a branch
+# ---------------------------------------------------------------- ends of branches
 
 
 @pytest.mark.parametrize("temperature", [0.0, 10.0, INFINITY])
@@ -350,7 +362,7 @@ def test_under_the_authors_rule_leaves_are_small_or_pure_but_never_empty(mixed):
     trees, counts = grow(mixed, codes, y, min_leaf=5, n_trees=10)
     sizes = counts.sum(axis=1)
     assert sizes.min() >= 1
-    assert sizes.min() < 5  # it does not keep what the paper's text asks for
+    assert sizes.min() < 5  # smaller than the text of the paper requires
     parents = trees.parent[trees.leaf_nodes]
     siblings = np.bincount(parents[trees.leaf_nodes != parents], sizes[trees.leaf_nodes != parents], trees.n_nodes)
     both_leaves = np.bincount(parents, minlength=trees.n_nodes) == 2
@@ -410,7 +422,7 @@ def test_depth_is_capped_and_the_upper_levels_stay(mixed):
 
 @pytest.mark.parametrize("impurity", IMPURITY)
 def test_the_greedy_limit_is_cart(numeric, impurity):
-    """Both temperatures infinite: the root's decrease is that of scikit-learn's best stump on the structure rows."""
+    """At infinite temperatures, the root has the decrease of scikit-learn's best stump on the structure rows."""
     codes, y = table(numeric, 400)
     greedy = {"feature_temperature": INFINITY, "value_temperature": INFINITY, "impurity": impurity}
     trees, _ = grow(numeric, codes, y, n_trees=10, **greedy)
@@ -426,7 +438,7 @@ def test_the_greedy_limit_is_cart(numeric, impurity):
 
 
 def test_no_temperature_is_a_completely_random_tree(numeric):
-    """Labels do not matter then, except where they make a node pure."""
+    """At temperatures of zero, labels do not change the tree, if pure nodes are split too."""
     codes, y = table(numeric, 200)
     cold = {"feature_temperature": 0.0, "value_temperature": 0.0, "purity_stop": False}
     one, _ = grow(numeric, codes, y, **cold)
@@ -438,7 +450,7 @@ def test_no_temperature_is_a_completely_random_tree(numeric):
 
 
 def test_mirrored_columns_are_exact_ties():
-    """A copy of a column and its mirror image have the same decreases as the column itself, so each gets a third."""
+    """A column, its copy and its mirror image have equal decreases, so each is drawn in a third of the trees."""
     domain = public_domain(None, None, None, n_classes=3)
     codes, y = table(domain, 90, coarse=64)
     codes[:, 1], codes[:, 2] = codes[:, 0], codes[:, 0].max() - codes[:, 0]
@@ -447,7 +459,7 @@ def test_mirrored_columns_are_exact_ties():
         trees, _ = grow(domain, codes, y, n_trees=900, max_depth=1, min_leaf=1, **greedy)
         roots = trees.feature[trees.tree_start[:-1]]
         seen = np.bincount(roots[roots >= 0], minlength=3)
-        assert seen.sum() > 850  # an empty child makes the root a leaf, rarely
+        assert seen.sum() > 850  # an empty child rarely makes the root a leaf
         assert stats.chisquare(seen).pvalue > FALSE_ALARM
 
 
@@ -461,7 +473,10 @@ def test_extreme_codes_are_separated():
 
 
 def test_trees_deeper_than_released_ones_are_routed_the_same():
-    """Asking for one category after another makes long paths."""
+    """Trees that are deeper than released ones are routed correctly.
+
+    Tests of one category after another make long paths.
+    """
     domain = public_domain(40, 40, None)
     codes, y = table(domain, 600)
     trees, _ = grow(domain, codes, y, feature_temperature=0.0, value_temperature=0.0, min_leaf=1, purity_stop=False)
@@ -482,7 +497,10 @@ def test_trees_do_not_depend_on_threads_or_on_how_many_there_are(mixed):
 
 
 def test_the_forest_learns(mixed):
-    """Two thirds of the rows at least, where 20 % of the labels are noise and the largest class has 40 %."""
+    """More than two thirds of new rows are classified correctly.
+
+    20 % of the labels are noise, and the largest class has 40 %.
+    """
     codes, y = table(mixed, 600)
     trees, counts = grow(mixed, codes[:400], y[:400], n_trees=50)
     votes = routing.scorer(trees, mixed, counts.argmax(axis=1).astype(np.uint8))(codes[400:])

@@ -19,8 +19,9 @@ JIT = not numba.config.DISABLE_JIT
 FALSE_ALARM = 1e-6
 GOLDEN_FEATURES = [0, 1, 0, -1, -1, -1]
 GOLDEN_THRESHOLDS = [50724, -1, 55812, -1, -1, -1]
-# SHA-256 of forests of a numeric attribute, and of a numeric one, one of 3 and one of 1 category, as they always were,
-# less thresholds above the codes, which are the highest code: (attributes, categorical, thresholds).
+# SHA-256 of forests by (attributes, categorical, thresholds). The attributes are one numeric attribute, or a numeric
+# attribute and two categorical attributes of 3 and 1 categories. All versions have these hashes, except that thresholds
+# above the codes are now the highest code.
 GOLDEN = {
     (1, "multiway", "node"): "0a91f81832a0f05f",
     (1, "multiway", "domain"): "da59c2048eecf137",
@@ -38,7 +39,7 @@ GOLDEN = {
 
 
 def paths(trees, tree):
-    """Every path of one tree as a list of (node, child) pairs."""
+    """Yield every path of one tree as a list of (node, child) pairs."""
     one = trees.select(tree)
     for leaf in one.leaf_nodes:
         path, child = [], int(leaf)
@@ -65,7 +66,7 @@ def test_another_seed_gives_another_structure(mixed):
 
 
 def test_structure_is_the_same_on_every_machine(mixed):
-    """A released forest names its seed; these values must not change between versions."""
+    """Structure is equal on all machines and in all versions, because a released forest names its seed."""
     trees = grow_random_trees(mixed, n_trees=2, depth=2, seed=7)
     assert trees.feature[:6].tolist() == GOLDEN_FEATURES
     assert trees.threshold[:6].tolist() == GOLDEN_THRESHOLDS
@@ -85,7 +86,7 @@ def test_thresholds_stay_in_the_range_left_on_the_path():
         for one, path in paths(trees, t):
             low, high = 0, 65_535
             for node, child in path:
-                assert low <= one.threshold[node] <= max(low, high - 1)  # a range of one code is split all the same
+                assert low <= one.threshold[node] <= max(low, high - 1)  # even a range of one code is split
                 if child == one.first_child[node]:
                     high = one.threshold[node]
                 else:
@@ -109,7 +110,7 @@ def test_forests_of_old_seeds_are_unchanged(n_features, categorical, thresholds)
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_test_asks_for_a_code_of_its_feature_even_where_no_two_are_left(seed):
-    """Twenty trees of depth 8 on one numeric attribute: most seeds have a node whose range is empty."""
+    """Thresholds are codes, even if a range is empty (for most seeds: twenty trees of depth 8 on one attribute)."""
     trees = grow_random_trees(public_domain(None), n_trees=20, depth=8, seed=seed)
     trees.check(np.array([65_536]))
     assert trees.threshold.max() <= 65_535
@@ -147,7 +148,7 @@ def test_growth_ends_as_soon_as_there_are_too_many_leaves():
     with pytest.raises(ValueError, match="3 trees of depth 4 would have 48 leaves, more than the 47 .*take fewer"):
         grow_random_trees(numeric, n_trees=3, depth=4, seed=0, most_leaves=47)
     with pytest.raises(ValueError, match="1,000,000,000 trees of depth 9 have more leaves than the 1,000 "):
-        grow_random_trees(wide, n_trees=10**9, depth=9, seed=0, most_leaves=1_000)  # it would never end
+        grow_random_trees(wide, n_trees=10**9, depth=9, seed=0, most_leaves=1_000)  # otherwise it would never end
 
 
 def test_a_table_of_categories_only_ends_when_they_are_used_up():
@@ -186,7 +187,7 @@ def test_depth_zero_is_a_single_leaf(mixed):
 
 
 def test_features_and_thresholds_are_uniform():
-    """Chi-square and Kolmogorov-Smirnov against the uniform law; false alarm below 1e-6 for each."""
+    """Features and thresholds are uniform: chi-square and Kolmogorov-Smirnov, false alarm below 1e-6 for each."""
     trees = grow_random_trees(public_domain(*[None] * 7), n_trees=4000, depth=1, seed=11, thresholds="domain")
     roots = trees.tree_start[:-1]
     assert stats.chisquare(np.bincount(trees.feature[roots], minlength=7)).pvalue > FALSE_ALARM

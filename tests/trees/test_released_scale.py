@@ -1,4 +1,4 @@
-"""The released scale: golden values, nested histograms, and what thresholds and cuts follow from it."""
+"""The released scale: golden values, nested histograms, and the thresholds and cuts that follow from it."""
 
 from fractions import Fraction
 
@@ -41,14 +41,14 @@ def with_missing() -> Domain:
 
 
 def a_scale(seed: int, n_numeric: int) -> ReleasedScale:
-    """Noisy counts of rows that crowd in some cells."""
+    """Return a scale from noisy counts of rows that are concentrated in some cells."""
     rng = np.random.default_rng(seed)
     cells = rng.integers(0, 50, (n_numeric, CELLS)) ** rng.integers(1, 4, (n_numeric, 1))
     return scale_from(nested(cells) + rng.integers(-9, 10, (n_numeric * 21, 4)), Fraction(7, 2))
 
 
 def test_golden_values():
-    """Of two levels; the third has nothing to say, so each cell is cut in four."""
+    """The scale matches golden values of two levels; the third has zero counts, so each cell is divided into four."""
     rows = [[120, -7, 33, 4], [90, 31, 0, -5], [0, 3, -9, 2], [30, -2, 1, 6], [1, 0, 2, -1]]
     borders = released_cdf(rows + [[0] * 4] * 16, Fraction(20))
     assert borders[::4] == GOLDEN
@@ -71,7 +71,7 @@ def test_the_cumulative_scale_rises_from_zero_to_one(rows, noise_scale):
 
 
 def test_where_noise_is_all_there_is_it_is_the_public_scale():
-    """All counts alike, and a prior that outweighs whatever noise there is."""
+    """The scale is the public one if all counts are equal, or if the prior outweighs the noise."""
     assert released_cdf([[0] * 4] * 21, Fraction(1, 3)) == PUBLIC.tolist()
     far = released_cdf([[3, 0, 5, 1]] * 21, Fraction(10**9))
     assert np.abs(np.array(far) - PUBLIC).max() < TOP * 1e-7
@@ -95,7 +95,10 @@ def test_histograms_count_known_cells_once_a_level():
 
 @pytest.mark.parametrize("row", range(4))
 def test_a_row_more_changes_one_cell_in_each_of_three_histograms(row):
-    """The sensitivity that is paid for, attained by a row without a missing cell."""
+    """One more row changes one cell in each of three histograms of a feature.
+
+    If the row has no missing cell, the change equals the sensitivity that the ledger charges for.
+    """
     domain = with_missing()
     codes = random_codes(domain, 40, 1)
     codes[0, 0] = 0  # missing
@@ -123,18 +126,21 @@ def test_masses_and_codes_are_inverse(seed, first):
 
 @pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
 def test_on_the_public_scale_trees_are_the_same(thresholds):
-    """The same draws: a scale on which rows are spread evenly changes nothing."""
+    """On a scale where rows are spread evenly, trees are the same as on the public scale."""
     domain = public_domain(None, 3, None)
     how = {"n_trees": 5, "depth": 6, "seed": 3, "categorical": "ordered", "thresholds": thresholds}
     plain, even = (grow_random_trees(domain, **how, scale=s) for s in (None, ReleasedScale(np.stack([PUBLIC] * 2))))
     assert np.array_equal(plain.feature, even.feature)
-    # A quantile is the code above it here, the one below it on the public scale.
+    # A quantile is the code above it on this scale, and the code below it on the public scale.
     assert np.abs(plain.threshold - even.threshold).max() <= (thresholds == "quantized")
 
 
 @pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
 def test_thresholds_lie_where_rows_are(thresholds):
-    """Rows in a hundredth of the range: half of all thresholds at a root lie there, and the first levels stay."""
+    """Thresholds lie among the rows, and deeper trees have the same roots.
+
+    All rows lie in one cell of the range, and more than 99 % of the root thresholds lie in this cell, too.
+    """
     domain = public_domain(None)
     cells = np.zeros((1, CELLS), np.int64)
     cells[0, 10] = 10**6
@@ -157,7 +163,7 @@ def test_cuts_hold_equal_shares_and_bins_follow_them(seed, n_bins):
     candidates, codes = public_candidates(domain, n_bins, scale), random_codes(domain, 300, seed)
     bins = bin_codes(domain, codes, n_bins, scale)
     cuts = numeric_cuts(domain, n_bins, scale)
-    assert cuts[0][0] == domain.features[0].first_code  # whether it is known can still be asked
+    assert cuts[0][0] == domain.features[0].first_code  # the test for a missing value is kept
     for j, cuts_of_feature in cuts.items():
         assert (
             len(cuts_of_feature) <= n_bins
@@ -185,7 +191,7 @@ def test_a_mixture_lies_between():
     st.sampled_from([None, "category"]),
 )
 def test_deep_trees_ask_for_codes_that_there_are(cell, thresholds, seed, missing):
-    """All rows in one cell, and one attribute: after a few tests there is nothing left to split."""
+    """Thresholds of deep trees are codes, also if all rows are in one cell, which a few tests exhaust."""
     feature = Feature("a", "numeric", 0.0, 1.0, missing=missing or "refuse", source="documented", source_note="made up")
     domain = Domain((feature,), (0, 1), "y", "documented", "made up")
     counts = np.zeros((1, CELLS), np.int64)

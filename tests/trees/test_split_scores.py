@@ -1,4 +1,4 @@
-"""Scores of splits against exact arithmetic; what one row can change, by going through whole grids of small tables."""
+"""Scores of splits against exact arithmetic, and the effect of one row, over complete grids of small tables."""
 
 import itertools
 import math
@@ -17,24 +17,24 @@ from dpforest.trees.split_scores import CRITERIA, UNIT, score_splits, sensitivit
 from tests.conftest import public_domain, random_codes
 
 JIT = not numba.config.DISABLE_JIT
-COUNTED = ("gini", "max", "entropy")  # the criteria on numbers of rows
+COUNTED = ("gini", "max", "entropy")  # criteria on numbers of rows
 ALPHAS = (0, 1, 37, 512, 717, 1_023, 1_024)
 
 
 def one_test() -> Candidates:
-    """A single numeric feature with two bins."""
+    """Return the candidates of a single numeric feature with two bins."""
     one = np.zeros(1, np.int32)
     return Candidates(one.astype(np.uint8), one, one, one, np.array([0, 1]), np.array([0, 2]))
 
 
 def scores_of(left: np.ndarray, right: np.ndarray, criterion: str, alpha: int = UNIT) -> np.ndarray:
-    """Scores of splits with these class weights in their children, both (n, n_classes)."""
+    """Return scores of splits with these class weights in their children, both (n, n_classes)."""
     histogram = np.ascontiguousarray(np.stack(np.broadcast_arrays(left, right), axis=1), np.int64)
     return score_splits(histogram, one_test(), criterion, alpha)[:, 0]
 
 
 def potential(weights, criterion: str, alpha: int = UNIT) -> np.ndarray:
-    """Of children with these class weights; an empty sibling adds nothing."""
+    """Return the potential of children with these class weights; an empty sibling adds nothing."""
     weights = np.asarray(weights, np.int64)
     whole = -scores_of(weights, np.zeros_like(weights), criterion, alpha)
     assert np.array_equal(whole, -scores_of(np.zeros_like(weights), weights, criterion, alpha))
@@ -42,7 +42,7 @@ def potential(weights, criterion: str, alpha: int = UNIT) -> np.ndarray:
 
 
 def exact_potential(weights, criterion: str, alpha: int) -> int:
-    """Twin in Python's whole numbers and fractions."""
+    """Return the potential in integers and fractions."""
     w = [int(x) for x in weights]
     total = sum(w)
     if criterion == "m-alpha":
@@ -56,7 +56,7 @@ def exact_potential(weights, criterion: str, alpha: int) -> int:
 
 
 def tables(n_classes: int, most: int) -> np.ndarray:
-    """All tables of class weights that sum to at most `most`."""
+    """Return all tables of class weights that sum to at most `most`."""
     grid = np.indices((most + 1,) * n_classes).reshape(n_classes, -1).T
     return grid[grid.sum(axis=1) <= most]
 
@@ -66,7 +66,10 @@ def tables(n_classes: int, most: int) -> np.ndarray:
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_m_alpha_is_the_loss_within_its_rounding(alpha):
-    """Half of the loss's potential, on the grid of weights times alpha; only the root is rounded, down."""
+    """The m-alpha score is half of the loss's potential, on the grid of weights times alpha.
+
+    Only the root is rounded, down.
+    """
     w = np.concatenate([tables(2, 60), np.random.default_rng(0).integers(0, 2**30, (2_000, 2))])
     score = potential(w, "m-alpha", alpha)
     exact = m_alpha(alpha / UNIT).potential(w[:, 1] / UNIT, w[:, 0] / UNIT) * UNIT**2 / 2
@@ -98,7 +101,7 @@ def test_many_classes_against_fractions(criterion, n_classes):
 
 @pytest.mark.parametrize("criterion", COUNTED)
 def test_an_empty_class_changes_no_score(criterion):
-    """The kernel for two classes against the one for many."""
+    """The kernel for two classes agrees with the one for many."""
     rng = np.random.default_rng(0)
     left, right = rng.integers(0, 500, (2, 2_000, 2))
     wide = [np.concatenate([side, np.zeros((2_000, 1), int)], axis=1) for side in (left, right)]
@@ -107,14 +110,14 @@ def test_an_empty_class_changes_no_score(criterion):
 
 @pytest.mark.parametrize("criterion, n_classes", [*[(c, 2) for c in CRITERIA], *[(c, 4) for c in COUNTED]])
 def test_every_candidate_of_every_node(criterion, n_classes):
-    """Histograms of random rows: children are counted by asking each row."""
+    """Scores of random rows equal those of children that are counted row by row."""
     domain = public_domain(None, 3, None, 1, 2, 6, n_classes=n_classes)
     candidates = public_candidates(domain, 5)
     rng = np.random.default_rng(1)
     n, n_nodes = 150, 4
     codes, y = random_codes(domain, n, seed=1), rng.integers(0, n_classes, n).astype(np.int32)
     weight = rng.integers(0, 1_025, n) if criterion == "m-alpha" else np.ones(n, np.int64)
-    node = rng.integers(0, n_nodes - 1, n).astype(np.int32)  # the last one stays empty
+    node = rng.integers(0, n_nodes - 1, n).astype(np.int32)  # the last node stays empty
     histogram = np.zeros((n_nodes, int(candidates.slot[-1]), n_classes), np.int64)
     fill_histogram(bin_codes(domain, codes, 5), y, weight, node, candidates.slot, histogram)
     scores = score_splits(histogram, candidates, criterion, 321)
@@ -128,13 +131,13 @@ def test_every_candidate_of_every_node(criterion, n_classes):
     assert (scores[-1] == 0).all()
 
 
-# ---------------------------------------------------------------- what one row changes
+# ---------------------------------------------------------------- effect of one row
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("n, most", [(2, 1), (2, 9), (3, 5), (6, 7), (9, 4), (2, 20)])
 def test_m_alpha_over_all_tables(alpha, n, most):
-    """Every child of n - 1 rows of weight up to `most`, every further row, in either class."""
+    """Over all children of n - 1 rows of weight up to `most`, one more row changes a potential by at most s."""
     s = sensitivity("m-alpha", n, alpha=alpha, weight=most)
     before = tables(2, (n - 1) * most)
     p = potential(before, "m-alpha", alpha)
@@ -142,11 +145,11 @@ def test_m_alpha_over_all_tables(alpha, n, most):
     for u in range(1, most + 1):
         for row in ((u, 0), (0, u)):
             change = potential(before + row, "m-alpha", alpha) - p
-            assert change.min() >= 0  # a row never lowers a potential, so it moves all scores the same way
+            assert change.min() >= 0  # a row never lowers a potential, so all changes have the same sign
             reach = np.maximum(reach, change)
-    corner = np.flatnonzero(before[:, 0] + before[:, 1] == before[:, 1].max())[0]  # all others in the other class
+    corner = np.flatnonzero(before[:, 0] + before[:, 1] == before[:, 1].max())[0]  # all other rows have the other class
     assert before[corner].tolist() == [0, (n - 1) * most]
-    assert reach.max() <= s and reach[corner] >= s - alpha  # attained but for the rounding of the root
+    assert reach.max() <= s and reach[corner] >= s - alpha  # the bound is attained, except for the rounding of the root
 
 
 SIZES = [(2, 60), (3, 20), (4, 11), (6, 6)]  # classes, rows
@@ -155,7 +158,7 @@ SIZES = [(2, 60), (3, 20), (4, 11), (6, 6)]  # classes, rows
 @pytest.mark.parametrize("n_classes, most", SIZES)
 @pytest.mark.parametrize("criterion", COUNTED)
 def test_counted_criteria_over_all_tables(criterion, n_classes, most):
-    """The interval is the same for every table, so for every candidate: a row joins one child of each."""
+    """Over all tables, the change of a potential by one more row lies in one interval, and so does a score's change."""
     before = tables(n_classes, most - 1)
     p = potential(before, criterion)
     changes = np.array([potential(before + row, criterion) - p for row in np.eye(n_classes, dtype=int)])
@@ -163,14 +166,14 @@ def test_counted_criteria_over_all_tables(criterion, n_classes, most):
     assert changes.max() - min(changes.min(), 0) <= s
     exact = {"gini": 2 - 2 / most, "max": 1, "entropy": math.log2(most) + (most - 1) * math.log2(most / (most - 1))}
     assert changes.max() >= UNIT * exact[criterion] - 2
-    if criterion == "entropy":  # logarithms are rounded one by one, so a potential can fall, by two steps
+    if criterion == "entropy":  # Each logarithm is rounded separately, so a potential can fall by two steps.
         assert changes.min() >= -2 and s <= changes.max() + 5 + UNIT * (1 / math.log(2) - 1)
     else:
         assert changes.min() == 0 and s <= UNIT * (2 if criterion == "gini" else 1) + 1
 
 
 def test_entropy_rounding_where_steps_are_coarse():
-    """Large tables, where a row of the largest class adds less than a step: the interval still holds."""
+    """The interval holds also for large tables, where a row of the largest class adds less than a step."""
     rng = np.random.default_rng(0)
     draws = 400_000 if JIT else 3_000
     large = rng.integers(0, 2 ** rng.integers(1, 21, (draws, 1)), (draws, 3))
@@ -179,12 +182,12 @@ def test_entropy_rounding_where_steps_are_coarse():
     n, p = int(large.sum(axis=1).max()) + 1, potential(large, "entropy")
     changes = np.concatenate([potential(large + row, "entropy") - p for row in np.eye(3, dtype=int)])
     assert changes.min() >= -2 and changes.max() + 2 <= sensitivity("entropy", n)
-    assert not JIT or changes.min() < 0  # it does happen, and is paid for
+    assert not JIT or changes.min() < 0  # some potentials fall, which the sensitivity covers
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_large_tables_stay_within_the_interval(criterion):
-    """Random and lopsided children of up to two million rows, any row added."""
+    """The interval holds for random and unbalanced children of up to two million rows, for any added row."""
     rng = np.random.default_rng(2)
     draws = 100_000 if JIT else 2_000
     weighted = criterion == "m-alpha"
@@ -205,7 +208,10 @@ def test_large_tables_stay_within_the_interval(criterion):
 
 @pytest.mark.parametrize("criterion, alpha", [*[("m-alpha", a) for a in (0, 717, 1_024)], *[(c, 0) for c in COUNTED]])
 def test_replacing_a_row_moves_a_score_by_no_more(criterion, alpha):
-    """Weights, class and child of the row all change: the sum over both children moves by the same bound, each way."""
+    """Replacing a row changes a score by at most the same bound in each direction.
+
+    Weight, class and child of the row may change; the score sums over both children.
+    """
     n, most = (4, 3) if criterion == "m-alpha" else (9, 1)
     s = sensitivity(criterion, n, alpha=alpha, weight=most) if criterion == "m-alpha" else sensitivity(criterion, n)
     children = tables(2, (n - 1) * most)
@@ -224,7 +230,7 @@ def test_replacing_a_row_moves_a_score_by_no_more(criterion, alpha):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_one_row_moves_all_candidates_of_its_node_within_one_interval(criterion):
-    """From whole tables: every candidate, one row added; the nodes that it is not in do not move at all."""
+    """One more row changes the scores of its node within one interval, and those of other nodes not at all."""
     domain = public_domain(None, 4, 2, 3)
     candidates = public_candidates(domain, 4)
     rng = np.random.default_rng(3)
@@ -256,7 +262,7 @@ def test_sensitivity_by_hand():
     assert sensitivity("m-alpha", 101, alpha=512, weight=100) == 512 * 1_001 + 512 * 100
     assert sensitivity("max", 5) == 1_024
     for n in (2, 100, MAX_BOUND):
-        for alpha in ALPHAS:  # half of the loss's own bound, on the grid, and one step of alpha more at most
+        for alpha in ALPHAS:  # half of the bound of the loss, on the grid, plus at most one step of alpha
             exact = m_alpha(alpha / UNIT).sensitivity(n, 700 / UNIT) * UNIT**2 / 2
             assert exact - 1e-6 <= sensitivity("m-alpha", n, alpha=alpha, weight=700) <= exact + alpha + 1e-6
         assert sensitivity("entropy", n) >= UNIT * (math.log2(n) + 1 / math.log(2)) + 4
@@ -282,7 +288,7 @@ def test_the_root_is_exact():
         assert whole_root(np.int64(x)) == math.isqrt(x)
 
 
-FULL = 2**31  # 2**21 rows of weight 1024, a few more than there can be
+FULL = 2**31  # 2**21 rows of weight 1024, slightly more than allowed
 
 
 @pytest.mark.parametrize(
@@ -299,11 +305,14 @@ FULL = 2**31  # 2**21 rows of weight 1024, a few more than there can be
     ],
 )
 def test_nothing_overflows_with_the_most_rows_of_full_weight(left, right):
-    """Without the compiler numpy warns of overflows, and warnings are errors here; with it the values would be off."""
+    """Scores of the most rows at full weight are exact, so nothing overflows.
+
+    Without the compiler numpy warns of overflows, and warnings are errors here; with it, scores would be wrong.
+    """
     for alpha in ALPHAS:
         score = scores_of(np.array([left]), np.array([right]), "m-alpha", alpha)[0]
         assert score == -sum(exact_potential(side, "m-alpha", alpha) for side in (left, right))
-    for criterion in ("gini", "max"):  # on numbers of rows; these bear weights as well
+    for criterion in ("gini", "max"):  # these criteria count rows, but also allow weights
         score = scores_of(np.array([left]), np.array([right]), criterion)[0]
         assert score == -sum(exact_potential(side, criterion, 0) for side in (left, right))
         rows = [tuple(w // 1_024 for w in side) for side in (left, right)]

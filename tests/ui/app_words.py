@@ -1,10 +1,10 @@
-"""A page in process (AppTest), and what it says."""
+"""Pages run by AppTest, and the text that they show."""
 
 from streamlit.testing.v1 import AppTest
 
 
 def visit(path: str = "", **query) -> AppTest:
-    """Run a page, or Explore, with a query in its address."""
+    """Run Explore, or the page at `path`, with a query in its address."""
     page = AppTest.from_file("../../app.py", default_timeout=600)
     if path:
         page.switch_page(path)
@@ -14,7 +14,19 @@ def visit(path: str = "", **query) -> AppTest:
     return page
 
 
+def controls() -> AppTest:
+    """Return a page with Explore's controls alone, which simulates no releases. Run it after setting its address."""
+
+    def page() -> None:
+        from ui.shared import sidebar
+        from ui.shared.epsilon import choose_epsilon
+
+        sidebar.choose(choose_epsilon())
+
+    return AppTest.from_function(page, default_timeout=600)
+
+
 def words(app: AppTest) -> str:
-    """All that the page says, with plain spaces."""
+    """Return all text of a page, with plain spaces."""
     elements = [*app.main.markdown, *app.main.caption, *app.sidebar.caption, *app.info, *app.warning]
     return "\n".join(e.value for e in elements).replace("\u00a0", " ")

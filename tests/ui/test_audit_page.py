@@ -1,4 +1,4 @@
-"""The Audit page in process (AppTest): it runs for every rule, and says what the papers' table says."""
+"""The Audit page (AppTest): it opens for every rule and shows the numbers of the papers' table."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from ui.audit.verdict import telling
 
 @pytest.fixture
 def audit(app):
-    """Open the page with some settings in the address."""
+    """Return a function that opens the page with these settings in its address."""
 
     def opened(**settings: str) -> AppTest:
         app.query_params.clear()

@@ -1,4 +1,4 @@
-"""Files that are no tables: one clear sentence each, and the page goes on."""
+"""An upload that is not a table gets one clear message, and the page stays usable."""
 
 import re
 
@@ -19,7 +19,7 @@ def asked(app) -> AppTest:
 
 
 def test_refused_one_after_the_other(asked):
-    """In one session: after the last of them a good file works."""
+    """One session refuses all bad files in turn and then accepts a good one."""
     for name, bad in REFUSED.items():
         asked.file_uploader[0].upload(f"{name}.csv", bad.data).run()
         assert not asked.exception, name
@@ -39,7 +39,7 @@ def test_refused_one_after_the_other(asked):
     ],
 )
 def test_one_bad_column(asked, fault):
-    """It is named, with the reason, and left out; the others are used. Many categories are seen in the browser."""
+    """One message names the bad column and the reason, and the app uses the other columns."""
     bad = ONE_BAD_COLUMN[fault]
     asked.session_state["tab"] = "Data"
     asked.file_uploader[0].upload(f"{fault}.csv", bad.data).run()

@@ -1,4 +1,4 @@
-"""A token for each browser: only this server issues it, once, and scripts and other sites cannot reach it."""
+"""The token of a browser: the server issues it once, and neither scripts nor other sites can read or set it."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ HEALTH = "/_stcore/health"
 def cookies(
     path: str = HEALTH, host: str = "localhost:8501", sent: str = "", method: str = "GET", scheme: str = "http"
 ) -> list[str]:
-    """The cookie that the server sets, after a request with this header `Cookie`."""
+    """Return the cookies that the server sets for a request whose header `Cookie` is `sent`."""
     answer: list[dict[str, Any]] = []
 
     async def app(scope, receive, send) -> None:

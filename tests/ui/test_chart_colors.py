@@ -1,4 +1,4 @@
-"""Figures in the colors of a page: what it sets, what it leaves, and that the figure itself stays as it is."""
+"""Figures in the colors of a page: what the page sets, what it leaves, and that it does not change the figure."""
 
 import copy
 
@@ -23,14 +23,14 @@ def drawn():
 @pytest.mark.parametrize("size", [PLAIN, LARGE])
 def test_words_have_the_size_and_ink_of_the_page(drawn, dark, size):
     before = copy.deepcopy(drawn)
-    shown = go.Figure(in_page_colors(drawn, dark=dark, size=size))  # which checks that plotly knows all of it
+    shown = go.Figure(in_page_colors(drawn, dark=dark, size=size))  # plotly checks every property
     assert drawn == before
     assert shown.layout.legend.font.size == size and shown.layout.hoverlabel.font.size == size
     assert shown.layout.xaxis.tickfont.size == size and shown.layout.xaxis.title.font.size == size
     assert shown.layout.xaxis.title.text == "x" and shown.layout.xaxis2.tickfont.size == 11
     assert shown.layout.template.layout.annotationdefaults.font.size == size
     assert (shown.layout.font.color == "#E7ECF0") == dark
-    assert shown.layout.font.size == size  # of words in traces and color bars, which take it from there
+    assert shown.layout.font.size == size  # words in traces and color bars inherit this size
 
 
 def test_a_figure_that_says_how_large_its_legend_is_keeps_it(drawn):

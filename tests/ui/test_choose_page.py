@@ -1,4 +1,4 @@
-"""Choose ε: the answer is the engine's, what is looked at follows it, and the sentences fit the guarantee."""
+"""Choose ε: the answer is the engine's, the tabs show the chosen forest, and the sentences fit the guarantee."""
 
 import json
 import math
@@ -6,6 +6,7 @@ import re
 
 import pandas as pd
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpforest.evaluation.smallest_epsilon import smallest_epsilons
@@ -13,21 +14,21 @@ from tests.ui.app_words import words
 from tests.ui.test_explore_page import button
 from ui.choose import answer, membership, wish_controls
 from ui.jobs.lines import settings_of
-from ui.jobs.results import SweepResult
+from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
 from ui.shared.forests import FORESTS
 
 KINDS = ["one greedy tree", "RF-E"]
-SMALL = "congressional_voting"  # where many releases are drawn
+SMALL = "congressional_voting"  # tests with many releases use this table
 
 
 @pytest.fixture
 def choose(monkeypatch):
-    """The page with two forests and few releases."""
+    """Return a function that opens the page with two forests and few releases."""
     monkeypatch.setattr(wish_controls, "kinds", lambda: KINDS)
     monkeypatch.setattr(wish_controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
-    monkeypatch.setattr(wish_controls, "SECONDS", math.inf)  # on a busy machine it would pause
+    monkeypatch.setattr(wish_controls, "SECONDS", math.inf)  # otherwise the page would pause on a busy machine
 
     def opened(**query) -> AppTest:
         page = AppTest.from_file("../../app.py", default_timeout=600)
@@ -46,8 +47,8 @@ def answers(needed: float, share: float, n: int, name: str = "nursery"):
     lines = [sweep_job(table, Line(settings_of(table, k, "certified", "add-remove"))) for k in KINDS]
     for line in lines:
         list(line.work(n))
-    frames = [frame[frame["repeat"] < n] for frame in (line.frame() for line in lines)]
-    return smallest_epsilons(pd.concat(frames), needed, share)
+    pieces = gathered(lines).pieces
+    return smallest_epsilons(pieces[pieces["repeat"] < n], needed, share)
 
 
 def looked_at(page: AppTest) -> tuple[str, float]:
@@ -104,11 +105,11 @@ def test_a_leaking_schema_promises_nothing(choose):
 
 
 def test_no_answer_is_sure_before_the_last_release():
-    """A bound that is looked at again and again is passed by luck in the end."""
+    """An answer is sure only after the last release, because luck can pass a bound that is checked often."""
     pieces = pd.DataFrame({"forest": "a", "epsilon": [1.0] * 79, "accuracy": 0.9, "n_test": 10**9, "repeat": range(79)})
     wish = wish_controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
     for n, sure in ((79, False), (wish.releases, True)):
-        assert answer.answered(SweepResult(pieces, pieces, n, 1), 0.8, wish)[0].is_sure is sure
+        assert answer.answered(SweepResult(pieces.to_dict("records"), n, 1), 0.8, wish)[0].is_sure is sure
 
 
 def test_under_replace_one_only_values_are_mentioned(choose):
@@ -121,7 +122,7 @@ def test_under_replace_one_only_values_are_mentioned(choose):
 
 def test_the_report_holds_the_sentences_of_the_page(choose, monkeypatch):
     made = []
-    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
+    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
     choose(choose_tab="Report", need="80.0", rows_each="3", prior="10 %")
     html = made[-1]
     first = answers(0.8, 0.8, 6)[0]
@@ -129,6 +130,23 @@ def test_the_report_holds_the_sentences_of_the_page(choose, monkeypatch):
     assert "NOT certified" not in html
     choose(choose_tab="Report", need="80.0", mode="as published")
     assert "NOT certified" in made[-1] and "What is promised" not in made[-1]
+
+
+def test_the_report_has_rates_by_group_if_they_are_wanted(choose, monkeypatch):
+    page, pages = choose(choose_tab="Report", data="cmc", need="45.0"), []
+    assert page.toggle(key="report_groups").value is False and "groups_by" not in [box.key for box in page.selectbox]
+
+    def pressed(label, make, *more, **settings):
+        pages.extend([make()] if label == "Download the report" else [])
+
+    monkeypatch.setattr(st, "download_button", pressed)
+    page.toggle(key="report_groups").set_value(True).run()
+    page.selectbox(key="groups_by").select("Wifes_religion").run()
+    assert not page.exception and "by “Wifes_religion”" in pages[-1] and "Not covered by ε" in pages[-1]
+    sizes = re.findall(r"<td>[01]</td>\s*<td class=\"n\">([\d,]+)</td>", pages[-1])
+    assert len(sizes) == 2 and sum(map(int, sizes)) == 442
+    page.toggle(key="report_groups").set_value(False).run()
+    assert "Not covered by ε" not in pages[-1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,7 +170,35 @@ def test_more_data_are_worked_out(choose):
     button(page, "Work it out").click().run()
     assert not page.exception
     assert "for an average accuracy of 50.0 %" in words(page) or "No number" in words(page) or "rows" in words(page)
-    assert len(page.get("plotly_chart")) == 2
+    assert len(page.get("plotly_chart")) == 3
+    assert "as accurate as at ε = " in words(page) or "as accurate at ε = " in words(page)
+
+
+def test_without_an_answer_there_is_no_button_to_it(choose):
+    page = choose(need="100.0", look_eps="10")
+    assert "at any ε that we simulate (up to 10)" in words(page)
+    assert [b.label for b in page.button if b.label.startswith("Look at the answer")] == []
+
+
+def test_more_data_name_their_forest_and_compare_no_guesses(choose):
+    page = choose(data="zoo", choose_tab="More data", need="60.0", look_eps="0.05")
+    name = page.selectbox(key="looked_at").value
+    assert f"What more data would buy: {name}" in words(page)
+    button(page, "Work it out").click().run()
+    text = words(page)
+    assert not page.exception and "**No number of rows can be given.** At ε = 0.05" in text
+    page.run()
+    assert words(page).count("Rows in exchange for ε") == text.count("Rows in exchange for ε")
+
+
+@pytest.mark.parametrize(("kind", "epsilon", "shown"), [("one greedy tree", "0.012", 0.012), ("RF-E", "25", 10.0)])
+def test_more_data_show_only_epsilons_that_are_simulated(choose, kind, epsilon, shown):
+    page = choose(data="zoo", choose_tab="More data", need="50.0", looked_at=kind, look_eps=epsilon)
+    button(page, "Work it out").click().run()
+    assert not page.exception
+    assert ("so these figures are for ε = 10 instead of 25" in words(page)) == (epsilon == "25")
+    drawn = str(page.session_state["figures"]["Rows in exchange for ε"].drawn)
+    assert f"ε = {shown:g}" in drawn and "ε = 25" not in drawn
 
 
 def test_nine_in_ten_is_where_it_starts(choose):
@@ -168,7 +214,8 @@ def test_every_forest_is_asked():
 
 
 def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
-    monkeypatch.setattr(wish_controls, "SECONDS", 0)
+    """The page pauses after half a second of computing in any thread or process. All its releases take several."""
+    monkeypatch.setattr(wish_controls, "SECONDS", 0.5)
     page = choose(sure="9 in 10 releases")
     assert "Paused, to spare this machine: not all releases are simulated yet." in words(page)
     few = int(re.search(r"Behind each: .*?(\d+) simulated release", words(page))[1])

@@ -51,7 +51,7 @@ def test_one_browser_votes_thirty_times_and_counts_once():
     rooms = Rooms()
     code = rooms.open("teacher")
     for i in range(30):
-        rooms.join(code, "anna")  # the page is loaded again, or in another tab
+        rooms.join(code, "anna")  # anna's browser loads the page again, or opens another tab
         assert rooms.vote(code, "anna", 0, i % 2, n_answers=2)
     assert rooms.counted(code, "teacher", 0, n_answers=2) == [0, 1]
 
@@ -87,7 +87,7 @@ def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
     clock.now = ENDS_AFTER - 1
     rooms.stay(code, "teacher")
     clock.now += ENDS_AFTER - 1
-    rooms.stay(code, "anna")  # no leader
+    rooms.stay(code, "anna")  # anna does not lead, so the room ends on time
     assert rooms.vote(code, "anna", 0, 0, n_answers=2)
     clock.now += 1
     assert rooms.seen(code) is None and not rooms.leads(code, "teacher")
@@ -95,7 +95,7 @@ def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
 
 
 def test_an_ended_room_is_removed_from_memory():
-    """As soon as anybody uses any room."""
+    """An ended room disappears from memory as soon as anybody uses any room."""
     clock = Clock()
     rooms = Rooms(clock)
     code = rooms.open("teacher", "10.0.0.1")
@@ -119,7 +119,7 @@ def test_a_full_server_refuses_new_rooms_and_closes_no_old_one():
     clock.now = ENDS_AFTER - 1
     rooms.stay(first, "teacher")
     clock.now += 1
-    assert rooms.open("somebody", "10.0.2.1") and rooms.leads(first, "teacher")  # the others have ended
+    assert rooms.open("somebody", "10.0.2.1") and rooms.leads(first, "teacher")  # the other rooms have ended
 
 
 def test_an_address_can_open_a_few_rooms_and_a_browser_only_one():
@@ -141,7 +141,7 @@ def test_a_class_with_one_address_joins_at_once_and_a_flood_does_not():
         rooms.join(code, f"phone {i}", "10.0.0.2")
     with pytest.raises(Refused, match="Keep this page open"):
         rooms.join(code, "one more", "10.0.0.2")
-    rooms.join(code, "phone 0", "10.0.0.2")  # it has joined before
+    rooms.join(code, "phone 0", "10.0.0.2")  # this phone joined before
     rooms.join(code, "elsewhere", "10.0.0.3")
     clock.now += NEXT_AFTER
     rooms.join(code, "one more", "10.0.0.2")
@@ -165,7 +165,7 @@ def test_a_full_room_takes_no_more_phones():
 
 @pytest.fixture(autouse=True)
 def browsers(monkeypatch):
-    """A page in a test has no browser: this gives each page the cookie of the browser that `page` names."""
+    """Give each page the cookie of the browser that `page` names, because a page in a test has no browser."""
 
     def context() -> SimpleNamespace:
         name = st.session_state.get("browser_of_test")
@@ -209,7 +209,7 @@ def test_phones_vote_follow_and_show_feedback_on_the_given_answer(wall):
         phone.radio[0].set_value(names[right if i else 0]).run()
         assert not phone.exception
     assert "5 phones joined, **5** answered" in words(wall.run())
-    assert "▇" not in words(wall)  # bars that grow would tell who pressed what
+    assert "▇" not in words(wall)  # bars that grow would show who chose what
     press(wall, "Show without guessing")
     assert "4 ✓" in words(wall) and "This tally has no noise" in words(wall)
     for i, phone in enumerate(phones):
@@ -247,7 +247,7 @@ def test_a_phone_that_loads_the_page_again_or_in_a_second_tab_has_one_vote(wall)
     again = page("phone", room=code)
     assert again.radio[0].value == names[0]
     again.radio[0].set_value(names[1]).run()
-    assert phone.run().radio[0].value == names[1]  # tabs of one browser do not vote against each other
+    assert phone.run().radio[0].value == names[1]  # all tabs of one browser share a vote
     assert again.run().radio[0].value == names[1]
     page("private window", room=code).radio[0].set_value(names[0]).run()
     assert "2 phones joined, **2** answered" in words(wall.run())
@@ -262,7 +262,7 @@ def test_a_browser_without_the_cookie_follows_and_has_no_vote(wall):
 
 
 def test_the_address_on_the_wall_gives_no_right_to_lead(wall):
-    """The address has only the letters. The cookie decides who leads, also after F5."""
+    """The address names the room and the step; only the cookie decides who leads, also after a reload."""
     assert set(wall.query_params) <= {"room", "step", "at", "shown"}
     shown = {name: letters(wall) if name == "room" else wall.query_params[name][0] for name in wall.query_params}
     other = page("pupil", **shown)
@@ -274,7 +274,7 @@ def test_the_address_on_the_wall_gives_no_right_to_lead(wall):
 
 
 def test_the_leader_comes_back_to_where_the_class_is(wall):
-    """With the address on the wall, which names no step, or after a visit to another page."""
+    """The leader returns to the current step, from the address on the wall or after a visit to another page."""
     code = letters(wall)
     press(wall, "Next →")
     press(wall, "Show without guessing")
@@ -288,7 +288,7 @@ def test_the_leader_comes_back_to_where_the_class_is(wall):
 
 
 def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
-    """Pupils know the letters, so the teacher may open a link from one. The teacher's browser leads."""
+    """An address with another step does not move the class, because pupils know the letters and can send such links."""
     code = letters(wall)
     press(wall, "Next →")
     for step in ("1", "8"):
@@ -308,7 +308,7 @@ def test_a_refused_room_gets_a_reason(wall):
 
 
 def test_no_visitor_can_delete_the_rooms(wall):
-    """Every visitor can clear the caches of Streamlit."""
+    """Clearing the caches of Streamlit, which every visitor can do, keeps the rooms."""
     st.cache_data.clear()
     st.cache_resource.clear()
     assert class_mode.ROOMS.leads(letters(wall), "teacher")

@@ -1,4 +1,4 @@
-"""Columns of a file that somebody leaves out (AppTest): a table that cannot be read gets a way on."""
+"""Columns that a user leaves out (AppTest): a table with an unreadable column can still be used."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_the_sidebar_says_why_the_last_column_is_not_offered_as_label(app):
 
 
 def test_it_stays_the_same_file_of_the_same_people(page):
-    """Sums of what was spent go by the file; a schema goes by its columns."""
+    """A file keeps its identity, and so its spent budget, whichever columns the user leaves out."""
 
     def read() -> list[str]:
         return page.session_state["read_rows"][0][0].split("|")

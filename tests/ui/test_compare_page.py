@@ -1,9 +1,9 @@
-"""Compare: what is drawn and said is what a sweep gives; a stopped one stays stopped; uploads stay in their session."""
+"""Compare: figures and texts are those of a sweep, a stopped sweep stays stopped, and uploads stay in their session."""
 
 import json
+import re
 
 import numpy as np
-import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -12,16 +12,19 @@ from dpforest import load_dataset
 from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.compare import MeasureScale
 from dpforest.simulation.metrics import METRICS
-from dpforest.simulation.sweep import summary, surface
+from dpforest.simulation.pieces import unpacked
+from dpforest.simulation.sweep import surface
+from tests.conftest import every
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import CSV, button
-from ui.compare import alpha_tab
-from ui.compare.comparison_controls import Comparison
+from ui.compare import rules_tab
+from ui.compare.comparison_controls import HELD_OUT, WORST, Comparison
 from ui.compare.insight import insight
 from ui.explore import page as explore
 from ui.jobs import time_budget
 from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult
+from ui.jobs.sweep_job import Line, splits_of, sweep_job
 from ui.shared import tables
 from ui.shared.forests import EPSILONS, FORESTS, MODES
 
@@ -47,7 +50,7 @@ def drawn(page: AppTest, which: int = 0) -> dict:
 
 
 def numbers(values) -> np.ndarray:
-    """A column of a figure, which may travel as base64."""
+    """Return a column of a figure as numbers; it may be encoded as base64."""
     if isinstance(values, dict):
         import base64
 
@@ -104,7 +107,7 @@ def test_five_parts_hold_every_row_out_once(compare):
     ],
 )
 def test_what_stands_behind_a_point(n, folds, text):
-    assert SweepResult(None, None, n, folds).rests_on == text  # type: ignore[arg-type]
+    assert SweepResult([], n, folds).rests_on == text
 
 
 def test_depth_and_trees_have_a_panel_a_forest(compare):
@@ -117,7 +120,7 @@ def test_depth_and_trees_have_a_panel_a_forest(compare):
 
 @pytest.mark.parametrize("epsilon", ["0.03", "1", "0.4"])
 def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider(compare, epsilon):
-    """0.03 is on the grid of forests that look at the data, 1 is only on the grid of the others, 0.4 is on none."""
+    """The map works for any ε. Grids of data-dependent forests have 0.03, other grids have 1, and no grid has 0.4."""
     page = compare(compare_tab="ε × depth", mapped="one greedy tree", eps=epsilon, forests="one greedy tree")
     heat = drawn(page, 1)["data"][0]
     values = numbers(heat["z"]) if isinstance(heat["z"], dict) else np.array(heat["z"])
@@ -136,7 +139,7 @@ def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider
 
 
 def test_the_map_at_a_typed_epsilon_equals_one_sweep(compare):
-    """The ε of the slider has a separate simulation. Its numbers equal those of one sweep over the grid and it."""
+    """The simulation at the slider's ε is separate, and its numbers equal those of one sweep over the whole grid."""
     page = compare(compare_tab="ε × depth", mapped="RF-E", eps="0.4", forests="RF-E")
     heat = drawn(page, 1)["data"][0]
     shown = numbers(heat["z"]).reshape(len(heat["y"]), -1)
@@ -172,7 +175,7 @@ def test_two_uploads_of_one_shape_are_not_mixed_up(compare):
 
 
 def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypatch):
-    """The button is there while work goes on only; what it does is set here as a press sets it."""
+    """A stopped sweep waits for “Go on”. The test sets the key of “Stop”, a button that shows only during work."""
     page = compare(forests="RF-E", data="nursery")
     assert not any(b.label in ("Stop", "Go on") for b in page.button)
     keys = []
@@ -181,7 +184,7 @@ def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypat
     page.select_slider(key="releases_each").set_value(8).run()
     page.session_state["stopped"] = keys[-1]
     page.select_slider(key="releases_each").set_value(20).run()
-    assert "mean of 20 simulated" in words(page)  # a moved control is other work
+    assert "mean of 20 simulated" in words(page)  # a moved control starts other work
     page.session_state["stopped"] = keys[-1]
     page.run()
     assert button(page, "Go on") and "Stopped." in words(page)
@@ -193,7 +196,7 @@ def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypat
     ("kind", "mode"), [(kind, mode) for kind, compared in FORESTS.items() for mode in compared.modes()]
 )
 def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatch):
-    """The settings that are compared are those of an untouched sidebar."""
+    """Compare starts each forest with the default settings of Explore's sidebar."""
     asked = []
 
     def ask(table, line, **more):
@@ -208,7 +211,7 @@ def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatc
     ours = settings_of(table, kind, MODES[mode], "add-remove")
     theirs, compared = settings.parameters(), ours.parameters()
     if kind == "boosted":
-        assert theirs.pop("alpha") in (0.0, "published")  # the estimator's own, which Compare leaves to it
+        assert theirs.pop("alpha") in (0.0, "published")  # the estimator's default, which Compare does not set
     assert compared == theirs
 
 
@@ -229,8 +232,7 @@ def some_cells(means: dict[str, float], spread: float = 0.01) -> SweepResult:
         for e in (1.0, 3.0)
         for r, value in enumerate((m - spread, m, m + spread))
     ]
-    pieces = pd.DataFrame(rows)
-    return SweepResult(pieces, summary(pieces, (0.1, 0.9)), 3, 1)
+    return SweepResult(rows, 3, 1)
 
 
 def test_the_insight_names_the_best_its_equals_and_the_useless():
@@ -263,7 +265,7 @@ def test_a_measure_that_needs_two_classes_gets_a_message(compare):
 
 
 def settings_in_link(page: AppTest) -> dict:
-    """What the link says of single forests."""
+    """Return the settings of single forests in the link."""
     return json.loads("".join(page.query_params["own"])) if "own" in page.query_params else {}
 
 
@@ -280,7 +282,7 @@ def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):
     forest = FORESTS["RF-E"].estimator(max_depth=2, n_estimators=3)
     expected = surface({"own": forest}, data, epsilons=EPSILONS, repeats=2).groupby("epsilon").accuracy.mean()
     assert np.allclose(drawn_lines["RF-E (depth 2, 3 trees)"], expected[np.isfinite(expected.index)])
-    page.select_slider(key="eps").set_value(0.1).run()  # the line stays as it is set at every ε
+    page.select_slider(key="eps").set_value(0.1).run()  # the line keeps its settings at every ε
     row = page.dataframe[0].value.set_index("forest").loc["RF-E (depth 2, 3 trees)"]
     assert (row["depth"], row["trees"]) == (2, 3)
     button(page, "All forests with default settings").click().run()
@@ -321,7 +323,7 @@ def test_unknown_settings_in_a_link_are_ignored_with_a_message(compare, linked):
     assert words(page).count("Ignored, as the link asks for what no forest has") == 1
 
 
-@pytest.mark.parametrize("held_out", ["three tenths, once", "every row once, in 5 parts"])
+@pytest.mark.parametrize("held_out", every(2, ["three tenths, once", "every row once, in 5 parts"]))
 def test_the_code_of_the_grid_gives_the_page_its_numbers(compare, held_out):
     page = compare(
         forests="RF-E,one greedy tree", own='{"RF-E":{"depth":2}}', eps="4", also_published="true", held_out=held_out
@@ -338,11 +340,45 @@ def test_the_code_of_the_grid_gives_the_page_its_numbers(compare, held_out):
 
 
 def test_alpha_has_a_line_a_strategy_and_says_which_differ(compare):
-    page = compare(compare_tab="α", eps="3", forests="RF-E")
+    page = compare(compare_tab="α and voting", eps="3", forests="RF-E")
     spec = drawn(page, 1)
     names = [t["name"] for t in spec["data"] if t["mode"] == "lines+markers"]
     assert names[:4] == ["α = 0", "α = 0.1", "α = 0.5", "α = 1"] and len(names) == 7
     assert "At ε = 3 **α" in words(page) and "mean of 5 simulated releases" in words(page)
+
+
+def test_voting_rules_have_a_line_each_and_equal_a_sweep(compare):
+    """Each line is the forest of the sidebar's settings with one voting rule, and all have the same trees and noise."""
+    forest = '{"noisy counts":{"depth":3,"trees":9,"voting":"majority"}}'
+    page = compare(compare_tab="α and voting", varied="voting rule", eps="3", forests="RF-E,noisy counts", own=forest)
+    drawn_lines = {t["name"]: t for t in drawn(page, 1)["data"] if t["mode"] == "lines+markers"}
+    rules = {
+        "evidence added up": "log-odds",
+        "mean of shares": "threshold",
+        "majority": "majority",
+        "coin with the mean share": "probabilistic",
+    }
+    assert list(drawn_lines) == list(rules)
+    data = load_dataset("zoo")
+    forests = {
+        name: FORESTS["noisy counts"].estimator(max_depth=3, n_estimators=9, voting=voting)
+        for name, voting in rules.items()
+    }
+    expected = surface(forests, data, epsilons=[0.01, 0.03, 0.1, 0.3, 1, 3, 10], repeats=5)
+    means = expected[np.isfinite(expected.epsilon)].groupby(["forest", "epsilon"]).accuracy.mean()
+    for name, line in drawn_lines.items():
+        assert np.allclose(numbers(line["y"]), means[name]), name
+    text = words(page)
+    assert re.search(r"At ε = 3 \*\*(evidence|mean|majority|coin)", text) and "strategy" not in text
+    assert "Noisy counts (depth 3, 9 trees), by how the trees’ answers become one" in text
+    assert page.query_params["varied"] in ("voting rule", ["voting rule"])
+
+
+def test_an_old_link_to_alpha_opens_its_lines(compare):
+    """An old link to α, which was the only choice before voting rules, still opens the lines of α."""
+    page = compare(compare_tab="α", forests="RF-E")
+    assert "Boosted trees, by how questions are judged" in words(page)
+    assert page.segmented_control(key="varied").value == "α"
 
 
 def test_strategies_that_differ_by_chance_are_reported_as_equal():
@@ -353,11 +389,61 @@ def test_strategies_that_differ_by_chance_are_reported_as_equal():
             for r in range(5)
             for name, value in (("α = 0", 0.8), ("α = 1", 0.8 - apart_by * (e == 1)))
         ]
-        done = SweepResult(pd.DataFrame(rows), None, 5, 1)  # type: ignore[arg-type]
-        return alpha_tab.sentence(alpha_tab.apart(done, "accuracy"), 1.0, MeasureScale("accuracy", True, None, None))
+        done = SweepResult(rows, 5, 1)
+        scale = MeasureScale("accuracy", True, None, None)
+        return rules_tab.sentence(rules_tab.apart(done, "accuracy"), 1.0, scale, "strategy")
 
     assert sentence_for(0.05).endswith(
         "Behind it by more than luck: α = 1 (5.0 points). Up to ε = 0.1, no strategy is behind the best "
         "by more than luck."
     )
     assert sentence_for(0.004).endswith(" At every ε here, no strategy is behind the best by more than luck.")
+
+
+def test_lines_are_compared_over_the_releases_that_all_of_them_have():
+    """Lines are compared over common releases: here, one line has lucky releases that the other does not have yet."""
+    rows = [
+        {"forest": name, "epsilon": 1.0, "repeat": r, "fold": 0, "n_test": 10_000, "accuracy": value + (r >= 2) / 10}
+        for name, value, n in (("α = 0", 0.80, 8), ("α = 1", 0.85, 2))
+        for r in range(n)
+    ]
+    text = rules_tab.sentence(
+        rules_tab.apart(SweepResult(rows, 2, 1), "accuracy"),
+        1.0,
+        MeasureScale("accuracy", True, None, None),
+        "strategy",
+    )
+    assert text.startswith("At ε = 1 **α = 1** comes first: 85.0 % over 2 simulated releases of each strategy.")
+
+
+@pytest.mark.parametrize("held_out", ["three tenths, once", "every row once, in 5 parts"])
+def test_the_worst_group_is_that_of_the_held_out_rows(compare, held_out):
+    page = compare(data="cmc", compared=WORST, groups_by="Wifes_now_working?", held_out=held_out, eps="1")
+    measured = lines(page)
+    assert drawn(page)["layout"]["yaxis"]["tickformat"] == ".0%"
+    page.selectbox(key="compared").select("accuracy").run()
+    assert not page.exception
+    for name, accuracy in lines(page).items():
+        assert (measured[name] <= accuracy).all() and (measured[name] > 0).all()
+    table = tables.bundled_table(tables.bundled("cmc"), tables.bundled("cmc").label)
+    folds = HELD_OUT[held_out]
+    job = sweep_job(table, Line(settings_of(table, "RF-E", "certified", "add-remove"), EPSILONS), folds)
+    by_group = []
+    for row in job.rows(2 * folds):
+        if row["epsilon"] == 1:
+            split = splits_of(table, folds)[row["fold"]]
+            working = split.X_test[:, table.domain.names.index("Wifes_now_working?")]
+            (right,) = unpacked([row["right"]], len(working))
+            by_group.append(min(right[working == code].mean() for code in np.unique(working)))
+    name = next(name for name in measured if name.startswith("RF-E"))
+    assert measured[name][list(EPSILONS).index(1.0)] == pytest.approx(np.mean(by_group))
+
+
+@pytest.mark.parametrize("tab", ["Table", "Depth", "ε × depth", "α and voting"])
+def test_tabs_measure_the_worst_group(compare, tab):
+    page = compare(data="breast_wisconsin", compared=WORST, compare_tab=tab, groups_by="Mitoses")
+    assert not page.exception and "accuracy of the worst group" in words(page).lower()
+
+
+def test_a_table_without_a_large_group_has_no_worst_group(compare):
+    assert "No group of “legs” has 50 held-out members" in words(compare(compared=WORST, groups_by="legs"))

@@ -1,4 +1,4 @@
-"""A δ that is not below 1/n: the app says so where δ is chosen, in the Budget tab and before a release."""
+"""The app warns of a δ that is not below 1/n: at the choice of δ, in the Budget tab and before a release."""
 
 from dataclasses import replace
 

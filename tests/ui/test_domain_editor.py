@@ -1,4 +1,4 @@
-"""The editor of the public domain: a cell that was cleared, pasted over or mistyped gives a value or a sentence."""
+"""The editor of the public domain: a cleared, pasted or mistyped cell becomes a value or gets a message."""
 
 import json
 from collections.abc import Callable
@@ -19,11 +19,11 @@ from ui.shared.tables import Table
 HEAD = "age,whole,city,town,ill"
 ROWS = [f"{i % 50}.5,{i % 9},{'AB'[i % 2]},{'CD'[i % 3 > 0]},{'01'[i % 2]}" for i in range(60)]
 AGE, WHOLE, CITY = range(3)  # rows of the editor
-LARGE = 10**400  # no float holds it
+LARGE = 10**400  # too large for a float
 
 
 def tab() -> None:
-    """The Data tab alone."""
+    """Show the Data tab alone."""
     import streamlit as st
 
     from ui.explore import data_tab
@@ -35,7 +35,7 @@ def tab() -> None:
 
 @pytest.fixture(scope="module")
 def opened() -> Callable[..., AppTest]:
-    """Open the tab on a small upload, with all of its columns or some."""
+    """Return a function that opens the tab on a small upload, with all or some of its columns."""
     settings = ForestSettings("majority labels", "certified", 1.0, 3, 5, "add-remove")
     csv = read_csv("\n".join([HEAD, *ROWS]).encode(), name="people.csv")
 
@@ -52,7 +52,7 @@ def opened() -> Callable[..., AppTest]:
 
 
 def applied(page: AppTest, row: int, cell: str, value: object) -> AppTest:
-    """The page after an edit of a cell, as a browser reports it, and a press on "Apply my changes"."""
+    """Return the page after an edit of one cell, as a browser reports it, and a press on "Apply my changes"."""
     (editor,) = [e for e in page.main if e.type == "dataframe" and e.proto.editing_mode != e.proto.READ_ONLY]
     next(button for button in page.button if button.label == "Apply my changes").click()
     states = page._tree.get_widget_states()
@@ -62,7 +62,7 @@ def applied(page: AppTest, row: int, cell: str, value: object) -> AppTest:
 
 
 def kept(page: AppTest) -> Domain | None:
-    """The domain that was applied, or None."""
+    """Return the domain that was applied, or None."""
     schemas = page.session_state["schemas"] if "schemas" in page.session_state else {}  # noqa: SIM401 (it has no get)
     return next(iter(schemas.values()), None)
 
@@ -152,7 +152,7 @@ def test_clearing_the_words_about_a_source_removes_the_assertion(opened):
 
 @pytest.mark.parametrize("kind", ["numeric", "categorical"])
 def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
-    """If all attributes are of one kind, some columns of the editor are empty, so pandas cannot infer their type."""
+    """Unusual values cause no error in an empty column of the editor, whose type pandas cannot infer."""
     page = opened(lambda feature: feature.kind == kind)
     odd = [("values", ["1"])] if kind == "numeric" else [("lowest", LARGE), ("highest", "x"), ("whole", ["x"])]
     for cell, value in odd:
@@ -161,7 +161,7 @@ def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
 
 
 def test_the_same_number_in_another_notation_changes_nothing(opened):
-    """An assertion would lose its source if “49,5” counted as another bound than 49.5."""
+    """“49,50” and 49.5 are the same bound, so an assertion about it keeps its source."""
     page = applied(opened(), AGE, SOURCE, "the questionnaire, page 2")
     applied(page, AGE, "highest", "49,50")
     assert not page.exception and kept(page).features[AGE].source == "asserted"

@@ -1,4 +1,4 @@
-"""Text from data is escaped once. A second time would show backslashes."""
+"""Text from data is escaped exactly once; a second escape would show backslashes."""
 
 import ast
 from collections.abc import Iterator

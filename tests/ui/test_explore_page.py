@@ -1,4 +1,4 @@
-"""The pages in process (AppTest): what they say, what they refuse, and what never leaves the session."""
+"""The pages (AppTest): what they show, what they refuse, and what never leaves the session."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ def with_upload(app) -> AppTest:
 
 
 def asserted(domain: Domain, note: str) -> Domain:
-    """All that was read from rows, asserted in these words."""
+    """Return the domain with this note as the source of all parts that were read from rows."""
     return assert_parts(domain, read_parts(domain), note)
 
 
@@ -66,7 +66,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
         "; this forest without noise: ",
         "guessing, with no forest at all",
         "over 2 simulated releases",
-        "become at most 73.2 % sure\n\nunsure between two values of theirs, at most 88.1 %",
+        "can become at most 73.2 % sure. Between two values of a row, the bound is 88.1 %.",
     ):
         assert part in text
     assert "you are here" in json.dumps(spec(app))
@@ -88,7 +88,7 @@ def test_as_published_shows_its_true_loss_and_why(app):
     assert "without bound" in text
 
 
-@pytest.mark.parametrize("tab", ["Tree", "Leaves", "Budget", "Data"])
+@pytest.mark.parametrize("tab", ["Tree", "Leaves", "Budget", "Data", "Groups"])
 def test_tabs(app, tab):
     app.query_params["tab"] = tab
     app.run()
@@ -115,20 +115,30 @@ def test_links_are_checked(app):
     assert app.sidebar.selectbox[2].value in FORESTS
 
 
-@pytest.mark.parametrize("asked", ["-1", "40", "nan", "![x](http://a.example/b.png)"])
+@pytest.mark.parametrize("asked", ["-1", "nan", "![x](http://a.example/b.png)"])
 def test_a_link_with_an_invalid_epsilon_gets_a_message(app, asked):
     app.query_params["eps"] = asked
     app.run()
     assert not app.exception
-    assert "which is no number from 0.001 to 20; shown is ε = 1." in words(app)
+    assert "which is no number from 0.001 to 25; shown is ε = 1." in words(app)
     assert "](http://a.example" not in words(app)
     app.select_slider(key="eps").set_value(0.5).run()
     assert "which is no number" not in words(app)
 
 
+@pytest.mark.parametrize(("asked", "nearest"), [("40", "25"), ("0.0001", "0.001")])
+def test_a_link_with_an_epsilon_out_of_range_gets_the_nearest_one_and_a_message(app, asked, nearest):
+    app.query_params["eps"] = asked
+    app.run()
+    assert app.select_slider(key="eps").value == float(nearest)
+    message = f"The link asks for ε = {asked}. Possible are 0.001 to 25, so the page takes {nearest}."
+    assert [toast.value for toast in app.toast] == [message]
+    assert not app.run().toast
+
+
 @pytest.mark.parametrize("how", ["link", "typed"])
 def test_any_epsilon_can_be_asked_for(app, how):
-    """It is on the scale then, on the curve, and in the card; the slider goes on from there."""
+    """An ε from a link or a text field appears on the slider, on the curve and in the card; the slider still works."""
     if how == "link":
         app.query_params["eps"] = "0.4"
     app.run()
@@ -154,7 +164,7 @@ def test_one_number_after_another_can_be_typed(app):
     for refused in ("", "50", "-1", "much"):
         app.text_input(key="eps_typed").set_value(refused).run()
         assert app.select_slider(key="eps").value == 8.0 == float(app.text_input(key="eps_typed").value)
-        assert (f"“{refused}” is no number from 0.001 to 20, so ε stays 8." in words(app)) == bool(refused)
+        assert (f"“{refused}” is no number from 0.001 to 25, so ε stays 8." in words(app)) == bool(refused)
     assert "is no number" not in words(app.run())
     app.text_input(key="eps_typed").set_value("0,4").run()
     assert app.select_slider(key="eps").value == 0.4 and "is no number" not in words(app)
@@ -162,7 +172,7 @@ def test_one_number_after_another_can_be_typed(app):
 
 @pytest.mark.parametrize(("asked", "shown"), [("0.40", 0.4), ("1.23456789", 1.23457), ("1.0000004", 1.0), ("4e0", 4.0)])
 def test_the_shown_epsilon_is_the_used_one(app, asked, shown):
-    """It has no digit that is not on the screen: a release at 1.0000004 that says ε = 1 would break its promise."""
+    """The forest uses exactly the shown ε: a release at 1.0000004 that says ε = 1 would break its promise."""
     app.query_params["eps"] = asked
     app.run()
     assert not app.exception
@@ -170,7 +180,7 @@ def test_the_shown_epsilon_is_the_used_one(app, asked, shown):
     assert f"What ε = {shown:g} means" in words(app)
 
 
-@pytest.mark.parametrize("epsilon", [0.001, 20.0])
+@pytest.mark.parametrize("epsilon", [0.001, 25.0])
 @pytest.mark.parametrize("kind", FORESTS)
 def test_every_forest_at_the_smallest_and_largest_epsilon(app, kind, epsilon):
     app.query_params.update({"forest": kind, "eps": f"{epsilon:g}", "depth": "2"})
@@ -206,7 +216,7 @@ def test_depth_and_trees_follow_the_rule_until_a_slider_is_moved(app):
     app.slider(key="depth").set_value(5).run()
     assert not app.toggle(key="by_rule").value and shape() == (5, 4)
     app.select_slider(key="eps").set_value(1.0).run()
-    assert shape() == (5, 4)  # stays where it was put, whatever the rule says
+    assert shape() == (5, 4)  # the numbers set by hand stay, whatever the rule gives
     app.toggle(key="by_rule").set_value(True).run()
     assert shape() == rule(1.0)
 
@@ -247,7 +257,7 @@ def test_an_upload_stays_out_of_the_link_and_needs_confirming(with_upload):
 
 
 def source(app: AppTest):
-    """The field for the words that assert what is listed."""
+    """Return the text field for the source of the listed parts."""
     return next(field for field in app.text_input if field.label == "Where is this known from?")
 
 
@@ -258,18 +268,18 @@ def asserting(app: AppTest, words: str) -> AppTest:
 
 
 def about(app: AppTest, group: str) -> AppTest:
-    """Another question than the one that comes next."""
+    """Choose this group of parts in the box “Now about”."""
     next(box for box in app.selectbox if box.label == "Now about").select(group).run()
     return app
 
 
 def ranges(app: AppTest):
-    """How the ranges are written."""
+    """Return the control that chooses how the ranges are written."""
     return next(group for group in app.segmented_control if STAND in group.options)
 
 
 def confirmed(app: AppTest, words: str = "the study protocol", how: str = "") -> AppTest:
-    """Everything at once, the ranges said in some way."""
+    """Assert all parts of the domain at once with this source, after a choice of how the ranges are written."""
     app.session_state["tab"] = "Data"
     app.run()
     about(app, EVERYTHING)
@@ -279,12 +289,12 @@ def confirmed(app: AppTest, words: str = "the study protocol", how: str = "") ->
 
 
 def listed(app: AppTest, column: str) -> pd.DataFrame:
-    """The table with this column."""
+    """Return the first table on the page that has this column."""
     return next(frame.value for frame in app.dataframe if column in frame.value.columns)
 
 
 def schema(app: AppTest) -> Domain:
-    """The domain as edited."""
+    """Return the edited domain."""
     return next(iter(app.session_state["schemas"].values()))
 
 
@@ -310,7 +320,7 @@ def test_a_source_is_a_few_words(with_upload, no_source):
 
 
 def test_parts_of_the_domain_have_separate_sources(with_upload):
-    """Bounds from one source, what concerns the table from another; the rest stays read from the data."""
+    """Each press asserts only the selected parts, with their source; other parts stay read from the rows."""
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
@@ -401,12 +411,12 @@ def test_who_asserted_a_choice_of_columns_did_not_assert_another_one(choice):
     assert tables.kept(domain, domain) == domain and not domain.leaks()
     fewer = tables.kept(domain, replace(domain, features=domain.features[1:]))
     assert fewer.leaks() == ["Which columns are used was decided by what is in them."]
-    documented = replace(domain, columns_source="")  # nobody chose by the rows
+    documented = replace(domain, columns_source="")  # the rows did not decide which columns are used
     assert tables.kept(documented, replace(documented, features=domain.features[1:])).leaks() == []
 
 
 def test_bounds_that_equal_a_cell_are_reported(with_upload):
-    """Never below a box that says all is well, and only until looking at the table costs nobody anything."""
+    """A warning names bounds that equal a cell, no success message appears, and a public table needs no warning."""
     message = "20 and 79 are exactly the lowest and highest value of 'age'"
     app = with_upload
     app.session_state["tab"] = "Data"
@@ -440,7 +450,7 @@ def test_rounder_bounds_count_as_read_until_they_have_a_source(with_upload):
 
 
 def test_rounder_bounds_get_public_only_with_words(with_upload):
-    """They are filled in beforehand; a press without words changes nothing."""
+    """The suggested rounder bounds become public only after the user types a source."""
     app = confirmed(with_upload, "page 2", how=EACH)
     assert len(app.warning) == 1 and "schemas" not in app.session_state
     asserting(app, "people live so long")
@@ -450,7 +460,7 @@ def test_rounder_bounds_get_public_only_with_words(with_upload):
 
 
 def test_an_invalid_range_gets_a_message(with_upload):
-    """One sentence, nothing can be pressed, and the rest of the page is there."""
+    """An invalid range gives one sentence and a disabled button, and the rest of the page stays."""
     app = with_upload
     app.session_state["tab"] = "Data"
     app.run()
@@ -489,9 +499,10 @@ def test_a_release_leaves_out_the_rows_that_its_figures_leave_out():
     assert len(read.y_train) + len(read.y_test) == 128
     attacked = membership._read.__wrapped__((), table)
     classes = table.frame["outcome"].iloc[attacked.ids]
-    assert [str(domain.classes[i]) for i in attacked.y] == classes.tolist()  # of record 1, 2, ... as shown
+    # The classes of record 1, 2, ... as the page shows them.
+    assert [str(domain.classes[i]) for i in attacked.y] == classes.tolist()
     noisy_sum = int(released.leaves.noisy_counts.sum())
-    assert abs(noisy_sum - 128) < 10  # at ε = 10 noise that large has a chance below 1e-40
+    assert abs(noisy_sum - 128) < 10  # at ε = 10, noise that large has a probability below 1e-40
 
 
 def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
@@ -521,7 +532,7 @@ def test_a_label_without_listed_rows_gets_a_message_and_can_be_undone(with_uploa
 
 @pytest.fixture
 def choice() -> Choice:
-    """A small upload whose domain was confirmed."""
+    """Return a choice of a small upload whose domain was confirmed."""
     csv = read_csv(CSV.encode(), name="people.csv")
     domain = asserted(suggest_domain(csv, "ill"), "the study protocol")
     table = Table("digest", "people.csv", csv.table, "ill", domain, csv=csv)
@@ -544,12 +555,13 @@ def test_clear_my_data(with_upload, monkeypatch):
         MemoryUploadedFileManager, "remove_session_files", lambda files, session: removed.append(session)
     )
     button(app, "Clear my data").click().run()
-    assert not app.exception and len(removed) == 1  # or Streamlit keeps the bytes as long as the session
+    # Otherwise Streamlit would keep the bytes as long as the session.
+    assert not app.exception and len(removed) == 1
     assert "schemas" not in app.session_state and "people.csv" not in words(app)
 
 
 def test_a_file_that_takes_the_place_of_another_leaves_one_in_memory(with_upload, monkeypatch):
-    """Also after a visit to another page: the browser then forgets the first file and does not remove it."""
+    """A new file removes the first from memory, also after a visit to another page, when the browser does not."""
     removed = []
     monkeypatch.setattr(MemoryUploadedFileManager, "remove_file", lambda files, session, file: removed.append(file))
     first = with_upload.session_state["attached"].file_id
@@ -610,7 +622,7 @@ def test_the_source_of_an_attribute_covers_its_whole_line():
     assert len(sources(read)) == 3 and read.leaks()
     known = edited(read, lowest=0, highest=120, **{"where this is known from": "people live so long"})
     assert set(sources(known).values()) == {("asserted", "people live so long")}
-    assert edited(known, lowest=1).leaks() == []  # the words in the row still stand
+    assert edited(known, lowest=1).leaks() == []  # the source in this row still applies
     typed = replace(known, type_source="documented", type_note="the manual")
     other = edited(typed, highest=99, **{"where this is known from": "the law on voting"})
     assert [note for _, note in sources(other).values()] == ["the law on voting", "the manual", "the law on voting"]

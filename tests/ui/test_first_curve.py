@@ -36,4 +36,4 @@ def test_a_progress_bar_is_drawn_each_time(monkeypatch, large):
         assert lines[0] == lines[1]
         assert lines[0].startswith("4 values, 1 release" if large else "18 values, ")
         rows = page.session_state["job"].releases.rows
-        assert len(rows[0]) == (5 if large else 19)  # ε, and no noise
+        assert len(rows[0]) == (5 if large else 19)  # one row for each ε, and one for the fit without noise

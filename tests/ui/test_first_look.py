@@ -1,4 +1,4 @@
-"""The curve that the app opens with on a machine that has nothing compiled."""
+"""The stored curve, with which the app opens on a machine that has no compiled kernels."""
 
 import json
 
@@ -12,12 +12,12 @@ from ui.jobs import warm_up
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
 from ui.shared.epsilon import grid_with
-from ui.shared.forests import FORESTS, as_it_comes
+from ui.shared.forests import OPENING, as_it_comes
 
 
 def opening():
     data = tables.bundled(tables.DEFAULT)
-    return tables.bundled_table(data, data.label), as_it_comes(next(iter(FORESTS)), "certified", 1.0, "add-remove")
+    return tables.bundled_table(data, data.label), as_it_comes(OPENING, "certified", 1.0, "add-remove")
 
 
 def test_what_is_stored_is_what_would_be_drawn_and_promised():
@@ -46,7 +46,7 @@ def test_no_other_settings_are_answered_from_the_file():
 
 
 def test_a_page_with_nothing_compiled_opens_with_the_stored_curve_and_ends_with_the_same():
-    """Its own process would have nothing compiled; here what is known as compiled is forgotten."""
+    """The page still shows the stored figures after warm-up. The test empties only the list of ready kernels."""
     warm_up._done().clear()
     app = AppTest.from_file("../../app.py", default_timeout=300).run()
     assert not app.exception and warm_up._done() == set(warm_up.steps())

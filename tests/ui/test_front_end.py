@@ -1,4 +1,4 @@
-"""The front end's files from memory."""
+"""The front end's files are served from memory."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from ui.server.front_end import FrontEnd
 
 
 def served(path: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], bytes]:
-    """Status, headers and body that come back; 404 is the server behind."""
+    """Return status, headers and body of the response; the server behind the front end answers with status 404."""
     sent: list[dict[str, Any]] = []
 
     async def inner_app(scope, receive, send) -> None:

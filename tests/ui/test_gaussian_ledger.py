@@ -1,4 +1,4 @@
-"""What pages say of a ledger in μ²: shares, and an ε at its δ. The ledgers are written by hand."""
+"""The pages show a ledger in μ² as shares, and as ε at its δ. The tests write the ledgers by hand."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +16,7 @@ from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
 from ui.choose import answer
 from ui.explore import budget_tab, curve_panel
 from ui.shared.forests import EPSILONS
+from ui.shared.loss_sums import Cost
 from ui.shared.release import after_this
 from ui.shared.wording import sum_text
 
@@ -24,7 +25,7 @@ LEAKS = "The bounds were read from the rows."
 
 
 def booster(share: Fraction | int = 1, neighbors: str = "add-remove", reasons: tuple[str, ...] = ()):
-    """Certificate and ledger as a booster would have them at ε = 1; it spends this share of its μ²."""
+    """Return certificate and ledger of a booster at ε = 1 that spends this share of its μ²."""
     ledger = Ledger(mu_for(1, DELTA), neighbors)
     whole = ledger.budget.amount * share / ledger.rows**2
     for what, part, times in (("number of rows", "0.06", 1), ("gradients", "0.94", 300)):
@@ -38,7 +39,7 @@ def booster(share: Fraction | int = 1, neighbors: str = "add-remove", reasons: t
 
 
 def budget_page(neighbors: str) -> None:
-    """A whole page; streamlit runs its source."""
+    """Show the Budget tab; streamlit runs this source as a page."""
     from tests.ui.test_gaussian_ledger import booster
     from ui.explore import budget_tab
     from ui.shared import tables
@@ -56,9 +57,12 @@ def test_the_budget_tab_shows_shares_of_mu_squared(neighbors):
     page = AppTest.from_function(budget_page, args=(neighbors,), default_timeout=600).run()
     assert not page.exception
     text = words(page)
-    assert "adds up in μ² and not in ε, so shown are shares of μ². All of it is μ² = 0.05603, which is ε = 1 at" in text
-    assert "- Number of rows: **once μ² = 0.00" in text and "makes **6 % of μ²**." in text
-    assert "in sequence on the same rows, adds up to **94 % of μ²**." in text
+    assert (
+        "add up in μ², not in ε, so the picture shows shares of μ². The whole budget is μ² = 0.05603, which is ε = 1 at"
+        in text
+    )
+    assert "- Number of rows: **one answer** at μ² = 0.00" in text and "costs **6 % of μ²**." in text
+    assert "**300 answers in sequence** on the same rows, each at μ² = " in text and "cost **94 % of μ²**." in text
     assert ("counts twice in μ, which is four times in μ²" in text) == (neighbors == "replace-one")
     assert "A release would use up 100 % of μ², which is ε = 1 at δ = 10⁻⁶, added up in exact fractions" in text
     assert list(page.dataframe[0].value)[3:] == ["μ² each", "how many", "composition", "μ² together"]
@@ -67,7 +71,7 @@ def test_the_budget_tab_shows_shares_of_mu_squared(neighbors):
 
 
 def test_what_a_release_would_use_up():
-    _, quarter = booster(Fraction(1, 4))  # half of μ
+    _, quarter = booster(Fraction(1, 4))  # a quarter of μ² is half of μ
     assert "use up 25 % of μ², which is ε = 0.4753 at δ = 10⁻⁶, added" in budget_tab.used_up(quarter, DELTA)
     pure = Ledger(Fraction(1, 2))
     pure.charge("labels", "permute-and-flip", 1, Fraction(1, 3), 1, "sequential")
@@ -79,7 +83,7 @@ def test_what_a_release_would_use_up():
 
 
 def test_repeats_add_up_in_mu_squared():
-    """Would catch sums in ε, and budgets of the curve that are in proportion to ε."""
+    """Costs of repeats add up in μ², and the cost of the curve is not proportional to ε."""
     _, ledger = booster(Fraction(1, 4), "replace-one")
     price = curve_panel.price(16, np.array(EPSILONS), ledger, DELTA)
     sixteen = PrivacyLoss.gaussian(4 * ledger.budget.mu_squared).epsilon(DELTA)  # 16 times a quarter
@@ -95,7 +99,7 @@ def test_repeats_add_up_in_mu_squared():
 
 
 def board_page(neighbors: str) -> None:
-    """A whole page; streamlit runs its source."""
+    """Show the guarantee for the board; streamlit runs this source as a page."""
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import LEAKS, booster
@@ -121,7 +125,7 @@ def test_what_is_promised():
 
 
 def release_page() -> None:
-    """The button and what it opens, with releases from before; streamlit runs its source."""
+    """Show the release button, with earlier releases in the session; streamlit runs this source as a page."""
     from tests.ui.test_gaussian_ledger import booster
     from ui.shared import release, tables
     from ui.shared.forests import ForestSettings
@@ -148,14 +152,14 @@ def test_the_dialog_says_what_a_gaussian_release_costs():
 
 
 def test_the_sum_after_a_release():
-    sentence = after_this([FIRST], (Fraction(1), "add-remove"))
-    assert "will have spent **ε = 1.5** (a row more or less) in this session." in sentence
-    assert after_this([EXCHANGED], (Fraction(1), "add-remove")).endswith(
-        "**ε = 2.1** (a row exchanged) in this session; what is released for a row more or less counts twice for a row "
-        "exchanged."
+    sentence = after_this([FIRST], Cost(Fraction(1), "add-remove"))
+    assert "will have spent **ε = 1.5** (a row more or less) on the people in people.csv." in sentence
+    assert after_this([EXCHANGED], Cost(Fraction(1), "add-remove")).endswith(
+        "**ε = 2.1** (a row exchanged) on the people in people (2).csv. A release for “a row more or less” counts "
+        "twice for “a row exchanged”."
     )
-    assert "**ε = 1.5 at δ = 10⁻⁶** (a row more or less)" in after_this([FIRST], (GAUSS.loss, "add-remove"), DELTA)
-    assert "**ε = 1.5 at δ = 10⁻⁶** (a row more or less)" in after_this([GAUSS], (Fraction(1, 2), "add-remove"))
-    assert "counts twice (a Gaussian one in μ) for a row exchanged." in after_this(
-        [EXCHANGED], (GAUSS.loss, "add-remove"), DELTA
+    assert "**ε = 1.5 at δ = 10⁻⁶** (a row more or less)" in after_this([FIRST], Cost(GAUSS.loss, "add-remove"), DELTA)
+    assert "**ε = 1.5 at δ = 10⁻⁶** (a row more or less)" in after_this([GAUSS], Cost(Fraction(1, 2), "add-remove"))
+    assert "counts twice (a Gaussian release in μ) for “a row exchanged”." in after_this(
+        [EXCHANGED], Cost(GAUSS.loss, "add-remove"), DELTA
     )

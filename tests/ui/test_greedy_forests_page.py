@@ -1,4 +1,4 @@
-"""Forests that look at the data, on the page (AppTest): their controls, what they show, and their release."""
+"""Data-dependent forests on the page (AppTest): their controls, their figures, and their release."""
 
 import json
 
@@ -15,7 +15,7 @@ GREEDY = [name for name, kind in FORESTS.items() if kind.is_fitted_anew and kind
 
 
 def figures(page) -> list[str]:
-    """Every chart as text, its letters not escaped."""
+    """Return every chart as JSON text with unescaped characters."""
     return [json.dumps(json.loads(chart.proto.spec), ensure_ascii=False) for chart in page.get("plotly_chart")]
 
 
@@ -34,7 +34,7 @@ def test_each_strategy_for_alpha_is_drawn_and_shown_by_level(app, name):
     app.query_params.update({"data": "congressional_voting", "forest": "boosted", "alphas": name, "depth": "4"})
     app.run()
     assert not app.exception
-    assert any("α 0" in figure for figure in figures(app))  # the drawing in the sidebar
+    assert any("α 0" in figure for figure in figures(app))  # the figure in the sidebar
     assert any("level 3: α = " in figure for figure in figures(app))
     assert ("For example" in words(app)) == (
         name in ("follows the error, with noise", "follows the error of the tree before")
@@ -131,4 +131,4 @@ def test_infinite_temperatures_can_be_written_as_code():
 
 
 def test_budget_errors_are_sentences():
-    assert issubclass(BudgetError, ValueError)  # so that the page shows them as such
+    assert issubclass(BudgetError, ValueError)  # the page shows any ValueError as a sentence

@@ -1,4 +1,4 @@
-"""Who may ask the app, and whom a page may ask: the guard by itself, called as a server calls it."""
+"""The guard decides who may send requests to the app, and where a page may connect. Tests call it like a server."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ OURS = "localhost:8501"
 
 
 def asked(kind: str = "http", path: str = "/", **headers: str) -> list[dict[str, Any]]:
-    """What comes back, message by message, for a request with these headers."""
+    """Return the messages of the response to a request with these headers."""
     sent: list[dict[str, Any]] = []
 
     async def app(scope, receive, send) -> None:
@@ -61,7 +61,7 @@ def listening_by_a_list():
 
 
 def listening(address, names):
-    """Only the configuration: no server listens here."""
+    """Set the configuration of a server that listens at this address; no server starts."""
     options = {"server.address": address, "server.allowedHosts": names}
     before = {name: config.get_option(name) for name in options}
     for name, value in options.items():
@@ -98,7 +98,7 @@ def test_it_answers_to_no_other(host, kind):
     "host", ["evil.example:8501", "127.0.0.1.nip.io", "", "10.0.0.7@evil.example", "10.0.0.7.", "x:y"]
 )
 def test_a_server_on_a_network_answers_to_no_name_of_another_site(listening_to_others, host, kind):
-    """DNS rebinding: the owner of a name can make it point to this machine."""
+    """A server refuses foreign host names: with DNS rebinding, their owner can make them point to this machine."""
     assert is_served(kind, host=host) == (host == "10.0.0.7.")
 
 
@@ -139,7 +139,7 @@ def test_the_server_prints_the_addresses_it_answers(listening_to_others):
 
 
 def test_the_start_prints_addresses_without_asking_another_host(listening_to_others):
-    """Streamlit's greeting would ask checkip.amazonaws.com, so it is off."""
+    """Streamlit's greeting, which would ask checkip.amazonaws.com, is off, and the app prints its addresses itself."""
     settings = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
     assert settings["logger"]["hideWelcomeMessage"] is True
     *_, network = addresses().splitlines()
@@ -159,7 +159,7 @@ def test_pages_of_others_may_not_ask(origin, kind):
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_pages_of_the_app_may_connect(kind):
     assert is_served(kind, host=OURS, origin=f"http://{OURS}")
-    assert is_served(kind, host=OURS)  # programs that are no browsers say nothing
+    assert is_served(kind, host=OURS)  # programs other than browsers send no origin
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/"])

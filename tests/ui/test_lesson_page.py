@@ -1,4 +1,4 @@
-"""The Lesson page in process (AppTest): each step with each answer, its feedback, its control, its links."""
+"""The Lesson page (AppTest): each step with each answer, its feedback, its control and its links."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,7 +14,7 @@ LINKS = [link for step in STEPS for link in step.links]
 
 @pytest.fixture
 def lesson(app):
-    """Open the page with some settings in the address."""
+    """Return a function that opens the page with these settings in its address."""
 
     def opened(**settings: object) -> AppTest:
         app.query_params.clear()
@@ -39,8 +39,8 @@ def control(page: AppTest, step: Step):
 
 
 def alt(page: AppTest) -> str:
-    (chart,) = page.get("plotly_chart")
-    return chart.proto.alt
+    """Return the description of the chart of the step; the last step has a second chart under “More”."""
+    return page.get("plotly_chart")[0].proto.alt
 
 
 def address(page: AppTest) -> dict[str, str]:
@@ -63,9 +63,15 @@ def test_each_step_with_each_answer(lesson, number, name):
     assert page.query_params["shown"] in ("1", ["1"]) and name not in str(page.query_params)
 
 
+def test_the_last_step_shows_who_pays_for_the_noise(lesson):
+    shown = press(lesson(step=8), "Show without guessing")
+    assert "Who pays for the noise?" in words(shown) and "customers with a master’s degree" in words(shown)
+    assert "by degree against ε" in shown.get("plotly_chart")[1].proto.alt
+
+
 @pytest.mark.parametrize("number", range(9))
 def test_the_answer_is_hidden_before_the_guess(lesson, number):
-    """Neither in words nor in the chart's description nor in what is drawn."""
+    """Before the guess neither the text, nor the chart, nor its description contains the answer."""
     step, page = STEPS[number], lesson(step=number)
     assert step.reveal not in words(page)
     hidden = alt(page)
@@ -141,7 +147,7 @@ def test_a_step_wears_its_badges(lesson, number):
     assert all(f"-badge[{kind}]" in text for kind in STEPS[number].badges)
 
 
-# Where the links lead: the page there shows the same settings.
+# Links of the lesson: the target page shows the same settings.
 
 
 def opened(app: AppTest, link: Link) -> AppTest:

@@ -1,4 +1,4 @@
-"""A domain from a file: it comes back as it was, and nothing gets public without words."""
+"""A domain loaded from a file equals the saved one, and no part becomes public without a source."""
 
 import json
 from dataclasses import replace
@@ -61,7 +61,7 @@ def domains(draw):
 
 
 def as_read(domain: Domain) -> Domain:
-    """The same table before anybody said anything: other bounds and fewer values, all read from its rows."""
+    """Return the table's domain as read from rows, with other bounds and fewer values."""
     read = []
     for f in domain.features:
         unsourced = {"source": "data", "source_note": "", "missing": "refuse", "missing_value": None}
@@ -74,7 +74,7 @@ def as_read(domain: Domain) -> Domain:
 
 
 def plain_sources(domain: Domain) -> Domain:
-    """Sources that are stated twice or once are the same."""
+    """Return the domain without the sources of type and missing cells that only repeat the source of the bounds."""
     return replace(domain, features=tuple(with_sources(feature, {}) for feature in domain.features))
 
 
@@ -91,7 +91,7 @@ def from_json(onto: Domain, domain: Domain, **how) -> Loaded:
 @settings(derandomize=True, deadline=None, max_examples=examples(250))
 @given(domains())
 def test_both_files_come_back_as_the_same_domain(domain):
-    """Names, values and words may hold separators, quotes, line breaks and what a spreadsheet would compute."""
+    """Both formats keep separators, quotes, line breaks and spreadsheet formulas in names, values and notes."""
     domain = plain_sources(domain)
     for loaded in (from_json(as_read(domain), domain), from_codebook(as_read(domain), as_csv(codebook(domain)))):
         assert not loaded.mistakes
@@ -102,7 +102,7 @@ def test_both_files_come_back_as_the_same_domain(domain):
 @settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(domains())
 def test_no_part_becomes_public_without_a_source(domain):
-    """A codebook without its column of words, over a table that was read: every part is as leaky as before."""
+    """If a codebook has no column of sources, every part stays read from the rows."""
     table = codebook(domain).drop(columns=["source", "source of type", "source of missing"])
     loaded = from_codebook(as_read(domain), as_csv(table))
     assert not loaded.mistakes
@@ -188,7 +188,7 @@ def test_a_json_without_words_is_not_believed():
 
 
 def test_a_file_cannot_mark_its_sources_as_documented():
-    """Only bundled tables are documented; whoever loads a file asserts what it says."""
+    """A loaded file asserts its contents; only bundled tables are documented."""
     read = Domain((Feature("age", "numeric", 3, 88),), ("a", "b"), "who", classes_source="data")
     known = Feature("age", "numeric", 0, 120, source="documented", source_note="the census form, page two")
     claims = Domain((known,), ("a", "b"), "who", classes_source="documented", classes_note="the census form, page two")
@@ -199,7 +199,7 @@ def test_a_file_cannot_mark_its_sources_as_documented():
 
 
 def test_gaps_of_a_codebook_are_not_filled_from_the_rows():
-    """That nobody skipped a cell, or that values are whole, was read from the rows; words on bounds do not cover it."""
+    """If a codebook does not state missing cells and whole numbers, the domain does not take them from the rows."""
     read = Feature("age", "numeric", 3, 88, integer=True, missing="refuse", source="data")
     loaded = from_codebook(
         Domain((as_read(Domain((read,))).features[0],)), "name,low,high,source\nage,0,120,the law on voting"

@@ -1,4 +1,4 @@
-"""The script before Streamlit's own: in every page, and in nothing else."""
+"""The script that runs before Streamlit's scripts is in every page and in no other response."""
 
 import asyncio
 import re
@@ -15,7 +15,7 @@ PAGE = b"<!doctype html><html><head><title>x</title></head><body></body></html>"
 
 
 def served(path: str, kind: bytes = b"text/html; charset=utf-8", status: int = 200) -> tuple[dict[bytes, bytes], bytes]:
-    """Headers and body that come back, from a server that sends its page in two parts and packs it if it may."""
+    """Return headers and body of a page that a server sends in two parts, and compressed if the client accepts that."""
     sent: list[dict[str, Any]] = []
 
     async def app(scope, receive, send) -> None:

@@ -1,4 +1,4 @@
-"""Figures for papers: every page lists what it has drawn; files are in print colors; LaTeX sets names as text."""
+"""Figures for papers: every page lists its figures, files use print colors, and LaTeX sets names as text."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def listed(page: AppTest) -> list[str]:
 
 
 def files(page: AppTest) -> dict[str, str]:
-    """Label of each button of the popover, and the name its file gets."""
+    """Return the id of each download button, which contains the file name, by the label of the button."""
     return {b.proto.label: b.proto.id for b in page.get("download_button") if "figure_" in b.proto.id}
 
 
@@ -103,7 +103,7 @@ def test_print_colors_leave_the_figure_on_the_page_as_it_is():
 
 @WITH_A_BROWSER
 def test_a_figure_becomes_svg_and_pdf_and_leaves_no_files(monkeypatch):
-    # A separate folder, because other tests draw as well. Chromium's sockets need a short name.
+    # A separate folder is needed, because other tests draw as well. It has a short name for the sockets of Chromium.
     folder = Path(tempfile.mkdtemp())
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     figure = go.Figure(go.Scatter(x=[1, 2], y=[2, 1], name="a"), layout={"title": {"text": "cut <b>here</b>"}})

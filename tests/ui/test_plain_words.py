@@ -1,8 +1,9 @@
-"""What pages say: nothing absolute about privacy, nothing that papers do not say, one word for one thing."""
+"""Texts of the pages: no absolute claims about privacy, nothing that papers do not say, one word for each concept."""
 
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,17 +22,19 @@ SHOWN = [
     HOME / "dpforest" / "risk" / "guarantee.py",
 ]
 DOCUMENTS = [HOME / "README.md", *(HOME / "docs").rglob("*.md")]
-# At ε = 1 one can become 73.2 % sure, so none of these is true of any ε.
+# No ε > 0 makes one of these phrases true: at ε = 1 an attacker can become 73.2 % sure.
 ABSOLUTE = (
     r"(nobody|no one|none) (can|could|may) (tell|know|learn|find out|see)|anonym|impossible to|perfectly"
     r"|cannot be (traced|identified)"
 )
-# No paper has "a rule that gives 8" or "takes 11": `FORESTS` of ui/shared/forests.py names the sources.
+# Some default numbers, such as a depth of 8, are rules of this project. No page may ascribe such a number to a paper,
+# in words like "the paper takes 11". `FORESTS` in ui/shared/forests.py names the source of each number.
 ASCRIBED = r"the paper('s rule)? (gives|takes)\b|the paper's rule"
 
 
+@cache
 def texts(file: Path) -> list[str]:
-    """All strings of a module but its docstrings, whole sentences even if written in parts; or a template."""
+    """Return all strings of a module except docstrings, with split sentences joined, or the text of a template."""
     if file.suffix == ".j2":
         return [" ".join(re.sub(r"\{#.*?#\}|<[^>]*>", "", file.read_text(encoding="utf-8"), flags=re.DOTALL).split())]
     tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -63,7 +66,7 @@ def test_no_document_does_either(file):
 
 @pytest.mark.parametrize("kind", FORESTS)
 def test_the_budget_has_one_word_for_one_thing(app, kind):
-    """Picture, sentence and ledger: in sequence adds up, in parallel does not."""
+    """If costs add up, figure, sentence and ledger all say "in sequence"; otherwise, they say "in parallel"."""
     app.query_params.update({"data": "congressional_voting", "forest": kind, "tab": "Budget", "depth": "2"})
     app.run()
     assert not app.exception
@@ -92,10 +95,10 @@ def test_the_ledger_says_what_it_does_not_list(app):
     app.query_params["mode"] = "as published"
     app.run()
     app.radio(key="mode").set_value("as published").run()
-    assert NOT_LISTED not in words(app) and "No budget is drawn on" in words(app)
+    assert NOT_LISTED not in words(app) and "This forest has no privacy budget" in words(app)
 
 
 def test_noise_keeps_people_from_being_sure(app):
-    assert "how sure anybody can become whether one animal is in the table" in words(app.run())
+    assert "how sure an attacker can become whether one animal is in the table" in words(app.run())
     app.switch_page("pages/3_Audit.py").run()
     assert "so that nobody can be sure whether any one" in words(app)

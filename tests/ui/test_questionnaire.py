@@ -1,4 +1,4 @@
-"""The questions on the Data tab: what comes next, what is left, and many attributes at once."""
+"""The questions on the Data tab: the next question, the remaining ones, and many attributes at once."""
 
 import pytest
 

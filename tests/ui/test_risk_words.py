@@ -1,7 +1,8 @@
-"""Sentences about risk: golden ones, no promise where there is none, and never a number that flatters."""
+"""Sentences about risk: exact golden texts, no promise without a guarantee, and no number rounded in our favor."""
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -40,15 +41,15 @@ def all_of(guarantee, prior=0.5, rows=1) -> str:
 
 def test_golden_sentences():
     assert words.frequency(MEMBER, 0.5) == (
-        "Of 100 people, each is as likely in the table as not. By tossing a coin, an attacker is right about 50 of "
+        "Of 100 rows, each is as likely in the table as not. By tossing a coin, an attacker is right about 50 of "
         "them; with the release, **at most 73.2** on average."
     )
     assert words.frequency(MEMBER, 0.1) == (
-        "Of 100 people, each is in the table with a chance of 10 %. By always guessing “not in the table”, an attacker "
+        "Of 100 rows, each is in the table with a chance of 10 %. By always guessing “not in the table”, an attacker "
         "is right about 90 of them. With the release it is **no more than that**: the best guess stays the same."
     )
     assert words.belief(MEMBER, 0.5) == (
-        "Whoever was unsure (50 %) whether somebody is in the table or not can become **at most 73.2 % sure**, and "
+        "Whoever was unsure (50 %) whether a row is in the table or not can become **at most 73.2 % sure**, and "
         "stays at least 26.8 % sure."
     )
     assert "at most 88.1 % sure" in words.belief(VALUE, 0.5)
@@ -98,10 +99,23 @@ def test_numbers_are_rounded_to_the_safe_side(guarantee):
             assert float(wrong_of_hundred[1]) >= 100 * float(game.hits(words.ALARMS)) - 1e-6
 
 
+@pytest.mark.parametrize("guarantee", [*EVERY, NONE])
+def test_only_a_unit_or_several_rows_make_sentences_speak_of_persons(guarantee):
+    text = all_of(guarantee).replace("A person with three rows has three times the ε", "")
+    assert not re.search(r"somebody|anybody|nobody|person|people", text)
+    of_unit = replace(guarantee, unit="patient_id")
+    assert guarantee.kind == "none" or "A person with three rows" not in all_of(of_unit)
+    for game, protected in ((games(of_unit)[0], of_unit), (games(guarantee, 3)[0], guarantee)):
+        assert words.frequency(game, 0.5).startswith("Of 100 persons")
+        sentence = words.errors(game)
+        assert "100 persons" in sentence and "row" not in sentence.removeprefix("With this release")
+        assert words.protected(protected, game.rows) == "person"
+
+
 def test_sentences_on_exclusions_and_conditions():
     for guarantee in (PURE, DELTA, REPLACED):
         assert "smokers" in words.not_covered(guarantee)
-        assert "One row is one person" in words.conditions(guarantee)
+        assert "This holds for one row" in words.conditions(guarantee)
         assert "a person with 3 rows" in words.conditions(guarantee, 3) and "twins" in words.conditions(guarantee)
     assert "95.3 %" in words.belief(DistinguishingGame(PURE, "membership", 3), 0.5)
 
@@ -114,7 +128,7 @@ def test_words_that_are_not_used(guarantee):
 
 
 def section(epsilon, delta, neighbors, rows):
-    """The script of a page that shows nothing else."""
+    """Show only the section on risk; streamlit runs this source as a page."""
     from dpforest.risk.guarantee import Guarantee
     from ui.choose import risk_parts
 

@@ -1,4 +1,4 @@
-"""What releases on the same people cost together: the sums, who is who, and what the pages say of it."""
+"""The joint cost of releases on the same people: the sums, the groups of people, and the texts on the pages."""
 
 import io
 from dataclasses import replace
@@ -17,7 +17,7 @@ from ui.explore import curve_panel
 from ui.explore.questions import EVERYTHING
 from ui.shared import session_ledger
 from ui.shared.forests import EPSILONS
-from ui.shared.loss_sums import added_up, counted
+from ui.shared.loss_sums import Cost, added_up, counted
 from ui.shared.session_ledger import Release, delta_of, explained, groups, spent
 
 FIRST = Release(
@@ -31,7 +31,7 @@ ZOO = replace(FIRST, number=3, title="Zoo", table_key="zoo", uploaded=False, peo
 
 @pytest.fixture
 def state(monkeypatch) -> dict:
-    """A session without streamlit."""
+    """Return a dictionary that replaces the session state of streamlit."""
     session: dict = {}
     monkeypatch.setattr(session_ledger.st, "session_state", session)
     return session
@@ -48,13 +48,13 @@ def test_costs_on_the_same_people_add_up():
     assert spent([FIRST, SAVED_AGAIN]) == (Fraction(3, 5), "add-remove")
     assert spent([FIRST, EXCHANGED]) == (Fraction(11, 10), "replace-one")
     assert spent([EXCHANGED, EXCHANGED]) == (Fraction(1, 5), "replace-one")
-    assert spent([FIRST], (Fraction(1), "add-remove")) == (Fraction(3, 2), "add-remove")
-    assert spent([FIRST], (Fraction(1), "replace-one")) == (2, "replace-one")
+    assert spent([FIRST], Cost(Fraction(1), "add-remove")) == (Fraction(3, 2), "add-remove")
+    assert spent([FIRST], Cost(Fraction(1), "replace-one")) == (2, "replace-one")
 
 
 def test_ten_tenths_are_one_and_thirds_are_exact():
-    assert added_up([(Fraction(1, 10), "add-remove")] * 10)[0] == 1
-    assert added_up([(Fraction(1, 3), "replace-one"), (Fraction(1, 3), "add-remove")]) == (1, "replace-one")
+    assert added_up([Cost(Fraction(1, 10), "add-remove")] * 10)[0] == 1
+    assert added_up([Cost(Fraction(1, 3), "replace-one"), Cost(Fraction(1, 3), "add-remove")]) == (1, "replace-one")
 
 
 def test_an_exchange_has_no_cost_under_add_remove():
@@ -63,28 +63,29 @@ def test_an_exchange_has_no_cost_under_add_remove():
 
 
 def test_one_more_release_never_lowers_a_sum():
-    """Nor does the relation that it brings along."""
+    """One more release never lowers a sum, whichever relation of neighbors it has."""
     for one in (FIRST, EXCHANGED):
-        for more in ((Fraction(1, 100), "add-remove"), (Fraction(1, 100), "replace-one")):
+        for more in (Cost(Fraction(1, 100), "add-remove"), Cost(Fraction(1, 100), "replace-one")):
             assert spent([one], more)[0] > spent([one])[0]
 
 
 def test_gaussian_costs_add_up_in_mu_squared():
-    """Four of μ cost as much as one of 2μ; together with a pure one the ε at δ and its ε add up."""
+    """Four releases of μ cost as much as one of 2μ, and their ε at δ is added to the ε of a pure release."""
     four = [replace(GAUSS, number=k) for k in range(4)]
     total, relation = spent(four)
     assert delta_of(four) == 1e-6 and relation == "add-remove"
     assert total == PrivacyLoss.gaussian(4 * GAUSS.mu_squared).epsilon(1e-6) < 4 * GAUSS.epsilon
     assert spent([FIRST, *four])[0] == Fraction(1, 2) + total
     exchanged = replace(GAUSS, neighbors="replace-one")
-    both = PrivacyLoss.gaussian(5 * GAUSS.mu_squared).epsilon(1e-6)  # 2μ and μ
+    both = PrivacyLoss.gaussian(5 * GAUSS.mu_squared).epsilon(1e-6)  # replace-one doubles the first μ: 4μ² + μ²
     assert spent([GAUSS, exchanged]) == (both, "replace-one")
     assert spent([FIRST, exchanged]) == (1 + exchanged.loss.epsilon(1e-6), "replace-one")
-    assert spent([FIRST], (GAUSS.loss, "add-remove"), delta=1e-6) == spent([FIRST, GAUSS])
-    later = replace(GAUSS, delta=1e-4)  # at the larger δ the other says less, too
+    assert spent([FIRST], Cost(GAUSS.loss, "add-remove"), delta=1e-6) == spent([FIRST, GAUSS])
+    # At the larger δ the other release has a smaller ε, too.
+    later = replace(GAUSS, delta=1e-4)
     assert spent([GAUSS, later])[0] == PrivacyLoss.gaussian(2 * GAUSS.mu_squared).epsilon(1e-4)
     with pytest.raises(ValueError, match="δ"):
-        added_up([(GAUSS.loss, "add-remove")])
+        added_up([Cost(GAUSS.loss, "add-remove")])
 
 
 def test_a_gaussian_sum_is_reported_at_its_delta():
@@ -92,13 +93,16 @@ def test_a_gaussian_sum_is_reported_at_its_delta():
     mixed = [FIRST, GAUSS]
     assert "**ε = 1.5 at δ = 10⁻⁶**" in session_ledger.sentence(mixed)
     text = explained(mixed)
-    assert "one can be right in at most 81.8 % of cases" in text and "counts twice in μ, ε = 3." in text
-    assert "become" not in text  # in rare releases it may
+    assert (
+        "at most 62.4 are right" in text and "counts twice in μ, because one row leaves and one comes: ε = 3." in text
+    )
+    # The text must not say “become”: in rare releases an attacker may become surer than that.
+    assert "become" not in text
     assert session_ledger.table(mixed)["adds"].tolist() == ["0.5", "μ² 0.056029", "**1.5** at δ = 10⁻⁶"]
     assert "δ" not in session_ledger.sentence([FIRST]) + explained([FIRST])
 
 
-# ---------------------------------------------------------------- who is who
+# ---------------------------------------------------------------- groups of people
 
 
 def test_merging_and_taking_out(state):
@@ -147,17 +151,20 @@ def test_clearing_forgets_names_and_forests_but_no_cost(state):
 
 
 def test_the_sum_is_explained():
-    assert "at most 73.2 % sure; unsure between two values of theirs, at most 88.1 %" in explained(
-        [replace(FIRST, epsilon=1)]
-    )
+    assert "at most 73.2 % sure; between two values of a row, at most 88.1 %" in explained([replace(FIRST, epsilon=1)])
     together = explained([FIRST, EXCHANGED])
     assert "from one forest at ε = 1.1" in together and "counts twice" in together and "75.1 %" in together
+    one = replace(FIRST, epsilon=Fraction(1))
+    assert "at most 73.2 are right; between two values of a row, at most 81.7" in explained([one])
+    trees = replace(one, steps=((Fraction(1, 100), 100),))
+    assert "at most 52 are right" in explained([trees]) and "at most 73.2 % sure" in explained([trees])
+    assert "at most 55.2 are right" in explained([trees, GAUSS]) and "sure" not in explained([trees, GAUSS])
     assert "more or less" in explained([EXCHANGED])
     assert session_ledger.table([FIRST, EXCHANGED])["adds"].tolist() == ["1", "0.1", "**1.1**"]
 
 
 def test_what_the_simulated_forests_would_cost():
-    """As many as were drawn, at what a release really spends."""
+    """The cost counts all simulated forests, at the budget that a release really spends."""
     curve = 7, np.array(EPSILONS)
     ledger = Ledger(Fraction(1, 2), "replace-one")
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 1, "sequential")
@@ -224,7 +231,8 @@ def test_the_dialog_shows_the_sum_beforehand(app):
     app.query_params["eps"] = "1"
     text = ask(app.run())
     assert (
-        "the people of people (2).csv will have spent **ε = 2.1** (a row exchanged)" in text and "counts twice" in text
+        "will have spent **ε = 2.1** (a row exchanged) on the people in people (2).csv." in text
+        and "counts twice" in text
     )
     assert [r for r in app.radio if r.label.startswith("Do these rows hold the same people")]
 
@@ -232,7 +240,7 @@ def test_the_dialog_shows_the_sum_beforehand(app):
 def test_the_same_rows_are_the_same_people(app):
     app.session_state["releases"] = [replace(ZOO, file=b"")]
     text = ask(app.run())
-    assert "released from before" in text and "will have spent **ε = 4** (a row more or less)" in text
+    assert "An earlier forest came from these rows" in text and "will have spent **ε = 4** (a row more or less)" in text
     assert not [r for r in app.radio if r.label.startswith("Do these rows")]
 
 
@@ -244,7 +252,7 @@ def rows_of(csv: bytes) -> str:
 
 
 def test_rows_are_the_same_however_they_are_written():
-    """Saved again by pandas or a spreadsheet, sorted, or with columns moved."""
+    """Rows are recognized after pandas or a spreadsheet saved them, after sorting, and after moving columns."""
     lines = [(20 + i % 40, 1.5 * i, ("Ulm", "Bonn", "")[i % 3], "ja" if i % 7 > 3 else "nein") for i in range(60)]
     plain = "age,dose,city,ill\n" + "".join(f"{a},{d:g},{c},{y}\n" for a, d, c, y in lines)
     pandas = "age,dose,city,ill\n" + "".join(f"{float(a)},{d:.2f},{c},{y}\n" for a, d, c, y in lines)
@@ -266,7 +274,7 @@ def test_rows_that_occur_twice_count_twice():
 
 
 def test_the_same_rows_in_another_file_are_not_split(app):
-    """22 became 22.0: nobody is asked. With another dose: asked, and asked once more."""
+    """Rows with 22.0 instead of 22 belong to release 1 without a question. Rows with another dose need two answers."""
     line = "{},{},{}\n".format
     rows = [(20 + i % 30, i % 9, "ja" if i % 30 > 12 else "nein") for i in range(120)]
     first = "age,dose,ill\n" + "".join(line(*row) for row in rows)
@@ -290,12 +298,13 @@ def test_the_same_rows_in_another_file_are_not_split(app):
         return ask(app)
 
     text = asked(again)
-    assert "released from before (release 1)" in text and "will have spent **ε = 1.5**" in text
+    assert "An earlier forest came from these rows (release 1)" in text and "will have spent **ε = 1.5**" in text
     assert not [r for r in app.radio if r.label.startswith("Do these rows")]
-    app.session_state["releases"] = [*app.session_state["releases"], ZOO]  # whose people the dialog takes them for
+    # The dialog suggests the people of this release.
+    app.session_state["releases"] = [*app.session_state["releases"], ZOO]
     asked(other)
     assert [r for r in app.radio if r.label.startswith("Do these rows")]
-    assert [c for c in app.checkbox if c.label.startswith("Same columns, same number of rows as release 1: are these")]
+    assert [c for c in app.checkbox if c.label.startswith("Same columns, same number of rows as release 1. I state")]
     assert next(b for b in app.button if b.label.startswith("Release for ε")).disabled
 
 

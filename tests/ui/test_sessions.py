@@ -1,4 +1,4 @@
-"""Several sessions in one process: whose turn it is, what a moved control ends, and that nobody shares an upload."""
+"""Several sessions in one process: the order of their work, the effect of a moved control, and private uploads."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from tests.ui.app_words import words
 from ui.choose import wish_controls
 from ui.jobs import first_release, sweep_job
 from ui.jobs.priority import Scheduler
+from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, Recent, Releases, SweepJob
 from ui.shared.forests import as_it_comes
 
-# Turns
+# Turns at the scheduler
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait for other threads."""
+    """Wait until other threads make the condition true."""
     end = time.monotonic() + 10
     while not holds():
         assert time.monotonic() < end
@@ -40,14 +41,14 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 class Queue:
-    """Work for one place, in separate threads; `order` says who got it, one after another."""
+    """Threads that wait for one place; `order` lists the threads that got it."""
 
     def __init__(self) -> None:
         self.scheduler, self.order = Scheduler(1), []
         self._threads: list[threading.Thread] = []
 
     def join_in(self, name: str, *, interactive: bool) -> None:
-        """Ask for the place, behind those who asked before."""
+        """Start a thread that asks for the place, and wait until it is in the queue."""
 
         def work() -> None:
             with self.scheduler.turn(interactive=interactive):
@@ -83,7 +84,7 @@ def test_refining_gives_way_between_two_steps_and_goes_on_before_new_refining():
     with queue.scheduler.turn(interactive=False) as pause:
         queue.join_in("refine", interactive=False)
         pause()
-        assert queue.order == []  # nobody waits for it
+        assert queue.order == []  # nobody waits for the place
         queue.join_in("look", interactive=True)
         pause()
         queue.order.append("the first goes on")
@@ -91,11 +92,11 @@ def test_refining_gives_way_between_two_steps_and_goes_on_before_new_refining():
 
 
 class Moved(BaseException):
-    """What Streamlit raises to end a run."""
+    """Stand-in for the exception by which Streamlit ends a run."""
 
 
 def test_whoever_gives_up_leaves_no_gap():
-    """A script is ended while it waits for a place: the place goes to the next, and to nobody twice."""
+    """If a script ends while it waits for a place, exactly the next script in the queue gets the place."""
     queue, ended = Queue(), threading.Event()
 
     def give_up() -> None:
@@ -113,15 +114,15 @@ def test_whoever_gives_up_leaves_no_gap():
     assert queue.finish() == ["next"]
 
 
-# What a moved control ends
+# Work that a moved control ends
 
 
 class Abandoned(Exception):
-    """A moved control."""
+    """Stands for the end of a run by a moved control."""
 
 
 def zoo_job(kind: str, epsilons: tuple[float, ...], name: str = "zoo") -> SweepJob:
-    """A separate job, to which no other test adds."""
+    """Return a separate job that no other test extends."""
     data = load_dataset(name)
     line = Line(as_it_comes(kind, "certified", 1.0, "add-remove"), epsilons)
     split = split_table(data.domain, data.X, data.y)
@@ -140,7 +141,7 @@ def test_an_abandoned_repeat_leaves_no_trace(kind):
                     raise Abandoned
     for _ in broken.work(2):
         pass
-    pd.testing.assert_frame_equal(broken.frame(), whole.frame())
+    pd.testing.assert_frame_equal(gathered([broken]).pieces, gathered([whole]).pieces)
 
 
 def test_steps_of_an_abandoned_fit_are_not_made_again(monkeypatch):
@@ -153,30 +154,30 @@ def test_steps_of_an_abandoned_fit_are_not_made_again(monkeypatch):
     steps = job.work(1)
     next(steps)
     steps.close()
-    assert fits == [1.0]  # what is looked at comes first
+    assert fits == [1.0]  # the ε of the slider comes first
     for _ in job.work(1):
         pass
     assert sorted(fits) == [0.1, 1.0, 10.0, math.inf]
 
 
 def test_a_first_look_at_a_few_values_of_epsilon_is_part_of_the_first_repeat():
-    """What is drawn while others compute is refined as soon as there is a whole repeat, and does not jump."""
+    """A first look at few values of ε is a part of the first repeat, with the same numbers."""
     whole = zoo_job("majority labels", (0.1, 0.3, 1.0, 3.0, 10.0), "car")
     few = whole.releases.job(replace(whole.line, epsilons=(0.1, 1.0, 10.0)))
     for _ in few.work(1):
         pass
-    look = few.frame()
+    look = gathered([few]).pieces
     assert (few.n_done, whole.n_done) == (1, 0)
     for _ in whole.work(1):
         pass
-    frame = whole.frame()
+    frame = gathered([whole]).pieces
     assert few.n_done == whole.n_done == 1 and len(frame) == 6
     same = frame[frame.epsilon.isin(look.epsilon)].reset_index(drop=True)
     pd.testing.assert_frame_equal(same, look)
     alone = zoo_job("majority labels", (0.1, 0.3, 1.0, 3.0, 10.0), "car")
     for _ in alone.work(1):
         pass
-    pd.testing.assert_frame_equal(alone.frame(), frame)
+    pd.testing.assert_frame_equal(gathered([alone]).pieces, frame)
 
 
 def test_forests_are_dropped_and_made_again():
@@ -201,7 +202,7 @@ TWO = HEAD + "".join(f"{20 + i % 50},{'AB'[i % 2]},{'yes' if i % 5 else 'no'}\n"
 
 @pytest.fixture
 def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
-    """Open Explore in a separate session; AppTest itself has one for all."""
+    """Return a function that opens Explore in a separate session, because AppTest gives all pages the same one."""
     start, who = ScriptRunner.__init__, ["nobody"]
     monkeypatch.setattr(
         ScriptRunner, "__init__", lambda self, **settings: start(self, **{**settings, "session_id": who[0]})
@@ -245,7 +246,7 @@ def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
 
 
 def cached(session_id: str | None) -> dict[tuple, object]:
-    """All that is kept for one session; None for all sessions together. By function and key."""
+    """Return all cache entries of one session, or of all sessions together (None), by function and key."""
     cache_entries: dict[tuple, object] = {}
     for cache in _resource_caches._function_caches.get(session_id, {}).values():
         cache_entries.update({(cache.display_name, key): value.value for key, value in cache._mem_cache.items()})
@@ -254,7 +255,7 @@ def cached(session_id: str | None) -> dict[tuple, object]:
     return cache_entries
 
 
-# Functions whose results come from the rows.
+# Functions whose results depend on the rows.
 OF_UPLOADS = {
     "ui.jobs.sweep_job._releases",
     "ui.jobs.baselines._make",
@@ -265,7 +266,7 @@ OF_UPLOADS = {
 
 
 def figures(page: AppTest) -> list[str]:
-    """The four on top."""
+    """Return the four figures at the top."""
     return [m.value for m in page.main.markdown if m.value.startswith("### ")]
 
 
@@ -274,13 +275,14 @@ def simulations(session_id: str) -> set[int]:
 
 
 def test_an_upload_reaches_no_shared_cache(session):
-    """Nothing new is kept for all while an upload is looked at, and two sessions have nothing in common."""
-    session("warm", data="car")  # what is computed once a process
+    """A visit with an upload adds nothing to the shared caches, and two sessions share no simulations."""
+    session("warm", data="car")  # fills the caches that all sessions share
     before = cached(None).keys()
     first, second = session("first"), session("second")
     for who in (first, second):
         page = who.upload(ONE)
-        assert not page.exception and "best of those tried: " in words(page)  # scikit-learn's trees on the same rows
+        # “Best of those tried” are scikit-learn's models on the same rows.
+        assert not page.exception and "best of those tried: " in words(page)
     assert cached(None).keys() <= before
     assert figures(first.page) == figures(second.page)  # the same bytes, computed twice
     assert len(simulations("first")) == len(simulations("second")) > 0
@@ -330,12 +332,14 @@ def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkey
     first.upload(ONE)
     assert not first.page.exception and "people.csv" in words(first.page)
     if press:
-        with first.here():  # more than guessing gets
+        # This accuracy is above that of guessing.
+        with first.here():
             first.page.slider(key="need").set_value(95.0).run()
         first.press(press)
-    assert {name for name, _ in cached(None).keys() - before} <= {"ui.jobs.warm_up._done"}  # of compiled kernels
-    assert "ui.jobs.sweep_job._releases" in {name for name, _ in cached("first")}  # this page keeps something, too
+    assert {name for name, _ in cached(None).keys() - before} <= {"ui.jobs.warm_up._done"}  # list of compiled kernels
+    assert "ui.jobs.sweep_job._releases" in {name for name, _ in cached("first")}  # this page keeps entries, too
     with first.here():
         first.page.switch_page("app.py").run()
     first.press("Clear my data")
-    assert {name for name, _ in cached("first")} <= {"ui.jobs.sweep_job.promise"}  # of the table that is shown instead
+    # After the clearing, the page shows a bundled table, and this entry belongs to it.
+    assert {name for name, _ in cached("first")} <= {"ui.jobs.sweep_job.promise"}

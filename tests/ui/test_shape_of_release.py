@@ -1,7 +1,7 @@
-"""Every place shows and simulates the depth and the number of trees of a release, which learns from all rows.
+"""Every page shows and simulates the depth and the number of trees of a release, which learns from all rows.
 
-At ε = 10 the rule gives boosted trees of breast_wisconsin 10 trees for all 699 rows, and 3 for the seven tenths of them
-that simulated forests learn from.
+On breast_wisconsin at ε = 10, the rule gives boosted trees 10 trees for all 699 rows, but only 3 trees for seven tenths
+of the rows, which simulated forests learn from.
 """
 
 import math
@@ -24,6 +24,7 @@ from ui.choose import answer, more_data
 from ui.choose import wish_controls as choose_controls
 from ui.jobs import first_release
 from ui.jobs.lines import settings_of
+from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, SweepJob, sweep_job
 from ui.shared import tables
 from ui.shared.forests import ForestSettings
@@ -33,7 +34,7 @@ KIND, EPSILON, N_TREES, DEPTH = "boosted", 10.0, 10, 3
 ADDRESS = {
     "data": "breast_wisconsin",
     "neighbors": "a row exchanged",
-}  # the number of rows is public, so no noise is on it
+}  # the number of rows is public, so it has no noise
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +63,8 @@ def worked(table: Table, settings: ForestSettings) -> SweepJob:
 
 
 def simulated(job: SweepJob) -> tuple[int, int]:
-    (shape,) = job.frame().query("epsilon == @EPSILON")[["depth", "trees"]].drop_duplicates().to_numpy().tolist()
+    pieces = gathered([job]).pieces.query("epsilon == @EPSILON")
+    (shape,) = pieces[["depth", "trees"]].drop_duplicates().to_numpy().tolist()
     return tuple(shape)
 
 
@@ -97,20 +99,23 @@ def test_compare_shows_them_and_its_code_gives_them():
 
 
 def test_every_row_held_out_once_has_them_too():
-    """At ε = 8 the rule differs between all rows and the four fifths that a fold learns from."""
+    """Cross-validation uses the shape for all rows.
+
+    At ε = 8, the rule gives another shape for four fifths of the rows.
+    """
     table = breast_wisconsin()
     settings = replace(at_ten(table), epsilon=8.0)
     assert [settings.shape(table.domain, n) for n in (699, 559)] == [(DEPTH, N_TREES), (DEPTH, 3)]
     job = sweep_job(table, Line(settings, (8.0,)), folds=5)
     for _ in job.work():
         pass
-    row = job.frame().query("epsilon == 8").iloc[0]
+    row = gathered([job]).pieces.query("epsilon == 8").iloc[0]
     assert (row["depth"], row["trees"]) == (DEPTH, N_TREES)
 
 
 @pytest.mark.parametrize("n_rows", [699, 50])
 def test_theory_measures_trees_of_the_sizes_that_it_names(n_rows):
-    """No rule has a say there: complete trees of the depth and in the number that the page asks for."""
+    """Whatever the number of rows, the page Theory measures complete trees of the depth and number that it names."""
     data = load_dataset("breast_wisconsin")
     domain = data.domain.on_scale("linear")
     split = split_table(domain, data.X[:n_rows], data.y[:n_rows])
@@ -119,7 +124,7 @@ def test_theory_measures_trees_of_the_sizes_that_it_names(n_rows):
 
 def test_the_board_report_names_those_whose_accuracy_it_shows(monkeypatch):
     made = []
-    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make()))
+    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
     shown = []
     monkeypatch.setattr(answer, "render", lambda report: shown.append(report) or render(report))
     visit(
@@ -132,7 +137,7 @@ def test_the_board_report_names_those_whose_accuracy_it_shows(monkeypatch):
     )
     assert f"{N_TREES} boosted trees of depth {DEPTH}" in made[-1]
     table = breast_wisconsin()
-    frame = sweep_job(table, Line(at_ten(table))).frame().query("epsilon == @EPSILON")
+    frame = gathered([sweep_job(table, Line(at_ten(table)))]).pieces.query("epsilon == @EPSILON")
     assert set(zip(frame["depth"], frame["trees"], strict=True)) == {(DEPTH, N_TREES)}
     means = {epsilon: mean for epsilon, mean, _, _ in shown[-1].curve}
     assert means[EPSILON] == pytest.approx(frame["accuracy"].mean())
@@ -143,11 +148,11 @@ def test_what_more_data_would_buy_starts_from_the_releases_of_the_other_pages():
     settings = at_ten(table)
     learning = more_data._make(("all rows", EPSILON, (EPSILON,)), table, settings)
     (accuracy,) = [learning.task(0)[0](*learning.task(0)[1])[-1][0]]
-    assert accuracy == worked(table, settings).frame().query("epsilon == @EPSILON").accuracy.item()
+    assert accuracy == gathered([worked(table, settings)]).pieces.query("epsilon == @EPSILON").accuracy.item()
 
 
 def test_taking_a_forest_from_choose_to_explore_opens_them():
-    """Also where Explore had other numbers before."""
+    """Explore takes depth and number of trees over from Choose ε, also if Explore had others before."""
     page = visit(**ADDRESS, forest=KIND, eps="1", depth="2", trees="5", by_rule="false")
     page.query_params.clear()
     page.switch_page("pages/2_Choose_epsilon.py")
@@ -163,7 +168,7 @@ def test_taking_a_forest_from_choose_to_explore_opens_them():
 
 
 def test_going_from_compare_to_explore_opens_the_same():
-    """At ε = 1 the depth differs: 3, or 2 by the rule for seven tenths of the rows."""
+    """Explore and Compare show the same depth of 3 at ε = 1. For seven tenths of the rows, the rule would give 2."""
     page = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/1_Compare.py")
     page.query_params.update({"forests": [KIND], "releases_each": "2"})
     page.run()
@@ -178,7 +183,7 @@ def test_going_from_compare_to_explore_opens_the_same():
 @pytest.mark.filterwarnings("ignore:300 rows have no label")
 @pytest.mark.parametrize(("neighbors", "n_trees"), [("add-remove", 3), ("replace-one", N_TREES)])
 def test_rows_without_a_label_count_where_the_number_of_rows_is_public(neighbors, n_trees):
-    """Under add-remove a release asks for the number of rows that it learns from, with noise."""
+    """Unlabeled rows count under replace-one only. Under add-remove, a release queries the number of labeled rows."""
     data = load_dataset("breast_wisconsin")
     frame = data.table.copy()
     frame[data.label] = frame[data.label].astype(object)

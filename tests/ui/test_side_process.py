@@ -1,10 +1,11 @@
-"""Work in processes beside the server: the same figures, and what happens where such a process is gone."""
+"""Work in worker processes gives the same figures, and ends correctly if a worker dies."""
 
 import os
 import queue
 import signal
 import sys
 import threading
+import time
 from functools import partial
 from multiprocessing import get_context
 from types import ModuleType
@@ -23,6 +24,7 @@ from dpforest.simulation.sweep import one_repeat
 from dpforest.trees.routing import pack
 from ui.jobs import job
 from ui.jobs.baselines import Baselines
+from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, Releases, SweepJob
 from ui.jobs.workers import Workers
 from ui.shared.forests import as_it_comes
@@ -33,7 +35,7 @@ GRID = (0.1, 1.0, 10.0)
 @pytest.fixture(scope="module")
 def worker():
     processes = Workers(1, 1)
-    assert processes.work(os.getpid) is None  # not before it is started
+    assert processes.work(os.getpid) is None  # the workers have not started yet
     processes.start()
     assert [one.result(120) for one in processes._started]
     return processes
@@ -63,7 +65,7 @@ def test_repeats_from_elsewhere_are_those_from_here(worker, monkeypatch, kind):
     monkeypatch.setattr(job, "INTERACTIVE", worker)
     for _ in there.work(2):
         pass
-    pd.testing.assert_frame_equal(there.frame(), here.frame())
+    pd.testing.assert_frame_equal(gathered([there]).pieces, gathered([here]).pieces)
 
 
 def test_models_without_privacy_of_a_worker_equal_those_of_this_process(worker, monkeypatch):
@@ -79,7 +81,7 @@ def test_models_without_privacy_of_a_worker_equal_those_of_this_process(worker, 
 
 
 def job_of_zoo(kind: str) -> SweepJob:
-    """A separate job, to which no other test adds."""
+    """Return a separate job that no other test extends."""
     domain, split = split_of("zoo")
     line = Line(as_it_comes(kind, "certified", 1.0, "add-remove"), GRID)
     return Releases(line, domain, lambda: [split], 1, len(load_dataset("zoo").y)).job(line)
@@ -95,7 +97,7 @@ def made(line: SweepJob, n: int) -> list:
 
 
 class NoBar:
-    """Where nobody looks at how far a sweep is."""
+    """A progress bar that shows nothing."""
 
     def progress(self, share: float, text: str) -> "NoBar":
         return self
@@ -111,9 +113,23 @@ def test_pieces_of_a_sweep_of_a_worker_equal_those_of_this_process(worker, monke
             line.add(n, made(line, n))
     monkeypatch.setattr(job, "BACKGROUND", worker)
     assert list(job.run(there, 6, NoBar()))[-1] == 6
-    assert worker.work(_trees_kept) == "0"  # and it was at work: what it keeps between two pieces is gone
+    # The worker did the work, and it keeps no trees between two pieces.
+    assert worker.work(_trees_kept) == "0"
     for one, other in zip(here, there, strict=True):
-        pd.testing.assert_frame_equal(one.frame(), other.frame())
+        pd.testing.assert_frame_equal(gathered([one]).pieces, gathered([other]).pieces)
+
+
+def test_the_computing_time_of_threads_and_workers_counts(worker, monkeypatch):
+    """A job counts what its pieces cost in all threads of this process, and in a worker process."""
+    here, there = job_of_zoo("one greedy tree"), job_of_zoo("one greedy tree")
+    start = time.process_time()
+    list(here.work(20))
+    assert 0.5 < here.seconds / (time.process_time() - start) <= 1
+    monkeypatch.setattr(job, "BACKGROUND", worker)
+    monkeypatch.setattr(job, "INTERACTIVE", worker)
+    start = worker.work(time.process_time)
+    list(there.work(20))
+    assert 0.5 < there.seconds / (worker.work(time.process_time) - start) <= 1
 
 
 def test_a_piece_that_a_worker_has_begun_is_kept_after_everybody_leaves(worker, monkeypatch):
@@ -131,7 +147,7 @@ def test_a_piece_that_a_worker_has_begun_is_kept_after_everybody_leaves(worker, 
 
 
 def test_rows_of_a_worker_are_kept_by_a_thread_that_may_not_read_the_table(worker, monkeypatch):
-    """A callback runs in another thread, where Streamlit refuses what is kept for a session, as an upload's split."""
+    """A callback adds a worker's rows without the session's cache, which Streamlit refuses to other threads."""
     domain, split = split_of("zoo")
     asked = []
 
@@ -148,18 +164,18 @@ def test_rows_of_a_worker_are_kept_by_a_thread_that_may_not_read_the_table(worke
     line.hand_over(0)
     assert done.wait(60)
     assert set(asked) == {threading.current_thread()}
-    assert set(line.frame()["n_test"]) == {len(split.y_test)}
+    assert set(gathered([line]).pieces["n_test"]) == {len(split.y_test)}
 
 
 def test_a_piece_that_others_do_not_come_round_to_is_made_here(monkeypatch):
     monkeypatch.setattr(job, "TOO_LONG", 0.0)
     lines = cells_of_zoo()
-    assert all(line.claim(1) for line in lines)  # by a process that stands back behind all others
+    assert all(line.claim(1) for line in lines)  # a process of low priority has claimed all of them
     assert list(job.run(lines, 3, NoBar()))[-1] == 3
 
 
 def test_one_bar_shows_the_progress_of_a_long_sweep(monkeypatch):
-    """Streamlit's bars keep those that gave them: a chain of a thousand is too long for Python."""
+    """A sweep updates one bar. A chain of a thousand bars would be too long for Python."""
     monkeypatch.setattr(job, "BAR_EVERY", 0.0)
     bars = []
 
@@ -205,18 +221,19 @@ def test_a_piece_is_made_once_and_one_that_was_given_up_again():
     line = cells_of_zoo()[0]
     assert line.claim(0) and not line.claim(0) and line.claim(1)
     line.add(1, made(line, 1))
-    assert line.n_done == 0 and not line.claim(1)  # the second is there, the first is not
+    assert line.n_done == 0 and not line.claim(1)  # the second piece is there, but not the first
     line.drop(0)
     assert line.claim(0)
     line.add(0, made(line, 0))
-    assert line.n_done == 2 and list(line.frame()["repeat"].unique()) == [0, 1]
+    assert line.n_done == 2 and list(gathered([line]).pieces["repeat"].unique()) == [0, 1]
 
 
 def test_two_sweeps_of_the_same_lines_share_the_work(monkeypatch):
-    monkeypatch.setattr(job, "BACKGROUND", Workers(1, 1))  # which nobody has started
+    monkeypatch.setattr(job, "BACKGROUND", Workers(1, 1))  # no worker has started
     lines = cells_of_zoo()
     first = job._steps(lines, 3)
-    assert next(has_turn for *_, has_turn in first if not has_turn) is False  # it has made one piece
+    # The first sweep has computed one piece.
+    assert next(has_turn for *_, has_turn in first if not has_turn) is False
     assert sum(line.n_done for line in lines) == 1
     assert list(job.run(lines, 3, NoBar()))[-1] == 3
     assert not list(first)
@@ -228,21 +245,12 @@ def test_who_leaves_a_sweep_leaves_its_pieces_to_others(worker, monkeypatch):
     leaving = job._steps(lines, 4)
     next(leaving)
     leaving.close()
-    assert list(job.run(lines, 4, NoBar()))[-1] == 4  # which would wait for ever for a piece that is somebody's
+    # The second sweep would wait for ever if a piece were still claimed.
+    assert list(job.run(lines, 4, NoBar()))[-1] == 4
 
 
-def test_where_it_has_died_work_is_done_here_and_another_may_be_started():
-    processes = Workers(1, 1)
-    processes.start()
-    number = processes._started[0].result(120)
-    os.kill(number, signal.SIGKILL)
-    killed = [processes.work(partial(os.getpid)) for _ in range(2)]
-    assert killed == [None, None] and not processes.is_ready
-    processes.start()
-    assert processes._started[0].result(120) != number and processes.work(os.getpid)
-
-
-def test_a_pool_that_has_died_does_not_bury_the_next_one():
+def test_a_process_that_has_died_is_replaced_and_its_work_is_done_here():
+    """A process may die within a call or between two calls. A pool that has died does not bury the next one."""
     processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
@@ -251,16 +259,21 @@ def test_a_pool_that_has_died_does_not_bury_the_next_one():
     os.kill(number, signal.SIGKILL)
     assert results.get(timeout=60) is None
     processes.start()
-    assert processes._started[0].result(120) != number and processes.is_ready
+    other = processes._started[0].result(120)
+    assert other != number and processes.is_ready
     assert processes.hand_over(divmod, (1, 0), results.put) and results.get(timeout=60) is None
     assert processes.is_ready and processes.work(divmod, 7, 2) == (3, 1)
+    os.kill(other, signal.SIGKILL)
+    killed = [processes.work(partial(os.getpid)) for _ in range(2)]
+    assert killed == [None, None] and not processes.is_ready
 
 
 def test_it_is_ready_when_each_process_is():
     processes = Workers(2, 1)
     processes.start()
     assert processes._started[0].result(120) and processes._pool is not None
-    assert len(processes._pool._processes) == 2  # whichever has answered, the other has begun as well
+    # Both processes have started, whichever answered first.
+    assert len(processes._pool._processes) == 2
 
 
 def _stand() -> bool:
@@ -275,7 +288,7 @@ def test_a_worker_keeps_nothing_and_runs_no_page(worker):
 
 
 def test_a_page_of_another_session_is_not_run_by_a_new_process(monkeypatch, tmp_path):
-    """Streamlit replaces `__main__` with the running page, in any session's thread, also while a process starts."""
+    """A new worker runs no page, although a thread of another session may set `__main__` while the worker starts."""
     page, ran = tmp_path / "page.py", tmp_path / "ran"
     page.write_text(f"open({str(ran)!r}, 'w').close()\n")
     other = ModuleType("__main__")
@@ -284,7 +297,8 @@ def test_a_page_of_another_session_is_not_run_by_a_new_process(monkeypatch, tmp_
     make = type(context).Barrier
 
     def barrier(self, n: int):
-        monkeypatch.setitem(sys.modules, "__main__", other)  # what another thread does meanwhile
+        # Another thread does this while the worker starts.
+        monkeypatch.setitem(sys.modules, "__main__", other)
         return make(self, n)
 
     monkeypatch.setattr(type(context), "Barrier", barrier)
@@ -302,7 +316,7 @@ def _script() -> str:
 
 
 class Counted(job.Job[int]):
-    """Of three steps each; `made` says which step of which piece was made."""
+    """A job with three steps in each piece; `made` lists the completed steps as (piece, step)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -342,7 +356,7 @@ def test_a_piece_that_failed_is_made_from_its_start():
 def test_the_bar_shows_the_share_of_a_piece(monkeypatch):
     monkeypatch.setattr(job, "BAR_AFTER", -1.0)
     monkeypatch.setattr(job, "BAR_EVERY", -1.0)
-    monkeypatch.setattr(job, "BACKGROUND", Workers(1, 1))  # which nobody has started
+    monkeypatch.setattr(job, "BACKGROUND", Workers(1, 1))  # no worker has started
     shares = []
 
     class Bar(NoBar):

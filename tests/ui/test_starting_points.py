@@ -1,8 +1,9 @@
-"""Where a forest starts, and whose number that is: nothing is ascribed to a paper that does not say it."""
+"""The initial settings of a forest and their sources: no number is ascribed to a paper that does not have it."""
 
 import pytest
 
 from dpforest.models.depth_rules import fletcher_islam_depth
+from tests.ui.app_words import controls
 from ui.shared.forests import FORESTS, MODES
 
 
@@ -11,8 +12,8 @@ def helps(app) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("kind", "mode"), [(kind, mode) for kind in FORESTS for mode in FORESTS[kind].modes()])
-def test_every_slider_names_the_source_of_its_starting_value(app, kind, mode):
-    app.query_params.clear()
+def test_every_slider_names_the_source_of_its_starting_value(kind, mode):
+    app = controls()
     app.query_params.update({"data": "car", "forest": kind, "mode": mode})
     app.run()
     assert not app.exception
@@ -26,7 +27,7 @@ def test_every_slider_names_the_source_of_its_starting_value(app, kind, mode):
 
 
 def test_settings_of_the_papers():
-    """From the papers' text: our figures are named as ours."""
+    """The settings match the papers' texts, and our own numbers are named as ours."""
     papers = {kind: forest for kind, forest in FORESTS.items() if forest.is_published}
     shapes = {kind: forest.estimator.published_shape for kind, forest in papers.items()}
     ours = {name for name, kind in papers.items() if kind.published_depth.startswith("As published: our choice")}

@@ -11,7 +11,7 @@ from ui import state
 HOME = Path(__file__).parents[2]
 FILES = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py")]
 SOURCES = {f.relative_to(HOME).as_posix(): ast.parse(f.read_text(encoding="utf-8")) for f in sorted(FILES)}
-# Their keys tell them from others of their kind; nobody reads a value under one. A lesson's `Step` is no widget.
+# Keys of these elements only identify them: no code reads a value under them. A lesson's `Step` is no widget.
 NO_VALUE = {"button", "chart", "container", "download_button", "drawn", "expander", "plotly_chart", "table", "Step"}
 CHECKS = {"all_known", "choose_epsilon", "drop", "follow", "known", "put_epsilon", "select", "within"}
 
@@ -29,7 +29,7 @@ def name_of(call: ast.Call) -> str:
 
 
 def keys(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every expression that is a key of the session's state."""
+    """Yield every expression that is a key of the session's state."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and is_session(node.value):
             yield node.slice

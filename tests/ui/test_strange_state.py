@@ -26,9 +26,9 @@ PAGES = {
     "Glossary": ("pages/8_Glossary.py", {}),
 }
 STRANGE = ("<text>", None, -0.123456, 10**30, ["a list", 0], ("stale", -1), {"a": "dict"}, float("nan"))
-# Notes that hold any text: what a link asks for that is not here, and why a room was not opened.
+# Notes with any text: the theorem that a link asks for but does not exist, and why a room was not opened.
 NOTES = frozenset({"theorem_asked", state.NO_ROOM})
-# Streamlit accepts no stored state for buttons, so nobody can set one.
+# Streamlit accepts no stored state for buttons, so no session can hold one.
 PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
 
 
@@ -40,7 +40,7 @@ def few_repeats(monkeypatch):
 
 
 def opened(page: str, **values: object) -> AppTest:
-    """A page in a session that has this state before its first run."""
+    """Open a page in a session that has this state before its first run."""
     file, query = PAGES[page]
     app = AppTest.from_file("../../app.py", default_timeout=600)
     if file != "app.py":
@@ -53,9 +53,10 @@ def opened(page: str, **values: object) -> AppTest:
 
 @cache
 def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
-    """The text of the page in a new session, the keys that it leaves in the state, and those that hold text."""
+    """Return the text of the page in a new session, the keys of its state, and the keys that hold text."""
     if page == "Choose":
-        opened(page)  # once an answer is known, all sessions start from the accuracy that it reached
+        # Once an answer is known, all sessions start from its accuracy, so the first run differs.
+        opened(page)
     app = opened(page)
     assert not app.exception
     pressed = [element.proto.id for kind in PRESSED for element in app.get(kind)]  # an id ends with the key
@@ -63,7 +64,7 @@ def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
     keys = [key for key in values if not any(name.endswith(f"-{key}") for name in pressed)]
     for key in keys:
         declared = state.declared(key)
-        is_button = declared is None and values[key] is False  # that was drawn for a while
+        is_button = declared is None and values[key] is False  # the button was visible only in some runs
         assert is_button or (declared is not None and declared.fits(values[key])), (key, values[key])
     return words(app), tuple(sorted(keys)), frozenset(field.key for field in app.text_input if field.key)
 
@@ -73,8 +74,8 @@ def keys_of(page: str) -> list[str]:
 
 
 def check(page: str, values: dict[str, object]) -> None:
-    """The page and the next run show the same text as in any other session."""
-    typed = usual(page)[2] | NOTES  # anybody may type any text into these fields
+    """Check that this run and the next show the same text as a session without these values."""
+    typed = usual(page)[2] | NOTES  # users may type any text into these fields
     app = opened(page, **{k: None if k in typed and isinstance(value, str) else value for k, value in values.items()})
     for _ in range(2):
         assert not app.exception, (app.exception[0].message, app.exception[0].stack_trace[-6:], values)
@@ -83,8 +84,8 @@ def check(page: str, values: dict[str, object]) -> None:
 
 
 def strange(key: str, shift: int) -> object:
-    """The strange value for a key. It depends on no other key, so a new key changes no other case."""
-    # A copy: the app may change a list of the session, and an empty list can be a valid choice.
+    """Return the strange value for a key. The value depends on no other key, so a new key changes no other case."""
+    # The value is copied, because the app may change a list of the session, and an empty list can be a valid choice.
     return deepcopy(STRANGE[(zlib.crc32(key.encode()) + shift) % len(STRANGE)])
 
 
@@ -106,7 +107,7 @@ def test_a_strange_value_under_one_key_is_dropped(page):
 
 @pytest.mark.parametrize("key", ["to_node", "down_0"])
 def test_a_choice_that_arrives_after_the_tree_changed_is_dropped(key):
-    """The browser still shows the questions of the previous tree. This once gave a `TypeError` in every later run."""
+    """A late choice from the previous tree is dropped. It once caused a `TypeError` in every later run."""
     app = opened("Explore")
     states = app._tree.get_widget_states()
     (sent,) = [state for state in states.widgets if state.id.endswith(f"-{key}")]
@@ -114,7 +115,7 @@ def test_a_choice_that_arrives_after_the_tree_changed_is_dropped(key):
         sent.string_value = "level 9: of another tree"
     else:
         sent.string_array_value.data[:] = ["of another tree"]
-    app._run(states)  # AppTest itself sends nothing but options
+    app._run(states)  # AppTest itself can only send existing options
     for _ in range(2):
         assert not app.exception and "from the root" in words(app)
         app.run()

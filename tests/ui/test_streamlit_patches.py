@@ -1,6 +1,6 @@
-"""Each patch of Streamlit: that Streamlit still needs it, that what it relies on is there, and that it works.
+"""Each patch of Streamlit is still needed, finds the code that it relies on, and works.
 
-Where a test fails after an upgrade, correct the patch if Streamlit has moved something, and delete it if Streamlit no
+If a test fails after an upgrade, correct the patch if Streamlit has moved something, and delete it if Streamlit no
 longer needs it ("Upgrade Streamlit" in docs/CONTRIBUTING.md).
 """
 
@@ -49,7 +49,7 @@ MODULES = [importlib.import_module(f"ui.server.streamlit_patches.{path.stem}") f
 
 @cache
 def bundle() -> str:
-    """All scripts of Streamlit's front end."""
+    """Return all scripts of Streamlit's front end."""
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(scripts.FOLDER.glob("*.js")))
 
 
@@ -71,7 +71,8 @@ def test_each_patch_gives_its_reason_its_gain_and_its_tests():
         for name, entry in vars(module).items()
         if (inspect.isfunction(entry) or inspect.isclass(entry)) and entry.__module__ == module.__name__
         if not name.startswith("_")
-        and name not in ("apply", "network_address")  # the list of changes, and a part of `app_url`
+        # `apply` lists the patches, and `network_address` is a part of `app_url`.
+        and name not in ("apply", "network_address")
     ]
     texts = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")]
     assert len(entries) > 10
@@ -104,7 +105,7 @@ def test_no_other_file_of_the_app_reaches_into_streamlit():
 
 @pytest.fixture
 def unpatched(monkeypatch) -> Iterator[None]:
-    """Whatever a test changes in the process is as before afterwards."""
+    """Undo after the test all changes that patches make in the process."""
     monkeypatch.setattr(config, "get_option", process._get_option)
     monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)
     monkeypatch.setattr(SafeSessionState, "on_script_finished", SafeSessionState.on_script_finished)
@@ -115,7 +116,7 @@ def unpatched(monkeypatch) -> Iterator[None]:
 
 
 def sends_without_delay(listening: socket.socket) -> bool:
-    """Whether asyncio's end of a connection to this socket has Nagle's algorithm off."""
+    """Return whether asyncio disables Nagle's algorithm for connections to this socket."""
     off: list[int] = []
 
     class Answer(asyncio.Protocol):
@@ -150,12 +151,12 @@ def test_sockets_that_do_not_listen_stay_as_they_are():
         listening.listen()
         before = os.listdir("/proc/self/fd")
         assert process.send_without_delay() >= 1
-        assert os.listdir("/proc/self/fd") == before  # no handle is left open
+        assert os.listdir("/proc/self/fd") == before  # no file handle stays open
         assert not other.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def is_read_while_locked() -> bool:
-    """Whether another thread reads an option while this one holds Streamlit's lock."""
+    """Return whether another thread can read an option while this thread holds Streamlit's lock."""
     values: list[Any] = []
     reader = threading.Thread(target=lambda: values.append(config.get_option("server.port")))
     with config._config_lock:
@@ -186,11 +187,11 @@ def test_options_have_the_values_that_streamlit_gives(unpatched):
 
 
 class Replaced(BaseException):
-    """What Streamlit raises to end a run."""
+    """Stands for the exception that Streamlit raises to end a run."""
 
 
 class ChangedMeanwhile(dict):
-    """Values of a session, of which another run removes or adds some while they are listed for the first time."""
+    """Values of a session that another run changes during the first iteration over them."""
 
     n_listed = 0
 
@@ -248,7 +249,7 @@ def test_a_run_that_was_replaced_ends_where_it_reads_the_state(unpatched):
         raise Replaced
 
     state = SafeSessionState(state_of({"a": 1}), check)
-    assert state.filtered_state == {"a": 1}  # Streamlit does not check here
+    assert state.filtered_state == {"a": 1}  # Streamlit does not check here whether the run was replaced
     process.end_replaced_runs()
     with pytest.raises(Replaced):
         _ = state.filtered_state
@@ -284,7 +285,7 @@ def test_controls_of_streamlit_read_the_whole_state(unpatched, monkeypatch, cont
 
 
 def test_a_worker_does_not_run_the_page_that_is_the_main_module(unpatched, monkeypatch):
-    """`tests/ui/test_side_process.py` starts such a worker."""
+    """A worker gets no path of the page. `tests/ui/test_side_process.py` starts such a worker."""
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     page = page_of("import sys, streamlit as st\nst.text(sys.modules['__main__'].__file__)")
     assert sys.modules["__main__"].__file__ == page.text[0].value  # Streamlit has replaced the module
@@ -329,7 +330,7 @@ def test_applying_makes_every_change_and_twice_is_once(unpatched):
     assert "process.apply()" in (HOME / "app.py").read_text(encoding="utf-8")
 
 
-# What the app reads
+# Parts of Streamlit that the app reads
 
 
 @pytest.fixture
@@ -345,16 +346,16 @@ def test_the_server_has_the_routes_that_the_guards_know(runtime):
         assert f"/{route}" in paths
     (upload,) = {path for path in paths if path.startswith(f"/{internals.UPLOAD_ROUTE}")}
     assert re.sub(r"\{(\w+)[^}]*\}", r"\1", upload) == f"/{internals.UPLOAD_ROUTE}/session_id/file_id"
-    assert "_stcore/health" in bundle()  # the browser's cookie is set there
+    assert "_stcore/health" in bundle()  # the app sets the browser's cookie there
     known = {path.split("/")[1] for path in paths if path} - {""}
     assert known >= {"_stcore", "media", "component"} and known - internals.NOT_PAGES <= SIGN_IN
 
 
-SIGN_IN = {"auth", "oauth2callback", "{path:path}"}  # the app has no accounts, so nobody is sent there
+SIGN_IN = {"auth", "oauth2callback", "{path:path}"}  # the app has no accounts and never links to these
 
 
 class Client:
-    """A browser that takes no messages."""
+    """A browser that ignores all messages."""
 
     def write_forward_msg(self, message: Any) -> None:
         pass
@@ -423,8 +424,29 @@ def test_streamlit_sends_an_unchecked_figure_as_it_is():
     assert not page.exception
     spec = json.loads(page.get("plotly_chart")[0].proto.spec)
     assert spec["layout"]["unknown"] == 1 and spec["data"] == [{"type": "scatter", "y": [1, 2]}]
-    checked = page_of(CHART.replace("KIND", ""))  # a dict
+    checked = page_of(CHART.replace("KIND", ""))  # CHART without KIND passes a dictionary
     assert checked.exception[0].proto.type == "ValueError"
+
+
+COMPONENT = """
+import streamlit as st
+from ui.server.streamlit_patches.internals import let_draw_again
+draw = st.components.v2.component("twice", html="<p></p>")
+place = st.empty()
+for number in (1, 2):
+    AGAIN
+    with place:
+        draw(key="twice", data={"number": number}, on_moved_change=lambda: None)
+"""
+
+
+def test_a_component_can_be_drawn_again_in_one_run():
+    page = page_of(COMPONENT.replace("AGAIN", "let_draw_again('twice')"))
+    assert not page.exception
+    (drawn,) = page.get("bidi_component")
+    assert json.loads(drawn.proto.json or drawn.proto.mixed.json) == {"number": 2}
+    refused = page_of(COMPONENT.replace("AGAIN", "pass"))
+    assert refused.exception[0].proto.type.endswith("StreamlitDuplicateElementKey")
 
 
 def test_streamlit_finds_the_server_in_app_py_and_runs_it_as_a_page():
@@ -435,7 +457,7 @@ def test_streamlit_finds_the_server_in_app_py_and_runs_it_as_a_page():
 
 
 def options_of_the_project() -> dict[str, Any]:
-    """What .streamlit/config.toml sets, by names as Streamlit's: `section.option`."""
+    """Return the options of .streamlit/config.toml by Streamlit's names, `section.option`."""
 
     def flat(settings: dict[str, Any], before: str = "") -> dict[str, Any]:
         named = ((f"{before}{key}", value) for key, value in settings.items())
@@ -453,7 +475,7 @@ def test_streamlit_knows_every_option_that_the_project_sets():
     assert len(options) > 20 and set(options) <= set(config.get_config_options())
 
 
-# What the front end gets
+# The first script and the early files of a page
 
 
 def test_the_front_end_knows_what_the_first_script_sets():
@@ -477,7 +499,7 @@ def test_the_front_end_has_a_file_for_each_element_that_is_loaded_early():
     entry = re.search(r'src="\./static/js/(index\.[^"]+\.js)"', index)
     assert entry
     code = (scripts.FOLDER / entry.group(1)).read_text(encoding="utf-8")
-    for name in scripts.early_files():  # the front end imports the same file, so that it runs once
+    for name in scripts.early_files():  # the front end imports the same file, so it runs once
         assert name in code
 
 

@@ -1,6 +1,7 @@
-"""The page Theory in process (AppTest): every theorem, both ends of its sliders, and when it is silent."""
+"""The Theory page (AppTest): every theorem, both ends of its sliders, and the cases in which it says nothing."""
 
 import re
+from html import unescape
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from dpforest import load_dataset, read_csv
 from dpforest.tables.datasets import suggest_domain
 from dpforest.theory.measurements import boosted_errors
+from tests.conftest import every
 from tests.ui.app_words import words
 from ui.learn.theorem import at_least, at_most
 from ui.learn.theory_page import PANELS
@@ -18,7 +20,7 @@ SAYS = re.compile(r"^\*\*Says (something|nothing) here:\*\* \S.+[.)]$")
 
 
 def theory(theorem: str, **settings: str) -> AppTest:
-    """The page, opened by somebody new with some settings in the address."""
+    """Open the page in a new session with this theorem and these settings in its address."""
     page = AppTest.from_file("../../app.py", default_timeout=60)
     page.query_params.update({"theorem": theorem, **settings})
     page = page.switch_page("pages/6_Theory.py").run()
@@ -27,13 +29,13 @@ def theory(theorem: str, **settings: str) -> AppTest:
 
 
 def text_of(page: AppTest) -> str:
-    """The line that tells whether the theorem says something."""
+    """Return the line that states whether the theorem says something."""
     (line,) = [m.value for m in page.main.markdown if m.value.startswith("**Says ")]
     assert SAYS.match(line), line
     return line
 
 
-@pytest.mark.parametrize("theorem", PANELS)
+@pytest.mark.parametrize("theorem", every(2, PANELS))
 def test_every_theorem_at_both_ends_of_its_sliders(theorem):
     page = theory(theorem)
     text_of(page)
@@ -67,24 +69,57 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
         ("Votes of noisy trees", {"theory_chance": "45 %"}, ("nothing",)),
         ("Consistency", {"theory_temperature": "10"}, ("nothing", "827,846 levels")),
         ("Consistency", {"theory_temperature": "0", "theory_cell_levels": "63"}, ("something",)),
-        ("Boosting a tree", {}, ("nothing", "guessing gets 34.5 %")),
-        ("Trees added up", {}, ("nothing", "guessing gets 34.5 %")),
-        ("Boosting a tree", {"data": "adult"}, ("nothing", "91.1 %", "24.1 %", "16.6 %")),
+        ("Boosting a tree", {"theory_rule": "published"}, ("nothing", "guessing gets 34.5 %")),
+        ("Trees added up", {"theory_rule": "published"}, ("nothing", "guessing gets 34.5 %")),
+        (
+            "Boosting a tree",
+            {"data": "adult", "theory_rule": "published"},
+            ("nothing", "91.1 %", "24.1 %", "16.6 %"),
+        ),
         ("Boosting a tree", {"data": "adult", "theory_rule": "derived"}, ("something", "21.1 %")),
         (
             "Boosting a tree",
             {"data": "adult", "theory_rule": "derived", "theory_edge": "0.9"},
             ("something", "what the theorem assumes does not hold"),
         ),
-        ("Boosting a tree", {"theory_boosting_alpha": "0"}, ("nothing", "it never does")),
-        ("Trees added up", {"data": "adult"}, ("nothing",)),
-        ("Trees added up", {"data": "adult", "theory_added": "50"}, ("something", "at most 0 %")),
-        ("Private splits", {}, ("nothing", "724", "2.2 × 10¹⁰ rows")),
-        ("Private splits", {"eps": "10"}, ("nothing", "72", "million rows")),
+        ("Boosting a tree", {"theory_boosting_alpha": "0"}, ("nothing", "it never is below that")),
+        ("Trees added up", {"data": "adult", "theory_rule": "published"}, ("nothing",)),
+        (
+            "Trees added up",
+            {"data": "adult", "theory_added": "1,000", "theory_rule": "published"},
+            ("something", "at most 20 %"),
+        ),
+        ("Trees added up", {"theory_weight": "0.5", "theory_added": "20"}, ("nothing", "at most 100 %", "2.15 %")),
+        ("Private splits", {"theory_split_rows": "32,561"}, ("nothing", "724", "2.2 × 10¹⁰ rows")),
+        ("Private splits", {"theory_split_rows": "32,561", "eps": "10"}, ("nothing", "72", "million rows")),
+        ("Private splits", {"data": "nursery"}, ("nothing", "two classes", "has 5")),
+        ("Private splits", {}, ("something", "from 2.2 × 10¹⁰ rows on")),
+        ("Best number of trees", {}, ("something", "31,182 trees", "699 rows", "from 10²⁰ rows on")),
+        ("Best number of trees", {"theory_optimal_rows": "10⁹"}, ("nothing", "1 tree,", "from 10²⁰ rows on")),
+        (
+            "Best number of trees",
+            {"theory_tree_error": "10 %"},
+            ("nothing", "at most 54.7 %", "no better than a coin. More rows do not help"),
+        ),
+        ("Best number of trees", {"theory_tree_error": "10 %", "theory_optimal_rule": "coin"}, ("something", "36.9 %")),
+        ("The coin rule", {}, ("something", "with 95 % confidence", "guessing errs on 34.5 %", "Measured on 699 rows")),
+        ("The coin rule", {"theory_coin_trees": "11"}, ("nothing", "trees on the bound is below guessing")),
+        ("The coin rule", {"data": "adult"}, ("nothing", "No number of trees helps")),
+        ("The coin rule", {"data": "nursery"}, ("nothing", "two classes")),
+        ("Votes on other rows", {}, ("something", "699 rows", "rows on")),
+        ("Votes on other rows", {"theory_other_rows": "1,000"}, ("nothing", "below 0")),
+        ("Votes on other rows", {"data": "adult"}, ("nothing", "it would promise", "More rows do not help")),
+        ("Rows or ε divided", {}, ("something", "26.9 % either way")),
+        ("Rows or ε divided", {"theory_divided_trees": "1"}, ("nothing", "From two trees on")),
+        ("Chance of a split", {}, ("something", "at least 6.31 %", "699 rows")),
+        ("Chance of a split", {"theory_temperature": "20"}, ("nothing", "From 198,239 rows on")),
+        ("Link and surrogate", {}, ("something", "more than 4 trees")),
+        ("Link and surrogate", {"theory_alpha": "0.1"}, ("something", "more than 36 trees")),
+        ("Link and surrogate", {"theory_alpha": "0"}, ("nothing", "From α = 0.05 on")),
         ("What a row moves", {}, ("something", "32.6")),
         ("What a row moves", {"theory_loss_rows": "2", "theory_alpha": "1"}, ("nothing", "From 3 rows on")),
         ("The Mα-loss", {"theory_alpha": "0"}, ("nothing", "no number of levels")),
-        ("The Mα-loss", {"theory_alpha": "1"}, ("something", "12 levels", "63.2")),
+        ("The Mα-loss", {"theory_alpha": "1", "theory_edge": "0.5"}, ("something", "12 levels", "63.2")),
     ],
 )
 def test_known_bounds_are_shown(theorem, asked, expected):
@@ -96,7 +131,7 @@ def test_known_bounds_are_shown(theorem, asked, expected):
 @given(st.floats(1e-4, 30), st.floats(0, 1))
 @settings(derandomize=True, deadline=None)
 def test_bounds_are_rounded_to_the_safe_side(upper, lower):
-    """An upper bound is at most 10 % too high, a lower bound at most 2 % too low, and neither errs the other way."""
+    """Upper bounds are never too low and at most 10 % too high; lower bounds never too high, at most 2 % too low."""
 
     def shown(words: str) -> float:
         return float(words.split()[2].replace(",", "")) / 100
@@ -105,15 +140,33 @@ def test_bounds_are_rounded_to_the_safe_side(upper, lower):
     assert lower * 0.98 - 1e-12 <= shown(at_least(lower)) <= lower * (1 + 1e-8)
 
 
+@pytest.mark.parametrize("theorem", PANELS)
+def test_every_theorem_opens_where_it_says_something(theorem):
+    assert "Says something here" in text_of(theory(theorem))
+
+
 def test_the_private_proof_needs_good_trees_and_millions_of_rows():
     hopeless = {"theory_slack": "0.3", "theory_leaf_share": "10", "theory_tree_error": "0 %"}
     assert "no better than a coin" in text_of(theory("… with privacy", **hopeless))
-    page = theory("… with privacy")
+    page = theory("… with privacy", theory_rows="30,000")
     assert "Says nothing here" in text_of(page)
     rows = float(re.search(r"trees it takes ([\d.]+) million rows", text_of(page))[1]) * 1e6
     assert 5e6 < rows < 1e8
     page.select_slider(key="theory_rows").set_value(10**9).run()
     assert "Says something here" in text_of(page)
+
+
+def test_notes_relate_a_theorem_to_the_table():
+    assert "an edge of 0.86" in words(theory("Boosting a tree"))
+    published = words(theory("Boosting a tree", theory_rule="published"))
+    assert "equation 13 asks for 4 × 10²⁹ splits" in published
+    assert "have ε = 2,000" in words(theory("Chance of a split"))
+    assert "with a probability of at least 9.41 %" in words(theory("Private splits"))
+
+
+def test_no_measured_forest_contradicts_the_bound_on_trees_added_up():
+    for weight in ("0.02", "0.1", "0.5"):
+        assert "above its bound" not in text_of(theory("Trees added up", theory_weight=weight, theory_added="20"))
 
 
 def test_an_unknown_theorem_gets_a_message():
@@ -144,8 +197,34 @@ def test_an_uploaded_file_is_measured():
 
 
 def test_a_link_with_an_invalid_epsilon_gets_a_message():
-    """Once, whether the theorem goes by ε or not."""
-    asks = "The link asks for ε = -1, which is no number from 0.001 to 20"
+    """The message appears once, whether the theorem depends on ε or not."""
+    asks = "The link asks for ε = -1, which is no number from 0.001 to 25"
     for theorem in ("Votes of random trees", "Floor of a leaf"):
         assert sum(asks in c.value.replace("\\", "") for c in theory(theorem, eps="-1").caption) == 1, theorem
     assert "The link asks for" not in words(theory("Votes of random trees", eps="0.5"))
+
+
+@pytest.mark.parametrize("theorem", every(2, PANELS))
+def test_what_states_the_rows_of_an_upload_is_for_the_curator(theorem):
+    """The exact number of rows and the file's name are in no chart, verdict or note without the badge."""
+    page = theory(theorem, data="upload a CSV")
+    if not page.file_uploader:  # the theorem is about no table
+        return
+    rows = "".join(f"{i % 97},{i % 2}\n" for i in range(12_371))
+    page.file_uploader[0].upload("secret_<b>clinic</b>.csv", f"a,y\n{rows}".encode()).run()
+    assert not page.exception
+    for title, figure in page.session_state["figures"].items():
+        drawn = str(figure.__dict__)
+        assert not figure.public or ("12,371" not in drawn and "secret" not in drawn), title
+        assert "\\_" not in drawn and "<b>clinic" not in drawn and "&amp;" not in drawn
+    (verdict,) = [m.value for m in page.main.markdown if m.value.startswith("**Says ")]
+    notes = " ".join([verdict, *(caption.value for caption in page.main.caption)])
+    marked = "states facts about the rows of the table" in words(page)
+    assert marked or "12,371" not in notes
+
+
+def test_a_chart_shows_the_name_of_an_upload_as_it_is():
+    page = theory("Rows or ε divided", data="upload a CSV")
+    page.file_uploader[0].upload("s_<b>&c</b>.csv", b"a,y\n" + b"1,0\n2,1\n" * 50).run()
+    (line,) = page.session_state["figures"]["Rows for the rarest leaf"].drawn["layout"]["annotations"]
+    assert unescape(line["text"]) == "s_<b>&c</b>.csv: 100 rows"

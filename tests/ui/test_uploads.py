@@ -24,7 +24,7 @@ END = b"\r\n--x--\r\n"
 
 
 class Server:
-    """Streamlit's routes for uploads, its memory for them, and sessions."""
+    """Streamlit's routes for uploads, their memory, and three sessions."""
 
     def __init__(self, base: str = "") -> None:
         self.base, self.sessions, self.read = base, {"anna", "ben", "carl"}, 0
@@ -40,14 +40,14 @@ class Server:
         return sum(len(file.data) for file in self.uploaded_file_mgr.file_storage.get(session, {}).values())
 
     async def ask(self, path: str, body: Iterator[bytes], method: str = "PUT", stated: int | None = None) -> int:
-        """The status of the answer. `read` counts the bytes of the body that the server requested."""
+        """Return the status of the response; `read` counts the bytes of the body that the server requested."""
         status = 0
         headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=x")]
         if stated is not None:
             headers.append((b"content-length", str(stated).encode()))
 
         async def receive() -> dict[str, Any]:
-            await asyncio.sleep(0)  # other uploads go on
+            await asyncio.sleep(0)  # lets other uploads go on
             chunk = next(body, b"")
             self.read += len(chunk)
             return {"type": "http.request", "body": chunk, "more_body": bool(chunk)}
@@ -78,7 +78,7 @@ def multipart(size: int) -> Iterator[bytes]:
 
 @pytest.fixture(autouse=True)
 def small_limits():
-    """Files up to 1 MB, so that a session can hold 2.5 MB and the server 5 MB."""
+    """Limit files to 1 MB, so that a session can hold 2.5 MB and the server 5 MB."""
     before = {name: config.get_option(name) for name in ("server.maxUploadSize", "server.enableXsrfProtection")}
     config.set_option("server.maxUploadSize", 1)
     config.set_option("server.enableXsrfProtection", False)
@@ -120,7 +120,7 @@ def test_received_bytes_are_counted_whatever_the_request_states(lie):
     server.read = 0
     assert asyncio.run(server.ask("/_stcore/upload_file/anna/three", multipart(1_000_000), stated=lie)) == 413
     room = Limits.of_config().session - 2_000_000
-    assert room < server.read <= room + 2 * CHUNK  # it stopped where the limit is
+    assert room < server.read <= room + 2 * CHUNK  # the server stopped reading at the limit
     assert server.held("anna") == 2_000_000
 
 
@@ -133,7 +133,7 @@ def test_uploads_at_the_same_time_are_counted_together():
     statuses = asyncio.run(all_at_once())
     assert set(statuses) <= {204, 413} and 413 in statuses
     assert server.held("anna") <= Limits.of_config().session
-    assert server.put("ben", "one", 1_000_000) == 204  # what was refused counts no more
+    assert server.put("ben", "one", 1_000_000) == 204  # refused files do not count
 
 
 def test_a_session_holds_so_many_files():
@@ -184,7 +184,7 @@ def test_the_page_reports_when_memory_is_short(monkeypatch):
 
 
 def test_trying_sizes_does_not_reveal_the_exact_size_of_others_files():
-    """An attacker with two sessions tries sizes around the limit: files of 1 byte and of 50,000 look the same."""
+    """An attacker with two sessions who tries sizes near the limit cannot tell a file of 1 byte from one of 50,000."""
     limits = Limits.of_config()
     wide = replace(limits, session=limits.server)
 

@@ -1,4 +1,4 @@
-"""What was released can be used: the page reads it, whatever the settings, and says a sentence for any other file."""
+"""Released forests can be used: the page reads each one, whatever its settings, and explains any other file."""
 
 import gzip
 import json
@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpforest import ReleasedForest, load_dataset
 from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.leaves import LabelLeaves
+from tests.conftest import every
 from tests.ui.app_words import words
 from ui.shared import release, sidebar, tables
 from ui.shared.downloads import as_csv
@@ -35,13 +36,14 @@ def use_page(app: AppTest) -> AppTest:
 
 
 def test_a_deep_forest_of_few_attributes_is_released_and_used(app):
-    """By the link /?data=breast_wisconsin&depth=14 and its buttons; the page could not read what was released."""
+    """The page reads a deep forest of few attributes, as in /?data=breast_wisconsin&depth=14, which once failed."""
     app.query_params.update({"data": "breast_wisconsin", "depth": "14", "trees": "21"})
     app.run()
     next(b for b in app.button if b.label == "Release this forest").click().run()
     assert not app.exception
     assert any("The file will have about" in element.value for element in app.markdown)
-    made = release.make(choice("breast_wisconsin", depth=14, trees=21), 1, 1)  # as the dialog's button does
+    # The button of the dialog calls this function.
+    made = release.make(choice("breast_wisconsin", depth=14, trees=21), 1, 1)
     app.session_state["releases"] = [made]
     page = use_page(app)
     assert not page.exception and not page.warning
@@ -89,7 +91,7 @@ def test_a_file_that_predicts_otherwise_is_not_handed_out():
     ids=lambda chosen: f"{chosen.table.key}, {chosen.settings.kind}",
 )
 def test_the_size_is_known_before(chosen):
-    """Within 20 %, as the page says "about"."""
+    """The file size that the dialog announces is right within 20 %."""
     expected = release._size_tried.__wrapped__((), chosen)
     made = len(release.make(chosen, 1, 1).file)
     assert abs(made - expected) < 0.2 * made
@@ -105,7 +107,9 @@ def test_sizes_of_files_in_words():
     ]
 
 
-@pytest.mark.parametrize("name", ["v1_labels.json", "v1_overflow.json", "v2_boosted.json.gz", "v2_single_leaf.json.gz"])
+@pytest.mark.parametrize(
+    "name", every(2, ["v1_labels.json", "v1_overflow.json", "v2_boosted.json.gz", "v2_single_leaf.json.gz"])
+)
 def test_files_of_both_versions_are_used(app, name):
     page = use_page(app.run())
     page.file_uploader[0].upload(name, (DATA / name).read_bytes()).run()
@@ -116,12 +120,12 @@ def test_files_of_both_versions_are_used(app, name):
 
 
 def everything(page: AppTest) -> str:
-    """All words of the main part and its boxes, code included."""
+    """Return all text of the main part and its boxes, including code."""
     return "\n".join([words(page), *(code.value for code in page.main.code)])
 
 
 def test_the_page_attributes_the_privacy_claims_to_the_file(app):
-    """A file cannot show whether noise was drawn, so nothing on the page confirms it."""
+    """The page ascribes all claims to the file, because a file cannot show whether noise was drawn."""
     made = release.make(choice("breast_wisconsin"), 1, 1)
     page = use_page(app.run())
     page.file_uploader[0].upload("forest.json.gz", made.file).run()
@@ -140,7 +144,7 @@ def test_the_page_attributes_the_privacy_claims_to_the_file(app):
 
 
 def test_a_forest_of_this_session_needs_no_such_words(app):
-    """The app made it, so it knows that the noise was drawn."""
+    """The page states the claims itself, because the app made the forest and knows that it drew the noise."""
     app.session_state["releases"] = [release.make(choice("breast_wisconsin"), 1, 1)]
     page = use_page(app.run())
     assert not page.exception and page.code[0].value.startswith("CERTIFIED: pure differential privacy with ε = 1")
@@ -149,7 +153,7 @@ def test_a_forest_of_this_session_needs_no_such_words(app):
 
 
 def test_assertions_are_the_curators_and_not_the_readers(app):
-    """Files of earlier versions address their curator: "asserted by you"."""
+    """The page ascribes assertions to the curator, also in older files that say "asserted by you"."""
     chosen = choice("breast_wisconsin")
     part = {"source": "asserted", "source_note": "the form of the clinic"}
     features = tuple(replace(f, **part) for f in chosen.table.domain.features)
@@ -208,7 +212,7 @@ TEXT = gzip.decompress((DATA / "v2_counts.json.gz").read_bytes()).decode()
 @settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_texts_of_a_file_are_shown_or_refused(use, data):
-    """Any text where there is one: names, categories, notes, mechanisms; the page shows it and does not break."""
+    """The page shows or refuses any text in names, categories, notes and mechanisms, without an error."""
     content = json.loads(TEXT)
     odd = data.draw(st.one_of(st.text(max_size=30), st.sampled_from(["$x$", "<b>", "]()", "\0", "a" * 900, "\u202e"])))
     feature = data.draw(st.sampled_from(content["domain"]["features"]))
@@ -240,7 +244,7 @@ def test_a_forest_too_large_to_be_read_is_refused_on_the_page(app):
 
 
 def test_downloaded_predictions_can_be_uploaded_again(app):
-    """The columns "predicted ..." and "how sure" are there already; and once more."""
+    """Predictions can be uploaded again, twice, although they already have the columns of predictions."""
     made = release.make(choice("breast_wisconsin"), 1, 1)
     app.session_state["releases"] = [made]
     page = use_page(app)

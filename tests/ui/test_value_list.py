@@ -1,4 +1,4 @@
-"""Values of the Data tab: none is lost, changed or split, whatever is in it and whichever other cell is edited."""
+"""Values in the Data tab are never lost, changed or split, whatever they contain and whichever other cell is edited."""
 
 import pytest
 from hypothesis import example, given, settings

@@ -1,7 +1,9 @@
-"""Mistakes put into certified code, by what they attack: `samplers`, `releases`, `growth`, `fits` and `preparation`,
-which most of the auditors were written against, and those that wait for something `rare`, hide in what a fit leaves
-behind (`hidden`), or bias a sampler by less than a million draws show (`exact_samplers`). Those in `blind_spots` and
-`independent` are about domains, sizes and formats that no auditor had tried.
+"""Mutants of the certified code, grouped by the code that they change.
+
+Most auditors were written to detect the mutants of `samplers`, `releases`, `growth`, `fits` and `preparation`. Mutants
+of `rare` act only in rare events. Mutants of `hidden` leak rows through parts of a fitted estimator. Mutants of
+`exact_samplers` bias a sampler so little that a million draws do not show it. Mutants of `blind_spots` and
+`independent` act only on domains, sizes and formats that no auditor had tried before.
 """
 
 from tests.audit.mutants.fits import FITS

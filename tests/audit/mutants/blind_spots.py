@@ -1,7 +1,8 @@
-"""Mistakes that all auditors once missed, or caught by luck. The auditors replayed two and three classes, up to 40 rows
-or about 65,536, a `size` close to the number of rows, typical scores, and few cells that could not be read.
+"""Mistakes that all auditors once missed or found by luck.
 
-The letters come from the review that made these mistakes. It made sixteen.
+At that time, the auditors replayed only tables with two or three classes, with up to 40 rows or about 65,536 rows, with
+a `size` close to the number of rows, with typical scores, and with few unreadable cells. A review made these mistakes
+and eight others, and named them by letters; a comment after each name states its letter.
 """
 
 from tests.audit.mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
@@ -30,7 +31,7 @@ BLIND_SPOTS = (
         why="A row that lies on the border of two cells of the scale counts in both, but the noise covers one.",
         module="dpforest.trees.released_scale",
         function="_count",
-        old="                counts[k, above * CELLS // (N_CODES - first[k])] += 1\n",
+        old="                counts[k, above * CELLS // (N_CODES - first[k])] += 1 if weight is None else weight[i]\n",
         new="""                cell = above * CELLS // (N_CODES - first[k])
                 counts[k, cell] += 1
                 if cell > 0 and above * CELLS % (N_CODES - first[k]) < CELLS:

@@ -1,4 +1,4 @@
-"""Eleven mistakes in the samplers, most of which a million draws do not show."""
+"""Eleven mistakes in the samplers. A million draws do not show most of them."""
 
 from tests.audit.mutants.mutation import COUNTS, EVERY, MAJORITY, Mutant
 
@@ -10,7 +10,7 @@ def sampler(name: str, why: str, function: str, old: str, new: str, forests: tup
 
 
 def uneven(n: int) -> Mutant:
-    """A bias of 1/65,536."""
+    """Return a mutant that biases uniform numbers below n by 1/65,536."""
     why = f"Uniform numbers below {n} are not rejected: {65_536 % n} of them have a lane more than the others."
     return sampler(f"uneven_numbers_below_{n}", why, "uniform", "if low >= n or low", f"if n == {n} or low >= n or low")
 

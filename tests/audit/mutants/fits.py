@@ -1,4 +1,4 @@
-"""Mistakes on the way from a table to its counts: rows, missing cells, structure."""
+"""Mistakes on the way from a table to its counts: in rows, missing cells and the structure."""
 
 from tests.audit.mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
 

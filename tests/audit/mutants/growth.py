@@ -1,4 +1,4 @@
-"""Mistakes in what forests that look at the data ask, and in how rows reach leaves."""
+"""Mistakes in the queries of data-dependent forests, and in the routing of rows to leaves."""
 
 from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 

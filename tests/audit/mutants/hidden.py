@@ -1,4 +1,4 @@
-"""Mistakes that tell what rows say in what a fit leaves behind besides its file."""
+"""Mistakes that leak the rows through parts of a fitted estimator other than its file."""
 
 from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 
@@ -55,8 +55,9 @@ HIDDEN = (
         why="What is released is a view of an array that holds the true labels as well: unbounded.",
         module="dpforest.privacy.release",
         function="release_labels",
-        old="return draw(counts, round_down(rate), source)",
-        new="""both = np.stack([draw(counts, round_down(rate), source), counts.argmax(axis=1).astype(np.uint8)])
+        old="return draw(counts, label_rate(rate, count_unit), source)",
+        new="""labels = draw(counts, label_rate(rate, count_unit), source)
+    both = np.stack([labels, counts.argmax(axis=1).astype(np.uint8)])
     return both[0]""",
         forests=(MAJORITY, EVEN, MULTINOMIAL),
     ),

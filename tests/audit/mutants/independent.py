@@ -1,7 +1,7 @@
 """Eight mistakes that a competent engineer could make in certified code. Their author had not read the auditors.
 
-The auditors found four of them at first. The others need 200,000 rows on two threads, labels in a column of int8, a
-table larger than its `size` says, or an unlisted label in a part.
+The auditors at first found four of the mistakes. The other four act only on 200,000 rows with two threads, on labels in
+a column of int8, on a table larger than its `size`, or on an unlisted label in a part.
 """
 
 from tests.audit.mutants.mutation import Mutant
@@ -127,9 +127,9 @@ INDEPENDENT = (
         "trees.",
         module="dpforest.trees.routing",
         function="count_rows",
-        old="kernels.count_all(codes, y[rows], packed, thread_counts)",
+        old="kernels.count_all(codes, y[rows], weights, packed, thread_counts)",
         new="block = np.zeros(thread_counts.shape, np.uint16)  # a block has 65,536 rows at most\n"
-        "            kernels.count_all(codes, y[rows], packed, block)\n"
+        "            kernels.count_all(codes, y[rows], weights, packed, block)\n"
         "            thread_counts += block",
         forests=_RANDOM,
     ),

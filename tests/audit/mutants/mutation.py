@@ -1,9 +1,10 @@
-"""Mistakes that somebody could make in the certified code, to see whether an auditor finds them.
+"""Mutants: mistakes that somebody could make in the certified code, which an auditor should find.
 
-Under each of them the code runs, the ledger adds up and the certificate says certified, and each loses more than that
-certificate says, in at least one of the two neighbor relations. They were written without knowing the auditor.
+The code with a mutant runs, its ledger adds up, and its certificate says certified. But the privacy loss exceeds the
+loss that the certificate states, in at least one of the two neighbor relations. The authors of the mutants did not know
+the auditor.
 
-`mutated` puts one in force, for everything in this process (all threads) that uses the function, and takes it back.
+`mutated` applies a mutant to all threads of this process, and restores the code afterwards.
 """
 
 import __future__
@@ -33,18 +34,18 @@ EVERY = (MAJORITY, *COUNTS, EVEN, MULTINOMIAL, BOOSTED, GREEDY)
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mistake: a piece of the source of one function, and what stands there instead.
+    """A mistake in the source of one function: a piece of code, and the wrong code that replaces it.
 
     Attributes
     ----------
     name : str
     why : str
-        What the mistake is, why it breaks the promise, and what a fit then loses.
+        The mistake, why it breaks the guarantee, and how large the privacy loss of a fit then is.
     module : str
     function : str
         "function" or "Class.method" of the module.
     old : str
-        Occurs exactly once in the source of the function, taken out of its indentation.
+        Code that occurs exactly once in the dedented source of the function.
     new : str
     forests : tuple of str
         Estimators whose certificate becomes wrong, at some of their settings.
@@ -61,11 +62,11 @@ class Mutant:
 
 @contextmanager
 def mutated(mutant: Mutant) -> Iterator[None]:
-    """Put a mistake in force, and take it back at the end.
+    """Apply a mutant, and restore the code at the end.
 
-    A Python function gets other code and stays the same object, so that it does not matter where it was imported to. A
-    compiled one is exchanged, with all that call it, in every module that holds it; the new ones are compiled when they
-    are first called and kept out of the cache on disk.
+    A Python function gets other code and stays the same object, so the mutant acts in all modules that import the
+    function. A compiled function and all its compiled callers are replaced in every module that holds them. The
+    replacements are compiled at their first call and are not cached on disk.
 
     Raises
     ------
@@ -87,12 +88,13 @@ def mutated(mutant: Mutant) -> Iterator[None]:
     try:
         _exchange({id(right): other for right, other in pairs})
         yield
-    finally:  # also where a module that was imported meanwhile has taken them over
+    # Modules that were imported inside the block may also hold the replacements, so search all modules again.
+    finally:
         _exchange({id(other): right for right, other in pairs})
 
 
 def _exchange(instead: dict[int, Dispatcher]) -> None:
-    """Put these in the place of others, by id, among the names of all modules."""
+    """Replace objects, given by id, among the names of all modules."""
     for module in list(sys.modules.values()):
         names = vars(module) if isinstance(module, ModuleType) else {}
         for name, value in list(names.items()):
@@ -101,12 +103,13 @@ def _exchange(instead: dict[int, Dispatcher]) -> None:
 
 
 def _rewritten(mutant: Mutant, module: ModuleType, original: Any) -> Any:
-    """The function with the mistake: it sees the names of its module, and nobody sees it yet."""
+    """Compile the function with the mistake, among the names of its module. No module holds the result yet."""
     source = textwrap.dedent(inspect.getsource(getattr(original, "py_func", original)))
     if source.count(mutant.old) != 1:
         raise ValueError(f"{mutant.name}: {mutant.module}.{mutant.function} has changed; mend the mutant")
     source = source.replace(mutant.old, mutant.new).replace(", cache=True", "")
-    flags = __future__.annotations.compiler_flag  # names in annotations may be those of a type checker only
+    # Annotations may contain names that only a type checker imports.
+    flags = __future__.annotations.compiler_flag
     made: dict[str, Any] = {}
     exec(compile(source, f"<{mutant.name}>", "exec", flags, dont_inherit=True), vars(module), made)
     (function,) = made.values()
@@ -114,9 +117,10 @@ def _rewritten(mutant: Mutant, module: ModuleType, original: Any) -> Any:
 
 
 def _with_callers(original: Dispatcher, wrong: Dispatcher) -> list[tuple[Dispatcher, Dispatcher]]:
-    """What to exchange: the function for the wrong one, and all that reach it by calls for others not yet compiled.
+    """Return pairs of a function and its replacement: `wrong` for `original`, and a copy for each compiled caller.
 
-    These take what they call from the names of their modules when they are compiled, which is after the exchange.
+    A copy is compiled at its first call, after the exchange. Only then does it look up the functions that it calls, so
+    it calls their replacements.
     """
     ours = [vars(module) for name, module in list(sys.modules.items()) if name.split(".")[0] == "dpforest"]
     kernels = {id(value): value for names in ours for value in names.values() if isinstance(value, Dispatcher)}

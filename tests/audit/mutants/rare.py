@@ -1,7 +1,7 @@
-"""Mistakes that wait for something rare: noise far out, splits of small probability, zeros, many rows.
+"""Mistakes that act in rare events only: extremely large noise, splits of small probability, zeros, many rows.
 
-The first of each were put into certified code by people who had not read the auditors, and found by none of them.
-Others make the same mistakes elsewhere on the way to a release.
+People who had not read the auditors made the first mutant of each kind, and the auditors found none of these. The other
+mutants are the same mistakes at other places on the way to a release.
 """
 
 from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant

@@ -1,4 +1,4 @@
-"""Mistakes in releases: what is drawn, at which rate, and how splits are chosen."""
+"""Mistakes in releases: in the drawn values, in their rates, and in the choice of splits."""
 
 from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 
@@ -9,7 +9,7 @@ RELEASES = (
         "add-remove, and 2ε under replace-one, where an entry counts both rows.",
         module="dpforest.privacy.release",
         function="release_labels",
-        old="return draw(counts, round_down(rate), source)",
+        old="return draw(counts, label_rate(rate, count_unit), source)",
         new="return draw(counts, round_down(rate * ledger.rows), source)",
         forests=(MAJORITY, EVEN, MULTINOMIAL),
     ),
@@ -20,11 +20,11 @@ RELEASES = (
         "with normalized scores, up to 4 with entropy.",
         module="dpforest.privacy.selection",
         function="choose",
-        old="""scores, width = coarsened(scores, sensitivity)
+        old="""scores, width = coarsened(scores, sensitivity, nodes)
     rate = rate_of(query_budget.use().pure_epsilon, width)
     if isinstance(source, DemoSource):
         return simulate_choices(scores,""",
-        new="""coarse, width = coarsened(scores, sensitivity)
+        new="""coarse, width = coarsened(scores, sensitivity, nodes)
     rate = rate_of(query_budget.use().pure_epsilon, width)
     if isinstance(source, DemoSource):
         return simulate_choices(coarse,""",
@@ -47,8 +47,8 @@ RELEASES = (
         "for certain, and with one row they nearly never are. Unbounded, in both relations.",
         module="dpforest.privacy.release",
         function="release_counts",
-        old="return samplers.draw_noisy_counts(counts, round_up(1 / rate), source)",
-        new="""noisy = samplers.draw_noisy_counts(counts, round_up(1 / rate), source)
+        old="return samplers.draw_noisy_counts(counts, noise_scale(rate, count_unit), source)",
+        new="""noisy = samplers.draw_noisy_counts(counts, noise_scale(rate, count_unit), source)
     return np.where(counts.any(axis=1, keepdims=True), noisy, 0)  # nobody is in an empty leaf""",
         forests=COUNTS,
     ),
@@ -72,9 +72,9 @@ RELEASES = (
         "wherever a forest has two leaves.",
         module="dpforest.privacy.release",
         function="release_labels",
-        old="return draw(counts, round_down(rate), source)",
+        old="return draw(counts, label_rate(rate, count_unit), source)",
         new="""distinct, which = np.unique(counts, axis=0, return_inverse=True)  # many leaves are alike
-    return draw(distinct, round_down(rate), source)[which.reshape(len(counts))]""",
+    return draw(distinct, label_rate(rate, count_unit), source)[which.reshape(len(counts))]""",
         forests=(MAJORITY, EVEN, MULTINOMIAL),
     ),
     Mutant(

@@ -20,8 +20,8 @@ ROUNDS = (
         "length, which is more where two classes have all of it. (The other way round nothing is lost.)",
         module="dpforest.models.boosting.gradient_rounds",
         function="boost",
-        old="leaf[part], rows.y[part], clip)",
-        new='leaf[part], rows.y[part], type(clip)(clip.n_classes, "pure"))',
+        old="leaf[part], rows.y[part], clip, weights)",
+        new='leaf[part], rows.y[part], type(clip)(clip.n_classes, "pure"), weights)',
         forests=(BOOSTER,),
     ),
     Mutant(

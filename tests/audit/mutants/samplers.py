@@ -1,4 +1,4 @@
-"""Mistakes in samplers, in the random bits behind them, and in the rates they are given."""
+"""Mistakes in samplers, in the random bits that they read, and in the rates that they get."""
 
 from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, EVERY, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 

@@ -1,0 +1,17 @@
+"""Settings of all tests of pages."""
+
+import pytest
+
+from ui.explore import instrument
+from ui.jobs import first_release
+
+
+@pytest.fixture(autouse=True)
+def few_releases(monkeypatch, request):
+    """Refine figures to two releases, and simulate no other lines of the instrument, except in tests marked `refined`.
+
+    A page computes both while a user looks at it. They are most of the time of a run, and few tests depend on them.
+    """
+    if request.node.get_closest_marker("refined") is None:
+        monkeypatch.setattr(first_release, "LAST", 2)
+        monkeypatch.setattr(instrument, "MOST_LEAVES", 0)

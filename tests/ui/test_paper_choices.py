@@ -1,0 +1,52 @@
+"""Users can choose the numbers of trees and the ε of the papers' experiments wherever they choose trees and ε."""
+
+import pytest
+
+from tests.ui.app_words import visit, words
+from ui.choose import wish_controls
+from ui.jobs import first_release
+
+TREES = {"9", "13", "17", "19", "20", "21", "30"}  # Bojarski et al. 9 to 21, Nock and Henecka 20, Fletcher and Islam 30
+LARGEST = "25"  # the largest ε of Nock and Henecka
+
+
+@pytest.fixture(autouse=True)
+def few_releases(monkeypatch):
+    monkeypatch.setattr(first_release, "LAST", 2)
+    monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
+    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+
+
+@pytest.mark.parametrize("trees", sorted(TREES, key=int))
+def test_explore_has_them(trees):
+    page = visit(data="zoo", forest="noisy counts", trees=trees, depth="3", eps=LARGEST)
+    slider = page.select_slider(key="trees")
+    assert slider.value == int(trees) and set(slider.options) >= TREES
+    assert page.select_slider(key="eps").value == 25.0
+    assert "What ε = 25 means" in words(page)
+
+
+def test_compare_has_them():
+    page = visit("pages/1_Compare.py", data="zoo", forests=["RF-E"], releases_each="2", own='{"RF-E":{"trees":30}}')
+    slider = page.select_slider(key="own_RF-E_trees")
+    assert slider.value == 30 and set(slider.options) >= TREES
+    page.select_slider(key="eps").set_value(25.0).run()
+    assert not page.exception and "At ε = 25 **RF-E (30 trees)** comes first" in words(page)
+
+
+def test_choose_has_the_largest_epsilon():
+    page = visit("pages/2_Choose_epsilon.py", data="zoo", sure="8 in 10 releases", looked_at="RF-E")
+    assert LARGEST in page.select_slider(key="look_eps").options
+    page.select_slider(key="look_eps").set_value(25.0).run()
+    assert not page.exception and page.select_slider(key="look_eps").value == 25.0
+
+
+@pytest.mark.parametrize(
+    ("theorem", "key"), [("Votes of random trees", "theory_votes"), ("… with privacy", "theory_proof_trees")]
+)
+def test_theory_has_them(theorem, key):
+    page = visit("pages/6_Theory.py", theorem=theorem)
+    assert set(page.select_slider(key=key).options) >= TREES
+    for slider in page.select_slider:
+        if slider.key == "eps":
+            assert LARGEST in slider.options
