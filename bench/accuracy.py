@@ -53,7 +53,7 @@ METRICS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "calibration")
 SEEDS = 5
 WIDER = 100
 PAUSE = 10  # seconds between two writes of a file
-MOST_PUBLISHED = 15_000  # number of rows that mechanisms as published are fitted on, at most
+MOST_PUBLISHED = 15_000  # largest number of rows for fits of published mechanisms
 _KEY = ("table", "wide", "forest", "mode", "seed")
 Table = tuple[str, pd.DataFrame, np.ndarray, Domain]
 
@@ -72,7 +72,7 @@ def tables_of(folder: Path) -> list[Table]:
 
 
 def widened(domain: Domain) -> Domain:
-    """Return a domain with every numeric range a hundred times as wide, as for somebody who knows less."""
+    """Return a domain with every numeric range a hundred times as wide: the ranges of a curator who knows less."""
     features = tuple(
         replace(f, high=f.low + WIDER * (f.high - f.low)) if f.kind == "numeric" else f for f in domain.features
     )
@@ -135,7 +135,7 @@ def run(
     epsilons: tuple[float, ...] = EPSILONS,
     go_on: bool = False,
 ) -> pd.DataFrame:
-    """Make all fits, seed by seed over all tables, and save them on the way, so that a stopped run can continue."""
+    """Make all fits, seed by seed over all tables. Save them now and then, so that a stopped run can continue."""
     path = ROOT / "bench" / f"accuracy-{name}.csv.gz"
     kept = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
     done = set(kept[[*_KEY, "epsilon"]].itertuples(index=False, name=None))
@@ -160,7 +160,7 @@ def run(
 
 
 def keep(rows: list[dict], path: Path) -> None:
-    """Write the rows in one step, so that a stop leaves the old or the new file. Equal rows give equal bytes."""
+    """Write the rows in one step, so that a stopped run leaves the old or the new file. Equal rows give equal bytes."""
     new = path.with_suffix(".new")
     pd.DataFrame(rows).to_csv(new, index=False, float_format="%.5g", compression={"method": "gzip", "mtime": 0})
     new.replace(path)
@@ -175,7 +175,10 @@ def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return where AUC falls as ε grows: certified, binary tables of at least 1,000 rows, by over .02 and three SE."""
+    """Return the certified cases in which AUC falls by over .02 and over 3 standard errors as ε grows.
+
+    Only binary tables of at least 1,000 rows count.
+    """
     binary = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
     each = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
     out = []

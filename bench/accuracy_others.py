@@ -7,10 +7,11 @@ from accuracy_peers import NOT_PRIVATE, PEERS
 
 TITLES = {"accuracy": "Accuracy", "auc": "AUC", "log_loss": "Log-loss", "calibration": "Calibration error"}
 SHOWN = (0.1, 1.0, 10.0)  # ε in the table of single data sets
-_FITTED_ON = ("adult", "breast_wisconsin", "car", "cmc", "mushroom", "pendigits")  # the booster's rule, bundled tables
+# Bundled tables on which the booster's rule was fitted.
+_FITTED_ON = ("adult", "breast_wisconsin", "car", "cmc", "mushroom", "pendigits")
 _RIVALS = [name for name in PEERS if name not in NOT_PRIVATE]
 _WEAK, _PURE = "booster, δ = 1e-6", "booster, δ = 0"
-_EVEN = 0.002  # means within this distance count as level
+_EVEN = 0.002  # means within this distance count as equal
 
 # AUC in the paper's table, whose settings were chosen by test AUC (arXiv 2309.12041).
 S_BDT = {0.01: 0.787, 0.02: 0.831, 0.03: 0.849, 0.1: 0.876, 0.5: 0.893}
@@ -35,13 +36,16 @@ MAJORITY = {"breast_wisconsin": 0.650, "congressional_voting": 0.534}
 
 
 def section(peers: pd.DataFrame, protocols: pd.DataFrame) -> list[str]:
-    """Return lines of markdown; none if nothing was measured."""
+    """Return lines of markdown; the list is empty if nothing was measured."""
     lines = ["## Beside others", ""] if len(peers) or len(protocols) else []
     return [*lines, *(_peers(_whole(peers)) if len(peers) else []), *_s_bdt(protocols), *_privatree(protocols)]
 
 
 def _whole(peers: pd.DataFrame) -> pd.DataFrame:
-    """Drop seeds that a stopped run has not fitted to every table, and forests with one seed, which have no error."""
+    """Drop each seed that lacks some table, as happens if a run was stopped.
+
+    Then drop forests with only one seed, because their standard error is unknown.
+    """
     tables = peers.groupby(["forest", "epsilon", "seed"])["table"].transform("nunique")
     complete = peers[tables == peers["table"].nunique()]
     return complete[complete.groupby(["forest", "epsilon"])["seed"].transform("nunique") > 1]
@@ -73,7 +77,7 @@ def _peers(peers: pd.DataFrame) -> list[str]:
 
 
 def _gains(peers: pd.DataFrame, forest: str, rival: str, epsilon: float, metric: str) -> pd.Series:
-    """Return how much better a forest is on each table; 0 if that is not above .002 and two standard errors."""
+    """Return how much better a forest is on each table; 0 for a difference of at most .002 or two standard errors."""
     scores = peers[peers["epsilon"] == epsilon].groupby(["forest", "table"])[metric].agg(["mean", "sem"])
     mine, other = scores.loc[forest], scores.loc[rival]
     gain = (mine["mean"] - other["mean"]) * (-1 if metric in ("log_loss", "calibration") else 1)

@@ -1,9 +1,9 @@
-"""Other people's classifiers for `bench/accuracy.py`: like ours, they are made from ε, a domain and a seed.
+"""Other people's classifiers for `bench/accuracy.py`: like ours, their constructors take ε, a domain and a seed.
 
-DP-EBM gets the public bounds, and the categories in the order of their texts (its meaning of "nominal"). The public
-rule reads the cells before it: numbers move to their bounds, missing numbers to the middle (it takes none), and a
-missing category becomes a category. It still reads from the rows which categories get a bin, and takes the number of
-rows as public; it has no parameter for either.
+DP-EBM gets the public bounds, and the categories in the order of their texts (which it calls "nominal"). A public rule
+reads the cells first. A number outside of its bounds moves to the nearest bound. A missing number becomes the middle of
+the bounds, because DP-EBM accepts no missing numbers. A missing category becomes a category. DP-EBM still reads two
+things from the rows, because it has no parameters for them: which categories get a bin, and the number of rows.
 """
 
 import atexit
@@ -45,7 +45,7 @@ def _ask(do: str, **command: Any) -> Any:
 
 
 def _column(feature: Feature, cells: pd.Series) -> np.ndarray:
-    """Return numbers (NaN if missing) or texts as the public domain reads them."""
+    """Return a column as numbers (NaN if missing) or texts, read by the public domain."""
     if feature.kind == "numeric":
         return np.clip(pd.to_numeric(cells).to_numpy(float, na_value=np.nan), feature.low, feature.high)
     known = set(feature.categories)
@@ -82,7 +82,7 @@ class ExplainableBoosting(_Peer):
         return [np.where(np.isnan(c), (f.low + f.high) / 2, c) if f.kind == "numeric" else c for f, c in columns]
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "ExplainableBoosting":
-        """Fit in the peer's process, which keeps only the last model."""
+        """Fit in the worker process, which keeps only the last model."""
         features = self.domain.features
         domains = [(f.low, f.high) if f.kind == "numeric" else sorted([*f.categories, OTHER]) for f in features]
         _ask(

@@ -1,7 +1,7 @@
 """Write docs/ACCURACY.md from the files of bench/accuracy.py: `python bench/accuracy_report.py`.
 
 Reads bench/accuracy-before.csv.gz, -after.csv.gz and, if they exist, -published.csv.gz, -booster.csv.gz, -peers.csv.gz
-and protocols.csv.gz.
+protocols.csv.gz and persons.csv.
 """
 
 import sys
@@ -15,13 +15,14 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 from accuracy import BOOSTERS, EPSILONS, FORESTS, SEEDS, auc_drops, summary  # noqa: E402
 from accuracy_others import section as others_section  # noqa: E402
+from persons import section as persons_section  # noqa: E402
 
 from dpforest.tables.datasets import catalog  # noqa: E402
 
 BEFORE = "cc7d574"  # the last commit that drew thresholds evenly between bounds
 NAMES = {"accuracy": "Accuracy", "balanced_accuracy": "Balanced accuracy", "auc": "AUC", "log_loss": "Log-loss"}
 SHOWN = (0.1, 1.0, 10.0)  # ε in the tables of single data sets
-_LOSS = 0.02  # a single table is named if it loses at least this
+_LOSS = 0.02  # the report names a table if it loses at least this much
 
 
 def main() -> None:
@@ -32,7 +33,7 @@ def main() -> None:
     path = ROOT / "bench" / "protocols.csv.gz"
     protocols = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
     lines = [_intro(after, bundled), *_booster(kept["booster"], after, bundled)]
-    lines += others_section(kept["peers"], protocols)
+    lines += others_section(kept["peers"], protocols) + persons_section()
     for inside, title in ((True, "The bundled tables"), (False, "Other public tables")):
         for wide in (False, True):
             frames = [f[(f["table"].isin(bundled) == inside) & (f["wide"] == wide)] for f in (before, after)]
@@ -91,7 +92,7 @@ def _gain(before: pd.DataFrame, after: pd.DataFrame, forest: str) -> list[str]:
 
 
 def _booster(booster: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> list[str]:
-    """Return lines that compare the random-tree booster with all others, at documented bounds."""
+    """Return lines that compare the random-tree booster with all other forests, at documented bounds."""
     if booster.empty:
         return []
     lines = [

@@ -1,6 +1,6 @@
 """Accuracy of the booster by α: `python bench/alpha.py` prints the figures next to the app's α control.
 
-Each is a mean over bundled tables with two classes and over five seeds, with default settings otherwise.
+Each figure is a mean over bundled tables with two classes and over five seeds. All other settings are defaults.
 """
 
 import sys

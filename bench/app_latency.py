@@ -1,8 +1,8 @@
 """Time from the release of a slider to the new chart, in headless Chromium; a suite of `run.py`, or by itself.
 
-Starts the app on port 8598, opens Adult with 100 trees, and presses an arrow key on a slider. The clock starts when the
-key is released, and stops when the page shows another curve; the page measures both. Depth and trees always move to
-settings that are new to the server. It is not part of the tests.
+The program starts the app on port 8598, opens Adult with 100 trees, and presses an arrow key on a slider. The clock
+starts when the key is released, and stops when the page shows another curve; the page measures both times. Each move of
+depth or trees is to a setting that the server has not computed before. This program is not part of the tests.
 """
 
 import os
@@ -85,7 +85,7 @@ def settle(page: Page) -> None:
 
 
 def press(page: Page, slider: str, key: str, *, wait: bool = True) -> float:
-    """Press a key on a slider, and return the seconds from its release to another curve."""
+    """Press a key on a slider, and return the seconds from the release of the key to another curve."""
     handle = page.get_by_role("slider", name=slider)
     handle.focus()
     page.evaluate(WATCH)
@@ -105,7 +105,7 @@ def move_sliders(page: Page, results: Results, rounds: int) -> None:
     for forest in ("majority labels", "noisy counts"):
         for start, relation in ((3, "a row more or less"), (2, "a row exchanged")):
             open_page(page, forest=forest, depth=start, neighbors=relation)
-            for _ in range((rounds + 1) // 2):  # not beyond depth 8, where the cap on leaves stops growth
+            for _ in range((rounds + 1) // 2):  # up to depth 8, because the cap on leaves stops deeper growth
                 results.add(f"depth, {forest}", press(page, "Depth", "ArrowRight"))
         for depth in range(5, 5 + rounds):
             open_page(page, forest=forest, depth=depth, trees=75, neighbors="a row exchanged")

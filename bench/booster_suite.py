@@ -14,7 +14,7 @@ THREADS = {"OMP_NUM_THREADS": "2"}  # scikit-learn's boosting reads its number o
 
 
 def booster(results: Results, folder: Path, effort: Effort) -> None:
-    """Compare with the peers at 45,000 rows; fit a million (fewer if quick) alone. 14 features, exact noise, ε = 1."""
+    """Compare with peers at 45,000 rows, and fit a million rows (fewer if quick). 14 features, exact noise, ε = 1."""
     for n, most, peers in ((MIDDLE, 1, True), (effort.large, 10, False)):
         contenders = [*BOOSTERS, *([BY_HIST] if peers else [])]
         if peers and make_peer(BY_EXPLAINABLE):

@@ -29,7 +29,7 @@ CURVE = "[data-testid=stMain] .js-plotly-plot .scatterlayer path"
 
 
 def copy_of_project(folder: Path) -> Path:
-    """Copy all files that git tracks or would track, which excludes compiled code."""
+    """Copy all files that git tracks or would track. Compiled code is not among them."""
     files = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     names = subprocess.run(files, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
@@ -41,7 +41,7 @@ def copy_of_project(folder: Path) -> Path:
 
 @contextmanager
 def app(folder: Path) -> Iterator[float]:
-    """Run `streamlit run app.py` in a folder. Once the port answers, yield the time of the command."""
+    """Run `streamlit run app.py` in a folder. Once the port answers, yield the time at which the command started."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}

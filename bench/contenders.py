@@ -1,6 +1,6 @@
-"""The contenders: our forests and the peers, all with the same trees, depth, bounds and classes.
+"""The contenders: our forests and the peers. Constants hold numbers of trees, depths and ε that several contenders use.
 
-Functions import what they need, because no single environment has all packages.
+Functions import the packages that they need, because no single environment has all packages.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Bounds = tuple[np.ndarray, np.ndarray]
 
 
 def public_domain(bounds: Bounds) -> Any:
-    """Return the domain of our forests, as the peers get it: numeric features in public bounds, classes 0 and 1."""
+    """Return the domain of our forests: numeric features in public bounds (which peers also get), classes 0 and 1."""
     from dpforest import Domain, Feature
 
     known = {"source": "documented", "source_note": "synthetic"}
@@ -95,7 +95,7 @@ def _multinomial(random_state: int | None, **parameters: Any) -> Callable:
 def _hist_gradient_boosting(bounds: Bounds, n_jobs: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(  # it reads its number of threads from OMP_NUM_THREADS, not from n_jobs
+    return HistGradientBoostingClassifier(  # reads its number of threads from OMP_NUM_THREADS, not from n_jobs
         max_iter=ROUNDS, max_depth=ROUND_DEPTH, max_leaf_nodes=None, max_bins=BINS, early_stopping=False
     )
 

@@ -3,8 +3,8 @@
     {"do": "fit", "X": columns, "y": codes, ...}    -> None
     {"do": "shares", "X": columns}                  -> float array of shape (n, n_classes)
 
-X is a list of columns of numbers or texts. interpret-core fits two classes only; with more, each class is fitted
-against all others, and the models together have the guarantee of one (`one_of`).
+X is a list of columns of numbers or texts. interpret-core fits only two classes. With more classes, there is a model of
+each class against all others, and all models together have the guarantee of one model (`one_of`).
 """
 
 import math
@@ -23,7 +23,9 @@ BINS = 0.1  # share of ε for the bins, interpret's default
 
 
 def one_of(n, epsilon, delta):
-    """Return ε and its share for bins of each of n models that together have the μ of one, for bins and for steps.
+    """Return the ε that each of n models gets, and the share of this ε for bins.
+
+    All n models together then have the μ of a single model with ε, both for bins and for steps.
 
     >>> one_of(1, 1.0, 1e-6)
     (1.0, 0.1)
@@ -48,7 +50,7 @@ class Worker:
         self.models = []
         for k in range(models):
             wanted = (y == (k if models > 1 else 1)).astype(int)
-            if wanted.min() == wanted.max():  # no row has this class, and interpret cannot fit it
+            if wanted.min() == wanted.max():  # no row has this class, so interpret cannot fit it
                 self.models.append(float(wanted[0]))
                 continue
             model = DPExplainableBoostingClassifier(
@@ -76,7 +78,7 @@ class Worker:
 def main():
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output of a library must not come between answers
+    os.dup2(2, 1)  # sends the output of libraries to stderr, because stdout is for answers
     worker = Worker()
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Data-dependent forests next to data-dependent peers: boosted trees, the multinomial forest, and time per row."""
+"""Suites of data-dependent forests: boosted trees and the multinomial forest against peers, and the time per row."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -68,7 +68,7 @@ def multinomial_forest(results: Results, folder: Path, effort: Effort) -> None:
     for us in (*MULTINOMIAL, *EXACT):
         least = 0.5 if us in MULTINOMIAL else None
         results.ratio("11 multinomial forest", f"fit, {us}, against {BY_FOREST}", _fit(BY_FOREST), _fit(us), least)
-    for us in MULTINOMIAL[:2]:  # our trees are less deep than those of random forests
+    for us in MULTINOMIAL[:2]:  # our trees are less deep than the trees of random forests
         results.ratio("11 multinomial forest", f"fit, {us}, against {shallow}", _fit(shallow), _fit(us), None)
     for us in EXACT:
         _exact_noise(results, "11 multinomial forest", us, f"{us} demo")

@@ -3,16 +3,18 @@
 
 Starts the app in a process and opens it in many sessions, each over a separate websocket and with the messages of
 Streamlit's front end. Each session moves one control at a fixed interval: on Explore mostly ε, depth or trees, and now
-and then forest or label. It measures two times:
+and then forest or label. The program measures two times:
 
-- *rerun*: from sending the move to the new figures and their chart, which is the time that a person waits;
-- *finished*: from sending the move to the end of the script, with all refinements. The next move ends a run, so this
-  time is known for some runs only; the report gives their number.
+- *rerun*: from sending the move until the new figures and their chart arrive; this is the time that a person waits;
+- *finished*: from sending the move until the script ends, with all refinements. The next move ends an unfinished run,
+  so this time is known for some runs only; the report states how many.
 
-A session whose figures are missing when its next move is due waits for them and moves late; such moves are counted.
-The sessions run on the same machine; the report gives their share of its processors. It is not part of the tests.
+If the figures of a session are missing when its next move is due, the session waits for them and moves late; the report
+counts such moves. The sessions run on the same machine as the server; the report states how much of the processors the
+sessions use.
+This program is not part of the tests.
 
-With `--hostile`, every session also sends a choice with each move that no select box of the page offers.
+With `--hostile`, every session also sends, with each move, a choice that no select box of the page offers.
 """
 
 from __future__ import annotations
@@ -37,10 +39,10 @@ from processes import ROOT
 from streamlit_client import Run, Tab
 
 TIMEOUT = 120  # seconds until a session counts as lost
-WARM_UP = 0.2  # share of the time before memory counts
+WARM_UP = 0.2  # share of the time at the start in which memory does not count
 GOAL = 1.0  # seconds, for the median rerun
 
-# Table and forest of each session: mostly the opening ones, some other tables, and some forests that each ε fits anew.
+# Table and forest of each session: mostly the defaults, some other tables, and some forests that are fitted at each ε.
 PEOPLE = (
     *[("adult", "majority labels")] * 6,
     ("mushroom", "majority labels"),
@@ -60,15 +62,15 @@ PEOPLE = (
     ("adult", "JPW"),
     ("wdbc", "one greedy tree"),
 )
-SLIDERS = {"Privacy budget ε": 9, "Depth": 5, "Trees": 4}  # with the relative frequency of their moves
-DETOURS = ("Forest", "Label")  # one move in ten; a few moves later they move back
+SLIDERS = {"Privacy budget ε": 9, "Depth": 5, "Trees": 4}  # the numbers are relative frequencies of moves
+DETOURS = ("Forest", "Label")  # one move in ten moves one of these; a few moves later, it moves back
 
 
 @dataclass
 class Totals:
     """Reruns, errors and memory of all sessions."""
 
-    reruns: dict[str, list[float]] = field(default_factory=dict)  # by control: seconds to the new figures
+    reruns: dict[str, list[float]] = field(default_factory=dict)  # for each control: seconds to the new figures
     finished: list[float] = field(default_factory=list)
     late: int = 0
     lost: int = 0
@@ -93,7 +95,7 @@ class Person:
         data, forest = PEOPLE[number % len(PEOPLE)]
         self._rng = random.Random(number)
         self._tab = Tab(url, page, hostile=hostile) if page else Tab(url, hostile=hostile, data=data, forest=forest)
-        self._away: str | None = None  # control that is moved away for a while
+        self._away: str | None = None  # control of `DETOURS` that is moved away for a while
 
     async def play(self, every: float, until: float, totals: Totals) -> None:
         tab = self._tab
@@ -164,7 +166,7 @@ def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFil
 async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) -> Totals:
     """Run all sessions and record memory."""
     totals = Totals()
-    warm = Tab(url)  # compiles all kernels that are not compiled yet
+    warm = Tab(url)  # its first run compiles all kernels that are not compiled yet
     await warm.open()
     await warm.until("first_chart", 600)
     await warm.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 # Comparisons in goals.
 AT_LEAST, AT_MOST = ">=", "<="
-CPU = "processor time, "  # prefix of samples that other programs do not affect
+CPU = "processor time, "  # prefix of samples of processor time, which other programs do not affect
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Results:
     def figure(
         self, item: str, what: str, value: float, unit: str, goal: tuple[str, float] | None, detail: str
     ) -> None:
-        """Add a number with its goal. Without a goal it is for information."""
+        """Add a number with its goal. A number without a goal is for information."""
         met = None if goal is None else value >= goal[1] if goal[0] == AT_LEAST else value <= goal[1]
         goal_text = "" if goal is None else f"{goal[0]} {goal[1]:g} {unit}"
         self.figures.append(
@@ -68,7 +68,8 @@ class Results:
 
 
 def interleave(results: Results, runs: dict[str, Callable[[], float]], rounds: int) -> None:
-    """Take one sample of each run in turn, `rounds` times, so that a slow minute of the machine affects all alike."""
+    """Take a sample of each run in turn, `rounds` times, so that a slow minute of the machine affects all runs
+    alike."""
     for _ in range(rounds):
         for name, run in runs.items():
             results.add(name, run())

@@ -1,4 +1,4 @@
-"""Data larger than memory: forests fitted on a million to a hundred million rows that exist in parts, one at a time."""
+"""Data larger than memory: forests fitted on a million to a hundred million rows, with one part in memory at a time."""
 
 import time
 from collections.abc import Iterator
@@ -39,12 +39,12 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def fit(n: int) -> dict[str, float]:
-    """Return the seconds of a fit, the part of them that makes rows, and the growth above a warm process."""
+    """Return the seconds of a fit, how many of them make the rows, and the memory in addition to a warm process."""
     from dpforest import MajorityLabelForestClassifier
 
     domain = public_domain((np.zeros(FEATURES), np.ones(FEATURES)))
     forest = MajorityLabelForestClassifier(n_estimators=TREES, max_depth=DEPTH, domain=domain, random_state=0)
-    forest.fit_chunks(parts(2_000, []))  # compiles
+    forest.fit_chunks(parts(2_000, []))  # compiles the kernels
     making: list[float] = []
     measurement = measured(lambda: forest.fit_chunks(parts(n, making)), memory=True)
     X, y = next(parts(PART, []))
@@ -55,7 +55,7 @@ def parts(n: int, making: list[float]) -> Iterator[tuple[np.ndarray, np.ndarray]
     """Yield rows in parts. Row i is always the same, as the generator is counter-based (Salmon et al. 2011, Philox)."""
     for start in range(0, n, PART):
         began = time.perf_counter()
-        draws = np.random.Philox(key=0).advance(start * FEATURES // 4)  # each count gives four numbers
+        draws = np.random.Philox(key=0).advance(start * FEATURES // 4)  # each counter value yields four numbers
         X = np.random.Generator(draws).random((min(PART, n - start), FEATURES))
         y = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] < 0.1)).astype(np.int32)
         making.append(time.perf_counter() - began)

@@ -1,9 +1,9 @@
 """Waiting times on the pages, in headless Chromium; a suite of `run.py`, or by itself.
 
-Measures Choose ε and Compare on Adult for a visitor who comes from Explore on another table: from the address to a
-first answer and to the end (or the pause), including loading; a marker that moves on each page; and the first curve of
-each forest on an uploaded table of 50,000 rows and 60 columns, made here. Kernels are already compiled. It is not part
-of the tests.
+Measures Choose ε and Compare on Adult for a visitor who comes from Explore with another table. The times start at the
+address, and end at a first answer and at the end (or the pause) of the work; they include loading. Also measures moves
+of a marker on each page, and the first curve of each forest on an uploaded table of 50,000 rows and 60 columns, which
+this program makes. Kernels are already compiled. This program is not part of the tests.
 """
 
 import sys
@@ -40,7 +40,7 @@ def opened(page: Page, results: Results, name: str, url: str, answer: str) -> No
 
 
 def explored(page: Page) -> None:
-    """Visit Explore until it has drawn its first chart, and stay a while, as visitors of other pages do."""
+    """Visit Explore until it has drawn its first chart, and stay a while, like visitors on their way to other pages."""
     page.goto(URL)
     page.wait_for_selector(CURVE, state="attached", timeout=300_000)
     page.wait_for_selector(IDLE, timeout=300_000)
@@ -64,7 +64,7 @@ def compare(page: Page, results: Results) -> None:
 
 
 def large_table(folder: Path) -> Path:
-    """Write a table of numbers, of which two decide the class, with noise."""
+    """Write a table of numbers. Two of the columns and noise determine the class."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.random((ROWS, COLUMNS)).round(4), columns=[f"x{j}" for j in range(COLUMNS)])
     table["class"] = np.where(table["x0"] + table["x1"] > 1 + 0.2 * rng.standard_normal(ROWS), "yes", "no")

@@ -1,4 +1,4 @@
-"""Processes that the benchmark talks to: workers that stay alive, so that runs of all contenders can interleave."""
+"""Worker processes of the benchmark. They stay alive, so that runs of all contenders can interleave."""
 
 import json
 import os

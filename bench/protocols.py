@@ -1,9 +1,10 @@
 """Tables and folds of two published comparisons: `python bench/protocols.py [--repetitions 10]`.
 
 S-BDT: the complete rows of Adult, stratified 5-fold, δ = 5e-8, AUC and accuracy. PrivaTree: the complete rows of
-breast-w and vote, stratified 5-fold, δ = 0, accuracy. Their folds are not published, so ours differ. Domains are the
-documented ones (PrivaTree reads its bounds from its training rows); n is not taken as public. Each fit is a row of
-bench/protocols.csv.gz; `bench/accuracy_report.py` puts the results next to the published figures.
+breast-w and vote, stratified 5-fold, δ = 0, accuracy. Neither comparison publishes its folds, so our folds differ. Our
+domains are documented, while PrivaTree reads its bounds from its training rows. Our forests do not assume that n is
+public.
+Each fit is a row of bench/protocols.csv.gz; `bench/accuracy_report.py` puts the results next to the published figures.
 """
 
 import argparse
@@ -52,7 +53,7 @@ PROTOCOLS = (
 
 
 def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> list[dict]:
-    """Return a row of measures for every fold and ε. Another repetition has other folds, trees and noise."""
+    """Return a row of measures for every fold and ε. Each repetition has separate folds, trees and noise."""
     name, X, y, domain = table
     whole = X.notna().all(axis=1).to_numpy()
     X, y = X[whole], y[whole]

@@ -1,7 +1,7 @@
 """Measure dpforest and its peers in one run: `python bench/run.py [--quick]`.
 
 Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about half an hour on two
-cores of an otherwise idle machine; a quick one takes eight minutes. It is not part of the tests.
+cores of an otherwise idle machine; a quick run takes eight minutes. This program is not part of the tests.
 """
 
 import argparse
@@ -54,11 +54,11 @@ def main() -> None:
             about = {**_about(arguments.quick, effort), "minutes": (time.perf_counter() - start) / 60}
             content = {**about, "load_before": load, **results.as_dict()}
             content["figures"] = [{**figure, "day": about["date"][:10]} for figure in content["figures"]]
-            _write(out, _merged(content, out) if arguments.only else content)  # after each suite: a stop loses one
+            _write(out, _merged(content, out) if arguments.only else content)  # a stopped run loses only one suite
 
 
 def _merged(content: dict, out: Path) -> dict:
-    """Return the figures of the suites of this run, with earlier figures of the other suites."""
+    """Return the figures of this run's suites, and the earlier figures of all other suites."""
     if not (out / "results.json").exists():
         return content
     before = json.loads((out / "results.json").read_text())

@@ -1,11 +1,12 @@
-"""A browser tab of one user, as the server sees it: Streamlit's messages over a websocket, without a browser.
+"""A stand-in for a browser tab of one user: Streamlit's messages over a websocket, without a browser.
 
-Works like Streamlit's front end. Every rerun sends the query string and the states of the sliders, select boxes and
-radio buttons on the page. It also sends the hashes of the large messages that the client keeps: the server then sends
-references to these. A select box without a choice has no value, and a control that left the page has no state.
+The client works like Streamlit's front end. Every rerun sends the query string and the states of the sliders, select
+boxes and radio buttons on the page. It also sends the hashes of the large messages that the client keeps, and the
+server then sends references to these messages. A select box without a choice has no value, and a control that has left
+the page has no state.
 
-A hostile tab also sends, with every rerun, a choice that the select box does not offer. A browser rarely does this,
-when a choice and a new page cross.
+A hostile tab also sends, with every rerun, a choice that the select box does not offer. A browser does this only if a
+choice and a new page cross, which is rare.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ KEPT_RUNS = 2  # number of script runs for which the front end keeps a message t
 
 @dataclass
 class Run:
-    """One run of the script, as far as the tab knows; times in seconds of `time.monotonic`."""
+    """What a tab knows about one run of the script. Times are in seconds of `time.monotonic`."""
 
     sent: float
     begun: float | None = None
     first_chart: float | None = None
     ended: float | None = None
-    values: list[str] = field(default_factory=list)  # figures at the top, with their refined values
+    values: list[str] = field(default_factory=list)  # all values of the figures at the top, refined values included
     errors: list[str] = field(default_factory=list)
 
 
@@ -56,10 +57,10 @@ class Tab:
         self.url, self.page, self.hostile = url, page, hostile
         self.query = {key: str(value) for key, value in settings.items()}
         self.run = Run(time.monotonic())
-        self.widgets: dict[str, object] = {}  # by label, as last drawn
+        self.widgets: dict[str, object] = {}  # the last drawn state of each control, by label
         self._states: dict[str, WidgetState] = {}
         self._script = ""
-        # By hash of a large message: its kind, the control that it draws, and the run in which it last arrived.
+        # For each large message, by hash: its kind, the control that it draws, and the run in which it arrived last.
         self._kept: dict[str, tuple[str, str, int]] = {}
         self._placed_now: set[str] = set()  # ids of the controls of this run
         self._runs = 0
@@ -84,7 +85,7 @@ class Tab:
         return self._reading.done()
 
     async def rerun(self) -> Run:
-        """Request a run with the current controls. Return the run, which is filled in as messages arrive."""
+        """Request a run with the current controls. Return the run; arriving messages will fill it in."""
         message = BackMsg()
         state = message.rerun_script
         state.query_string = urlencode(self.query)
@@ -196,14 +197,18 @@ class Tab:
         self.widgets = {label: drawn for label, drawn in self.widgets.items() if drawn[0].id in self._placed_now}
 
     def _placed(self, widget, kind: str) -> None:
-        """Take a control as drawn. Its value is its state if the app or address set it, or nobody has moved it."""
+        """Note a drawn control.
+
+        Its value becomes its state if the app or the address set it, or if nobody has moved it.
+        """
         self.widgets[widget.label] = widget, kind
         self._placed_now.add(widget.id)
         if widget.id in self._states and not widget.set_value:
             return
         state = WidgetState(id=widget.id)
         if kind != "slider":
-            if widget.HasField("raw_value" if widget.set_value else "default"):  # otherwise nothing is chosen
+            # Without such a field, nothing is chosen.
+            if widget.HasField("raw_value" if widget.set_value else "default"):
                 state.string_value = widget.raw_value if widget.set_value else widget.options[widget.default]
         elif widget.options:
             first = widget.raw_value[0] if widget.set_value else widget.options[int(widget.default[0])]
@@ -214,7 +219,7 @@ class Tab:
 
 
 def _inside(place: int, low: int, high: int) -> int:
-    """Return a place within the ends: a step beyond one end turns back there."""
+    """Return an index within the bounds: a step beyond a bound is reflected there."""
     if place > high:
         place = 2 * high - place
     return min(max(2 * low - place if place < low else place, low), high)

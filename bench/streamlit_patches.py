@@ -1,15 +1,15 @@
-"""The gain of each patch of Streamlit: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
+"""Measure the gain of each patch of Streamlit: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
 
 Each pair starts the app twice, once without the patch and once with it, in alternating order, so that other load of the
 machine affects both. There are four measures, each used for the patches that it can show:
 
 - *answers*: seconds for 100 small files over one connection;
-- *reruns*: `--sessions` sessions move ε on Explore, each as soon as it has its new figures, for `--seconds`. Median
+- *reruns*: `--sessions` sessions move ε on Explore for `--seconds`, each session as soon as it has new figures. Median
   seconds from a move to its figures, and seconds of the server's processor for each move;
 - *garbage*: processor seconds of a full garbage collection when all kernels are compiled;
-- *chart*: seconds from the address to the first chart in a new Chromium, when the server has drawn the page before.
+- *chart*: seconds from the address to the first chart in a new Chromium, on a server that has drawn the page before.
 
-It is not part of the tests.
+This program is not part of the tests.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def write_table(folder: Path, n: int) -> tuple[Path, Path]:
 
 
 def routing(results: Results, folder: Path, effort: Effort) -> None:
-    """Measure node steps per second on one core, on codes, which dominate fits and predictions of many trees."""
+    """Measure node steps per second on one core, on codes. Node steps dominate fits and predictions of many trees."""
     from dpforest.trees.random_trees import grow_random_trees
     from dpforest.trees.routing import count_rows, leaves_of_rows, scorer
 
@@ -107,7 +107,7 @@ def threads(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def memory(results: Results, folder: Path, effort: Effort) -> None:
-    """Measure the peak memory of a fresh, warm process above the loaded table."""
+    """Measure the peak memory of a fresh, warm process, without the memory of the loaded table."""
     n = effort.large
     for who in ("labels", "labels shared", "counts", *PEERS):
         with Worker(python_of(who), *write_table(folder, n)) as worker:
@@ -163,7 +163,7 @@ def compile_time(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def starts(results: Results, item: str, who: str, tables: tuple[Path, Path], effort: Effort) -> None:
-    """Measure import, first fit and first prediction in a new process, first without cached code and then with it."""
+    """Measure import, first fit and first prediction in a new process, without and then with cached code."""
     program = f"""
 import json, sys, time
 sys.path.insert(0, {str(ROOT / "bench")!r})
@@ -193,7 +193,7 @@ print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted
 
 
 def asks(results: Results, name: str, worker: Worker, do: str, who: str, n_jobs: int = 1) -> Callable[[], float]:
-    """Return a run that returns wall time, and records processor time next to it."""
+    """Return a function that sends one request, records its processor time, and returns its wall time."""
 
     def run() -> float:
         answer = worker(do, who=who, n_jobs=n_jobs)

@@ -1,4 +1,4 @@
-"""A whole surface on Adult, next to the loop of separate fits with the same cells."""
+"""Time of a whole surface on Adult, compared with a loop that fits each of its cells separately."""
 
 import time
 from pathlib import Path
@@ -20,7 +20,7 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
     from dpforest.simulation.sweep import surface
 
     data, as_it_comes = load_dataset("adult"), MajorityLabelForestClassifier()
-    shared = MajorityLabelForestClassifier(scale_share="public")  # has the same trees at every ε
+    shared = MajorityLabelForestClassifier(scale_share="public")  # this forest has the same trees at every ε
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
     rng = np.random.default_rng(0)
 
@@ -59,7 +59,7 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
             roc_auc_score(y_test, share)
         return time.perf_counter() - start
 
-    surface([as_it_comes], data, epsilons=[1.0], repeats=2, n_jobs=2)  # compiles, and starts the processes
+    surface([as_it_comes], data, epsilons=[1.0], repeats=2, n_jobs=2)  # compiles the kernels, and starts the processes
     one_by_one()
     work = {
         "surface": lambda: at_once(shared),

@@ -1,6 +1,7 @@
 """One contender in a separate process: it reads commands from stdin, one JSON object a line, and answers on stdout.
 
-It runs in our environment and in the peers', so it needs only numpy, scikit-learn and the measured package.
+This program runs in our environment and in the peers' environments, so it needs only numpy, scikit-learn and the
+measured package.
 
 {"do": "load", "X": "X.npy", "y": "y.npy"}          -> {"loaded": true}
 {"do": "fit", "who": "labels", "n_jobs": 1}          -> {"seconds": 0.07, "cpu_seconds": 0.07}
@@ -28,7 +29,7 @@ class Worker:
         return {"loaded": True}
 
     def warm(self, who, n_jobs=1):
-        """Compile, and do whatever else a first call does, on a few rows."""
+        """Fit a few rows, to compile the kernels and to do all other work of a first call."""
         model = CONTENDERS[who](self.bounds, n_jobs).fit(self.X[:2000], self.y[:2000])
         model.predict(self.X[:2000])
         return {"warm": True}

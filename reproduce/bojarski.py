@@ -20,11 +20,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dpforest import RandomDecisionForestClassifier
 from reproduce.cells import Cell
-from reproduce.protocol import MATCHES, Record, accuracies, at_hand, certified_accuracies, load, mean_of, verdict
+from reproduce.protocol import Record, accuracies, at_hand, certified_accuracies, compared, load
 
 PAPER: Final = "Bojarski et al. 2014"
 ITEM: Final = "table 1, accuracy (100 − test error)"
-# Error of rpart; then (error, k, h) of majority vote and threshold averaging, without privacy and with it.
+# Error of rpart; then (error, k, h) of majority vote and of threshold averaging, both without and with privacy.
 PUBLISHED: Final = {
     "congressional_voting": ("CVR", 9.30, (9.05, 19, 6), (5.95, 13, 9), (8.10, 15, 9), (6.90, 15, 9)),
     "mushroom": ("Mushroom", 3.33, (0.83, 21, 15), (0.26, 13, 14), (4.69, 3, 13), (4.16, 3, 15)),
@@ -40,18 +40,17 @@ METHODS: Final = (
     ("majority", "majority", True),
     ("mean of shares", "threshold", True),
 )
+RUNS: Final = 10  # number of runs, in the paper and here
 WHY: Final = {
     "adult": "the paper's Adult has 123 columns of 0 and 1, ours the 14 it is made of",
-    "private": "the printed rule discards a leaf with a negative count; the certified one sets it to 0",
-    "clamped": "the printed rule discards a leaf with a negative count; set to 0, as certified, the figure comes out",
-    "plain": "how categories became numbers is not said; depth ends at 15 here",
-    "cart": "rpart prunes by a rule of its own",
+    "private": "the printed rule discards a leaf with a negative count",
+    "plain": "the paper does not say how categories became numbers; depth ends at 15 here",
+    "cart": "rpart prunes by another rule",
 }
 
 
-def forest(domain: Any, k: int, h: int, voting: str, epsilon: float | None, mode: str):
-    """Return a function that makes a forest from a seed. A test has one branch, as for numeric columns."""
-    rule = "clamp" if mode == "certified" else "paper"
+def forest(domain: Any, k: int, h: int, voting: str, epsilon: float | None, mode: str, rule: str):
+    """Return a function that makes a forest from a seed. `rule` names the treatment of negative counts."""
     return lambda seed: RandomDecisionForestClassifier(
         epsilon=epsilon,
         n_estimators=k,
@@ -67,7 +66,7 @@ def forest(domain: Any, k: int, h: int, voting: str, epsilon: float | None, mode
 
 
 def cart(domain: Any):
-    """Return CART, pruned by cross-validation as is usual with rpart."""
+    """Return a CART tree that is pruned by cross-validation, as users of rpart usually do."""
     texts = [feature.name for feature in domain.features if feature.kind == "categorical"]
     encode = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), texts), remainder="passthrough", sparse_threshold=0
@@ -92,7 +91,8 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 def _by_cart(table: str, name: str, error: float, folder: Path | None) -> list[Record]:
     data = load(table, folder)
-    return [_record(table, f"{name}, CART", error, accuracies(cart(data.domain), data, 1, 10), None, "cart")]
+    why = WHY["adult" if table == "adult" else "cart"]
+    return [_record(f"{name}, CART", error, accuracies(cart(data.domain), data, 1, RUNS), None, why)]
 
 
 def _by_forest(
@@ -100,16 +100,16 @@ def _by_forest(
 ) -> list[Record]:
     data = load(table, folder)
     named = {**named, "epsilon": round(1000 / (0.9 * len(data.y)), 6) if private else None}
-    ours = accuracies(forest(data.domain, **named, mode="as_published"), data, 1, 10)
-    keeps = certified_accuracies(forest(data.domain, **named, mode="certified"), data, 1, 10) if private else None
-    return [_record(table, setting, error, ours, keeps, "private" if private else "plain")]
+    ours = accuracies(forest(data.domain, **named, mode="as_published", rule="paper"), data, 1, RUNS)
+    if not private:
+        return [_record(setting, error, ours, None, WHY["plain"])]
+    with_zeros = accuracies(forest(data.domain, **named, mode="as_published", rule="clamp"), data, 1, RUNS)
+    keeps = certified_accuracies(forest(data.domain, **named, mode="certified", rule="clamp"), data, 1, RUNS)
+    why = f"{WHY['private']}; with 0 in place of such counts, the figure is {with_zeros.mean():.1f}"
+    return [_record(setting, error, ours, keeps, why)]
 
 
-def _record(table: str, setting: str, error: float, ours, certified, kind: str) -> Record:
-    mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-    outcome = verdict(100 - error, mean, sd)
-    keeps = mean_of(certified)
-    if keeps is not None and verdict(100 - error, keeps, float(certified.std(ddof=1))) == MATCHES and table != "adult":
-        kind = "clamped"
-    why = "" if outcome == MATCHES else WHY["adult" if table == "adult" else kind]
-    return Record(PAPER, ITEM, setting, round(100 - error, 2), round(mean, 2), keeps, round(sd, 2), outcome, why)
+def _record(setting: str, error: float, ours, certified, why: str) -> Record:
+    printed = round(100 - error, 2)
+    method = setting.split(", k = ")[0].split(", ", 1)[1]
+    return compared(PAPER, ITEM, setting, printed, ours, certified, why, n_theirs=RUNS, group=method)

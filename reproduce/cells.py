@@ -1,4 +1,4 @@
-"""Parts of the reproductions in cells, each stored when it is done, so that a stopped run can continue.
+"""Parts of the reproductions, divided into cells. Each finished cell is stored, so that a stopped run can continue.
 
 Each part stores its cells as lines of JSON in a file of reproduce/unfinished/. The first line identifies code and
 tables; if either has changed, the file is ignored. A complete run removes the files of its parts, so the next run
@@ -27,14 +27,14 @@ Work = Callable[[], Iterable[Record] | pd.DataFrame]
 
 @dataclass(frozen=True)
 class Cell:
-    """The unit of work: measured at once, and lost if the run stops meanwhile.
+    """The unit of work. If the run stops while it measures a cell, the work on this cell is lost.
 
     Attributes
     ----------
     name : str
         Unique in its part.
     work : callable or None
-        Returns records, or a table that the part turns into records; None if the data are missing.
+        Function that returns records, or a table from which the part makes records. None if the data are missing.
     """
 
     name: str
@@ -63,12 +63,12 @@ class Part:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether each record depends on all cells, so that none is right if a cell is missing."""
+        """Whether each record depends on all cells. If so, all records are wrong as long as one cell is missing."""
         return self.records is not as_records
 
 
 def measured(cell: Cell) -> list[Row]:
-    """Return the rows of a cell in the form that they have after they are stored and read.
+    """Measure a cell, and return its rows in the form that they have after storing and reading.
 
     >>> measured(Cell("two", lambda: pd.DataFrame({"a": [1, 2]})))
     [{'a': 1}, {'a': 2}]
@@ -98,14 +98,14 @@ class Kept:
             self._rows = {cell["name"]: cell["rows"] for cell in map(json.loads, lines[1:])}
         path.parent.mkdir(exist_ok=True)
         whole = [json.dumps({"version": version}), *(_line(name, rows) for name, rows in self._rows.items())]
-        path.write_text("".join(line + "\n" for line in whole), encoding="utf-8")  # without half a line at the end
+        path.write_text("".join(line + "\n" for line in whole), encoding="utf-8")  # drops an incomplete line at the end
 
     def get(self, cell: Cell) -> list[Row] | None:
         """Return the rows of a finished cell, or None."""
         return self._rows.get(cell.name)
 
     def add(self, cell: Cell, rows: list[Row]) -> None:
-        """Store a cell; it is on disk when this returns."""
+        """Store a cell. When this function returns, the cell is on disk."""
         self._rows[cell.name] = rows
         with self.path.open("a", encoding="utf-8") as file:
             file.write(_line(cell.name, rows) + "\n")
@@ -116,7 +116,7 @@ class Kept:
 
 
 def version_of(folder: Path | None) -> str:
-    """Return a digest that changes with any line of code and any table: catalogs hold the tables' checksums."""
+    """Return a digest of all lines of code and all tables. Catalogs hold the checksums of tables."""
     catalogs = [catalog_path(), *([] if folder is None else [catalog_path(folder)])]
     code = sorted(file for part in ("dpforest", "reproduce") for file in (HOME / part).rglob("*.py"))
     digest = hashlib.sha256()
@@ -126,7 +126,7 @@ def version_of(folder: Path | None) -> str:
 
 
 def check_names(cells: Sequence[Cell]) -> None:
-    """Raise if two cells have the same name, because one would be taken for the other."""
+    """Raise ValueError if two cells have the same name, because stored cells are found by name."""
     names = [cell.name for cell in cells]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

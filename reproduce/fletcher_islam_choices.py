@@ -1,7 +1,7 @@
 """Fletcher and Islam's choices on their synthetic sets, figures 4, 5a and 6: sensitivity, disjoint rows, depth.
 
-Each choice is compared with a forest that differs in nothing else, with 100 trees at ε = 1. Each repetition draws the
-sets anew, as in `fletcher_islam_synthetic`.
+Each choice is compared with a forest that differs in nothing else. The forests have 100 trees, and ε is 1. Each
+repetition draws the sets anew, as in `fletcher_islam_synthetic`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from dpforest.simulation.sweep import surface
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
 from reproduce.cells import Cell
 from reproduce.fletcher_islam import PAPER
+from reproduce.fletcher_islam_leaves import with_its_ranges
 from reproduce.fletcher_islam_synthetic import DEPTHS, DRAWS
-from reproduce.protocol import MATCHES, Record, verdict
+from reproduce.protocol import Record, compared
 
 # Printed figures of the sets A to G.
 PRINTED: Final = {
@@ -55,6 +56,7 @@ def measured(name: str, which: str, mode: str, draws: int) -> np.ndarray:
     accuracy = []
     for draw in range(draws):
         data = make_synthetic(name, seed=draw)
+        data = with_its_ranges(data) if mode == "as_published" else data
         model = forest(which, DEPTHS[name], data.domain.n_features, mode)
         cells = surface({which: model}, data, epsilons=[1.0], repeats=1, seed=draw, plan_for="split")
         accuracy.append(100 * float(cells.accuracy[np.isfinite(cells.epsilon)].iloc[0]))
@@ -71,8 +73,4 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 def _compared(item: str, which: str, name: str, printed: float, draws: int) -> list[Record]:
     ours, keeps = (measured(name, which, mode, draws) for mode in ("as_published", "certified"))
-    mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-    how = verdict(printed, mean, sd)
-    why = "" if how == MATCHES else _WHY
-    kept = round(float(keeps.mean()), 2)
-    return [Record(PAPER, item, name, printed, round(mean, 2), kept, round(sd, 2), how, why)]
+    return [compared(PAPER, item, name, printed, ours, keeps, _WHY)]

@@ -1,30 +1,25 @@
 """Fletcher and Islam, figure 5b: the smooth sensitivity of a leaf, with disjoint rows and without.
 
-It is e^{-jε} for a lead of j rows, averaged over leaves that hold a row. If disjoint, a tree has a hundredth of the
-rows and all of ε = 1; else all rows and a hundredth of ε. Only sets, trees and the rows of each tree are random.
-Thresholds are drawn in the ranges of the rows, as in the authors' program; in a public range of −8 to 8, leaves would
-be larger.
+If the first class of a leaf leads by j rows, the smooth sensitivity of the leaf is e^{-jε}. The figure shows the mean
+sensitivity over leaves with rows. With disjoint rows, a tree has a hundredth of the rows and all of ε = 1; otherwise, a
+tree has all rows and a hundredth of ε. Only three things are random: the set, the trees, and which rows each tree gets.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from dpforest import MajorityLabelForestClassifier, PrivacyLeakWarning
 from dpforest.tables.datasets import SYNTHETIC, make_synthetic
-from dpforest.tables.domain import Domain
-from dpforest.tables.features import Feature
 from reproduce.cells import Cell
 from reproduce.fletcher_islam import PAPER
+from reproduce.fletcher_islam_leaves import counts_of, in_its_ranges, routed
 from reproduce.fletcher_islam_synthetic import DEPTHS, DRAWS
-from reproduce.protocol import MATCHES, Record, verdict
+from reproduce.protocol import Record, compared
 
 ITEM: Final = "figure 5b, smooth sensitivity of a leaf with rows"
 # Printed figures of the sets A to G, in percent.
@@ -33,14 +28,13 @@ PRINTED: Final = {
 }  # fmt: skip
 TREES: Final = 100
 QUICK: Final = ("SynthA",)
-_TRAINED_ON: Final = 0.9  # as in ten folds
 _WHY: Final = "not explained; sets drawn with other seeds differ, and the seed of the paper's is not known"
 
 
 def mean_sensitivity(leaves: np.ndarray, y: np.ndarray, trees: np.ndarray | None, epsilon: float) -> float:
-    """Return the mean e^{-jε} over leaves with rows, from the leaf of each row in each tree (n, n_trees) and classes y.
+    """Return the mean e^{-jε} over leaves with rows. `leaves` (n, n_trees) holds the leaf of each row in each tree.
 
-    If `trees` is given, each row is only in its tree of that array.
+    If `trees` is given, each row is in one tree only, and `trees` holds the index of this tree.
 
     >>> mean_sensitivity(np.array([[0], [0], [1]]), np.array([0, 0, 1]), None, 0.0)
     1.0
@@ -50,45 +44,16 @@ def mean_sensitivity(leaves: np.ndarray, y: np.ndarray, trees: np.ndarray | None
         here = np.ones(len(y), bool) if trees is None else trees == tree
         if not here.any():
             continue
-        _, place = np.unique(leaf_of_row[here], return_inverse=True)
-        counts = np.zeros((place.max() + 1, int(y.max()) + 1), np.int64)
-        np.add.at(counts, (place, y[here]), 1)
-        ordered = np.sort(counts, axis=1)
+        ordered = np.sort(counts_of(leaf_of_row[here], y[here], int(y.max()) + 1), axis=1)
         sensitivities.append(np.exp(-epsilon * (ordered[:, -1] - ordered[:, -2])))
     return float(np.concatenate(sensitivities).mean())
-
-
-def in_its_ranges(data: Any) -> Domain:
-    """Return the domain of a numeric table, with the minimum and maximum of each column as its bounds.
-
-    >>> domain = in_its_ranges(make_synthetic("SynthA", 100))
-    >>> domain.features[0].high < 8, bool(domain.leaks())
-    (True, True)
-    """
-    lows, highs = data.X.min(), data.X.max()
-    features = tuple(Feature(name, "numeric", low=float(lows[name]), high=float(highs[name])) for name in data.X)
-    return replace(data.domain, features=features)
 
 
 def measured(name: str, draw: int) -> dict[str, float]:
     """Return the mean sensitivities of one draw of a set, in percent."""
     data = make_synthetic(name, seed=draw)
-    domain = in_its_ranges(data)
-    rows = np.random.default_rng(draw).permutation(len(data.y))[: int(_TRAINED_ON * len(data.y))]
-    forest = MajorityLabelForestClassifier(
-        n_estimators=TREES,
-        max_depth=DEPTHS[name],
-        mode="as_published",
-        scale_share="public",
-        domain=domain,
-        structure_seed=draw,
-        random_state=draw + 1,
-    )
-    X, labels = data.X.iloc[rows], data.y.iloc[rows]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)  # the authors' program leaks in the same way
-        leaves, y = forest.fit(X, labels).apply(X), data.domain.encode_labels(labels)
-    dealt = np.arange(len(rows)) % TREES  # the rows are in random order
+    leaves, y = routed(data, in_its_ranges(data), DEPTHS[name], TREES, draw)
+    dealt = np.arange(len(y)) % TREES  # a random assignment, because the rows are in random order
     return {
         "disjoint": 100 * mean_sensitivity(leaves, y, dealt, 1.0),
         "not disjoint": 100 * mean_sensitivity(leaves, y, None, 1 / TREES),
@@ -106,16 +71,4 @@ def _records(column: int, name: str, draws: int) -> Iterator[Record]:
     measurements = [measured(name, draw) for draw in range(draws)]
     for which, row in PRINTED.items():
         ours = np.array([measurement[which] for measurement in measurements])
-        mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-        how = verdict(row[column], mean, sd)
-        yield Record(
-            PAPER,
-            ITEM,
-            f"{name}, {which}",
-            row[column],
-            round(mean, 2),
-            None,
-            round(sd, 2),
-            how,
-            "" if how == MATCHES else _WHY,
-        )
+        yield compared(PAPER, ITEM, f"{name}, {which}", row[column], ours, None, _WHY, group=which)

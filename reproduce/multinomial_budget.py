@@ -1,7 +1,8 @@
 """Multinomial random forest, table 3: accuracy over the budget of a tree, B1 = B2 = ε / 20.
 
-Leaves publish the most frequent label without noise (B3 infinite), because label noise at the printed budgets makes the
-printed figures impossible. So the figures do not show accuracy at a promised ε, and no certified figure is reported.
+Leaves publish the most frequent label without noise (B3 infinite), because the printed figures are impossible with
+label noise at the printed budgets. So the figures do not show accuracy at a promised ε, and no certified figure is
+reported.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any, Final
 
 from dpforest import MultinomialForestClassifier
 from reproduce.cells import Cell
-from reproduce.multinomial import RULE, SETTINGS
-from reproduce.protocol import MATCHES, Record, accuracies, load, verdict
+from reproduce.multinomial import RULE, SETTINGS, THEIR_FITS
+from reproduce.protocol import Record, accuracies, compared, load
 
 ITEM: Final = "table 3, budget of a tree, labels without noise"
 BUDGETS: Final = (1, 5, 10, 20)
@@ -42,7 +43,4 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 def _measured(table: str, setting: str, budget: float, published: float, folder: Path | None) -> list[Record]:
     data = load(table, folder)
     ours = accuracies(partial(forest, data.domain, budget), data, 1, FOLDS)
-    mean, sd = float(ours.mean()), float(ours.std(ddof=1))
-    outcome = verdict(published, mean, sd)
-    why = "" if outcome == MATCHES else _WHY
-    return [Record("Bai et al. 2020", ITEM, setting, published, round(mean, 2), None, round(sd, 2), outcome, why)]
+    return [compared("Bai et al. 2020", ITEM, setting, published, ours, None, _WHY, n_theirs=THEIR_FITS)]

@@ -1,10 +1,10 @@
-"""Multinomial random forest, table 1: the forests that the paper compares with its forest, none of them private.
+"""Multinomial random forest, table 1: the forests without privacy that the paper compares with its forest.
 
-This module uses only the certain part of the printed table: five of its rows are whole. In the other rows, one of the
-last three columns is missing, and it is unknown which, so only the first three are used. Two rows cannot be run: Ads is
-missing here, and Connect-4 has two classes here instead of the paper's three. Ten repetitions of ten plain shuffled
-folds, as in the paper, and two of large tables; 100 trees, k = 5. `reproduce.comparators` has the forests, and
-docs/PAPERS.md lists what the paper leaves open about them.
+This module uses only cells whose column is certain. Five rows of the printed table are complete. The other rows lack
+one of the last three columns. It is unknown which one, so only their first three columns are used. Two rows
+cannot be run: Ads is missing here, and Connect-4 has two classes here instead of the paper's three. There are ten
+repetitions of ten plain shuffled folds, as in the paper; large tables have two repetitions. Forests have 100 trees, and
+k is 5. `reproduce.comparators` has the forests, and docs/PAPERS.md lists what the paper leaves open about them.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
-import numpy as np
-
 from dpforest import MultinomialForestClassifier
 from reproduce.cells import Cell
 from reproduce.comparators import COMPARATORS
-from reproduce.multinomial import RULE, SETTINGS
-from reproduce.protocol import MATCHES, NOT_COMPARABLE, Record, accuracies, at_hand, load, verdict
+from reproduce.multinomial import RULE, SETTINGS, THEIR_FITS
+from reproduce.protocol import NOT_COMPARABLE, Record, accuracies, at_hand, compared, load
 
 ITEM: Final = "table 1, all six forests without privacy"
 METHODS: Final = ("Denil14", "BRF", "CompRF-C", "MRF", "CompRF-I", "Breiman")
-# As printed, in the order of METHODS; a row of three figures misses a cell.
+# Printed figures, in the order of METHODS. A row with three figures lacks a cell in print.
 PUBLISHED: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
     "zoo": ("Zoo", (80.00, 85.00, 87.69)),
     "hayes_roth": ("Hayes", (50.93, 45.35, 45.82)),
@@ -50,8 +48,9 @@ PUBLISHED: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
     "nursery": ("Nursery", (93.42, 93.52, 91.01)),
 }
 FOLDS, REPETITIONS, FEW = 10, 10, 2
-LARGE: Final = 2_500  # rows; larger tables get few repetitions
-FAR_BELOW: Final = 5.0  # points below the share of the most frequent class: no forest that learns is so much worse
+LARGE: Final = 2_500  # tables with more rows get few repetitions
+# If a figure is this many points below the share of the most frequent class, then no forest that learns has it.
+FAR_BELOW: Final = 5.0
 _FLOOR: Final = "the printed figure lies far below what always naming one class gets"
 _WHY: Final = {
     "Denil14": "not explained; the paper prints neither λ nor how many points are preselected (docs/PAPERS.md)",
@@ -74,7 +73,7 @@ def table(name: str, folder: Path | None) -> Any:
 
 
 def still_alive(data: Any, label: str = "still-alive") -> SimpleNamespace:
-    """Return Echo with a label that all but one of its 132 rows have; 74 have the printed one, life after a year."""
+    """Return Echo with another label, which 131 of its 132 rows have. Only 74 rows have the label in the paper."""
     kept = data.X[data.X[label].notna()].reset_index(drop=True)
     features = tuple(feature for feature in data.domain.features if feature.name != label)
     domain = replace(data.domain, features=features, classes=("0", "1"), label=label)
@@ -88,15 +87,6 @@ def forest(method: str, domain: Any, seed: int) -> Any:
             epsilon=None, mode="as_published", stopping=RULE, domain=domain, structure_seed=seed, **SETTINGS
         )
     return COMPARATORS[method](domain, seed=seed)
-
-
-def compared(name: str, method: str, printed: float, ours: np.ndarray, most_frequent: float) -> tuple[str, str]:
-    """Return verdict and reason: a match is within two points, or two standard deviations over the repetitions."""
-    if printed < most_frequent - FAR_BELOW:
-        return NOT_COMPARABLE, _FLOOR
-    means = ours.reshape(-1, FOLDS).mean(axis=1)  # each repetition has the same rows in other folds
-    outcome = verdict(printed, float(ours.mean()), float(means.std(ddof=1)) if len(means) > 1 else 0.0)
-    return outcome, "" if outcome == MATCHES else _OTHER_COLUMNS.get(name, _WHY[method])
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
@@ -114,17 +104,9 @@ def _measured(name: str, method: str, printed: float, quick: bool, folder: Path 
     most_frequent = 100 * float(data.y.value_counts(normalize=True).max())
     repetitions = 1 if quick else FEW if len(data.y) > LARGE else REPETITIONS
     ours = accuracies(partial(forest, method, data.domain), data, repetitions, FOLDS, stratified=False)
-    outcome, why = compared(name, method, printed, ours, most_frequent)
-    return [
-        Record(
-            "Bai et al. 2020",
-            ITEM,
-            f"{PUBLISHED[name][0]}, {method}",
-            printed,
-            round(float(ours.mean()), 2),
-            None,
-            round(float(ours.std(ddof=1)), 2),
-            outcome,
-            why,
-        )
-    ]
+    why = _OTHER_COLUMNS.get(name, _WHY[method])
+    setting = f"{PUBLISHED[name][0]}, {method}"
+    record = compared("Bai et al. 2020", ITEM, setting, printed, ours, None, why, n_theirs=THEIR_FITS, group=method)
+    if printed < most_frequent - FAR_BELOW:
+        record = replace(record, verdict=NOT_COMPARABLE, reason=_FLOOR)
+    return [record]

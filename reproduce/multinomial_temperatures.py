@@ -1,6 +1,7 @@
-"""Bai et al., figure 4: accuracy over the temperatures B1 and B2, without privacy. The paper prints no figures of it.
+"""Bai et al., figure 4: accuracy over the temperatures B1 and B2, without privacy. The paper prints no numbers for it.
 
-A hundred trees, k = 5, five folds. B1 is the temperature of the feature choice, B2 that of the value choice.
+Forests have a hundred trees, k is 5, and there are five folds. B1 is the temperature of the feature choice, and B2 is
+the temperature of the value choice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Bai et al., figure 7: accuracy of single trees, theirs and Breiman's, as quantiles over trees; no printed figures.
+"""Bai et al., figure 7: accuracy of single trees of the paper and of Breiman's forest, as quantiles over trees.
 
-Forty trees in each of five folds, without privacy, k = 5. Better trees do not always make a better forest.
+The paper prints no numbers for this figure. There are forty trees in each of five folds, without privacy, and k is 5.
+Better trees do not always make a better forest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Depth and number of trees chosen on rows held out of the training rows, and the accuracy of the choice on test rows.
+"""Choice of depth and number of trees on held-out training rows, and accuracy of the chosen forest on test rows.
 
-Such a choice looks at private rows, and no ε pays for it: a certificate covers only given settings. So no result of
-this module counts as certified.
+The choice depends on private rows, and no ε pays for it, because a certificate covers only settings that are given.
+So no result of this module counts as certified.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def chosen(
     n_looked: int | None = None,
     of_each: Sequence[str] = ("epsilon",),
 ) -> pd.DataFrame:
-    """Return the accuracy in percent on the test rows of each fold, with the settings that did best on the inner folds.
+    """Return the accuracy in percent on the test rows of each fold. Settings are the best ones on the inner folds.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def chosen(
     n_looked : int, optional
         Number of inner folds that are used; all by default.
     of_each : sequence of str
-        Columns for each of whose values the other settings are chosen: "epsilon", or "depth" as well.
+        Either "epsilon", or "epsilon" and "depth". For each value of these columns, the other settings are chosen.
 
     Returns
     -------
     DataFrame
         A row for each fold and value: the columns `of_each`, "fold", "depth", "trees", "inner" and "accuracy".
-        Of equally accurate settings it takes the smallest depth, and then the fewest trees.
+        In a tie, the settings with the smallest depth are chosen, and then those with the fewest trees.
     """
     domain, cells = forest.reading_domain(data.domain), cells_of(forest, depths, trees)
     codes, y = domain.encode(data.X), domain.encode_labels(data.y)

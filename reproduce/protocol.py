@@ -1,4 +1,4 @@
-"""Parts that all reproductions share: a record for each cell of a paper's table, folds, verdicts, and the file."""
+"""What all reproductions share: the record of a cell of a paper's table, folds, verdicts, and the file of records."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dpforest import PrivacyLeakWarning
 from dpforest.tables.datasets import catalog, list_datasets, load_dataset
 
 PATH: Final = Path(__file__).with_name("results.json")
-TOLERANCE: Final = 2.0  # points, between a published mean and ours; or two of our standard deviations
+TOLERANCE: Final = 2.0  # a published mean and ours count as equal up to this difference, in points
 RIGHT: Final = "right on rows held out"
-MATCHES, CONTRADICTS, NOT_COMPARABLE = "matches", "contradicts", "not comparable"
+EQUAL, COMPATIBLE, CONTRADICTS, NOT_COMPARABLE = "equal", "compatible", "contradicts", "not comparable"
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,28 @@ class Record:
     published : float or None
         Printed figure; None if the paper draws a curve or has no such figure.
     ours : float or None
-        Mean of the mechanism as published.
+        Mean of the mechanism in the published mode.
     certified : float or None
-        Mean of a mechanism that keeps the cell's ε; None if the cell has no privacy, or the table no public bounds.
+        Mean of a mechanism that keeps the cell's ε. None if the cell has no privacy, or if the table has no public
+        bounds.
     sd : float
         Standard deviation of `ours` over repetitions and folds.
-    verdict : {"matches", "contradicts", "not comparable"}
+    verdict : {"equal", "compatible", "contradicts", "not comparable"}
     reason : str
+        Reason why the cell contradicts or is not comparable.
     line, axis : str
-        Line that a point of a curve is on, and name of the curve's axis.
+        For a point of a curve: its line, and the name of the axis.
     at : float or None
-        Value of the point on that axis.
+        Value of the point on the axis.
     unit : str
         Unit of all figures of the record.
     what : str
-        What the curve shows, for its chart.
+        Quantity that the curve shows, for the chart.
+    spread : float
+        Largest difference from the published figure, in points, with which a cell is compatible (`spread_of`); 0 if
+        unknown.
+    group : str
+        Cells of an item with the same group form one paired test (`reproduce.paired`).
     """
 
     paper: str
@@ -65,6 +72,8 @@ class Record:
     at: float | None = None
     unit: str = "%"
     what: str = RIGHT
+    spread: float = 0.0
+    group: str = ""
 
 
 DRAWN: Final = "the paper draws this curve without figures"
@@ -82,7 +91,7 @@ def point(
     reason: str = DRAWN,
     what: str = RIGHT,
 ) -> Record:
-    """Return the record of a point of a curve without printed figures, from accuracies or other shares in percent."""
+    """Return the record of a point of a curve that the paper draws without numbers. All values are in percent."""
     sd = float(np.std(ours, ddof=1)) if len(ours) > 1 else 0.0
     return Record(
         paper,
@@ -101,13 +110,75 @@ def point(
     )
 
 
-def verdict(published: float, ours: float, sd: float) -> str:
-    """Return whether our mean is near enough to the published one, as a verdict.
+def spread_of(sd: float, n_ours: int, n_theirs: int = 1) -> float:
+    """Return two standard errors of the difference of two means, in the unit of `sd`.
 
-    >>> verdict(97.3, 96.1, 0.4), verdict(80.0, 60.0, 1.0), verdict(64.5, 69.0, 2.5)
-    ('matches', 'contradicts', 'matches')
+    Parameters
+    ----------
+    sd : float
+        Standard deviation of one value. The papers rarely print a standard deviation, so ours is used for both means.
+    n_ours, n_theirs : int
+        Number of values in each mean. It is 1 if the paper reports one draw of a random table.
+
+    >>> round(spread_of(4.0, 6), 1), round(spread_of(3.0, 10, 10), 1)
+    (8.6, 2.7)
     """
-    return MATCHES if abs(published - ours) <= max(TOLERANCE, 2 * sd) else CONTRADICTS
+    return 2 * sd * float(np.sqrt(1 / n_ours + 1 / n_theirs))
+
+
+def verdict(published: float, ours: float, spread: float) -> str:
+    """Compare a published mean with ours.
+
+    Two means are equal within `TOLERANCE` points, and compatible within the spread of their difference.
+
+    >>> verdict(97.3, 96.1, 0.4), verdict(64.5, 69.0, 5.0), verdict(80.0, 60.0, 5.0)
+    ('equal', 'compatible', 'contradicts')
+    """
+    difference = abs(published - ours)
+    return EQUAL if difference <= TOLERANCE else COMPATIBLE if difference <= spread else CONTRADICTS
+
+
+def compared(
+    paper: str,
+    item: str,
+    setting: str,
+    published: float,
+    ours: np.ndarray,
+    certified: np.ndarray | None,
+    why: str,
+    *,
+    n_theirs: int = 1,
+    group: str = "",
+) -> Record:
+    """Return the record of a cell with a printed figure. All figures are in percent.
+
+    Parameters
+    ----------
+    ours, certified : float array of shape (n,)
+        A value for each draw or fold.
+    why : str
+        Reason that is stated if the cell contradicts.
+    n_theirs : int
+        Number of values in the printed mean, as for `spread_of`.
+    group : str
+        As for `Record`.
+    """
+    mean, sd = float(ours.mean()), float(ours.std(ddof=1)) if len(ours) > 1 else 0.0
+    spread = spread_of(sd, len(ours), n_theirs)
+    how = verdict(published, mean, spread)
+    return Record(
+        paper,
+        item,
+        setting,
+        published,
+        round(mean, 2),
+        mean_of(certified),
+        round(sd, 2),
+        how,
+        why if how == CONTRADICTS else "",
+        spread=round(spread, 2),
+        group=group,
+    )
 
 
 def at_hand(name: str, folder: Path | None) -> bool:
@@ -117,7 +188,7 @@ def at_hand(name: str, folder: Path | None) -> bool:
 
 @lru_cache(maxsize=2)
 def load(name: str, folder: Path | None, *, incomplete: str = "category") -> Any:
-    """Return a bundled table, or one from a folder like `data/`; None if it is missing."""
+    """Return a bundled table, or a table from a folder like `data/`; None if it is missing."""
     if name in list_datasets():
         return load_dataset(name, incomplete=incomplete)
     if folder is None or not at_hand(name, folder):
@@ -133,7 +204,7 @@ def _listed(folder: Path) -> frozenset[str]:
 def folds(
     data: Any, repetitions: int, n_folds: int, *, stratified: bool = True
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield seed, training rows and test rows of each fold. Stratified by default, to keep rare classes."""
+    """Yield seed, training rows and test rows of each fold. By default, folds are stratified, to keep rare classes."""
     labels = data.y.astype(str).to_numpy()
     smallest = int(np.unique(labels, return_counts=True)[1].min())
     for repetition in range(repetitions):
@@ -148,7 +219,9 @@ def folds(
 def nested_folds(
     data: Any, repetitions: int, n_folds: int, n_inner: int
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]]:
-    """Yield what `folds` does, with inner folds of the training rows to choose settings: rows to fit and to score on.
+    """Yield the items of `folds`, each with inner folds of the training rows: pairs of rows to fit and rows to score.
+
+    Settings are chosen on the inner folds.
 
     >>> data = load_dataset("zoo")
     >>> seed, train, test, inner = next(nested_folds(data, 1, 10, 3))
@@ -161,19 +234,19 @@ def nested_folds(
 
 
 def certified_accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray | None:
-    """Return accuracies of a certified forest; None if bounds were read from the rows: then no forest is certified."""
+    """Return accuracies of a certified forest. If bounds were read from the rows, none is certified: return None."""
     return None if data.domain.leaks() else accuracies(make, data, repetitions, n_folds)
 
 
 def mean_of(values: np.ndarray | None) -> float | None:
-    """Return the mean as records store it, rounded to two decimals."""
+    """Return the mean, rounded to two decimals, for a record."""
     return None if values is None else round(float(values.mean()), 2)
 
 
 def accuracies(
     make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int, *, stratified: bool = True
 ) -> np.ndarray:
-    """Return the accuracy in percent in each fold of the forest that `make` returns for the fold's seed."""
+    """Make a forest from the seed of each fold, and return its accuracy in percent on the fold."""
     percentages = []
     for seed, train, test in folds(data, repetitions, n_folds, stratified=stratified):
         with warnings.catch_warnings():
@@ -184,9 +257,9 @@ def accuracies(
 
 
 def write(records: Iterable[Record], path: Path = PATH) -> None:
-    """Write the file that the page and the report are made from."""
+    """Write the file of all records, from which the page and the report are made."""
     text = json.dumps([asdict(record) for record in records], indent=1, ensure_ascii=False) + "\n"
-    half = path.with_suffix(".half")  # a stop while writing leaves the old file whole
+    half = path.with_suffix(".half")  # if the run stops while writing, the old file stays complete
     half.write_text(text, encoding="utf-8")
     half.replace(path)
 

@@ -1,4 +1,4 @@
-"""Rank tests over tables: Friedman's for all methods at once, Wilcoxon's for the first method against each other."""
+"""Rank tests over tables: Friedman's test of all methods, and Wilcoxon's test of the first method against another."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ class Ranks:
     ----------
     methods : tuple of str
     mean_ranks : tuple of float
-        A method that is most accurate on every table has 1.
+        Mean rank of each method; 1 for a method that is most accurate on every table.
     friedman : float
-        p-value of the hypothesis that no two methods differ.
+        p-value of the hypothesis that all methods are equal.
     wilcoxon : dict of str to float
-        p-value of no difference between the first method and each other one, two-sided, exact for few tables.
+        For each other method, the two-sided p-value of the hypothesis that it equals the first method. The p-value is
+        exact for few tables.
     n_tables : int
     """
 
@@ -62,7 +63,7 @@ def ranks(scores: dict[str, list[float]]) -> Ranks:
 
 
 def by_method(records: Iterable[Record], which: str) -> dict[str, list[float]]:
-    """Return figures of cells named "table, method", by method; `which` is "published", "ours" or "certified"."""
+    """Return figures by method, from cells named "table, method". `which` is "published", "ours" or "certified"."""
     figures: dict[str, list[float]] = {}
     for record in records:
         figures.setdefault(record.setting.split(", ")[1], []).append(getattr(record, which))
@@ -70,7 +71,7 @@ def by_method(records: Iterable[Record], which: str) -> dict[str, list[float]]:
 
 
 def in_words(records: list[Record]) -> list[str]:
-    """Return lines of Markdown on which method is more accurate, as printed and as measured."""
+    """Return lines of Markdown that compare the methods' accuracies: first as printed, then as measured here."""
     lines = []
     for which, what in (("published", "As printed"), ("ours", "As published, here"), ("certified", "Certified, here")):
         if any(getattr(record, which) is None for record in records):

@@ -13,6 +13,7 @@ from reproduce import (
     fletcher_islam_choices,
     fletcher_islam_curves,
     fletcher_islam_formulas,
+    fletcher_islam_occupied,
     fletcher_islam_rana,
     fletcher_islam_real,
     fletcher_islam_sensitivity,
@@ -24,6 +25,7 @@ from reproduce import (
     multinomial_trees,
     nock_henecka,
     nock_henecka_runs,
+    nock_henecka_settings,
 )
 from reproduce.cells import Part
 
@@ -36,6 +38,7 @@ PARTS: Final = {
     "fletcher_islam_choices": Part(fletcher_islam_choices.cells),
     "fletcher_islam_curves": Part(fletcher_islam_curves.cells),
     "fletcher_islam_formulas": Part(fletcher_islam_formulas.cells),
+    "fletcher_islam_occupied": Part(fletcher_islam_occupied.cells),
     "fletcher_islam_rana": Part(fletcher_islam_rana.cells),
     "fletcher_islam_real": Part(fletcher_islam_real.cells),
     "fletcher_islam_sensitivity": Part(fletcher_islam_sensitivity.cells),
@@ -47,4 +50,5 @@ PARTS: Final = {
     "multinomial_trees": Part(multinomial_trees.cells),
     "nock_henecka": Part(nock_henecka.cells, nock_henecka.records),
     "nock_henecka_runs": Part(nock_henecka_runs.cells, nock_henecka_runs.records),
+    "nock_henecka_settings": Part(nock_henecka_settings.cells, nock_henecka_settings.records),
 }

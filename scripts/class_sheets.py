@@ -1,6 +1,6 @@
 """Write docs/TEACHING.md and docs/class/*.md from scripts/sheets/: `.venv/bin/python scripts/class_sheets.py`.
 
-Every figure in them is computed here or was computed by `scripts/lesson_numbers.py`.
+This script, or `scripts/lesson_numbers.py`, computes every figure in these files.
 """
 
 import json
@@ -22,9 +22,10 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.laws import log_pmf
 from dpforest.privacy.mechanisms import flip_floor, flip_probability
 from dpforest.risk import classroom
-from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
+from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
+from ui.learn import lesson_facts
 from ui.learn.steps import STEPS
 from ui.shared.forests import EPSILONS
 
@@ -39,27 +40,27 @@ Law = Callable[[np.ndarray], np.ndarray]
 
 
 def lie(counts: list[int], epsilon: float) -> str:
-    """Return how often permute-and-flip publishes a wrong label of this leaf."""
+    """Return the probability that permute-and-flip publishes a wrong label of this leaf, as text."""
     return percent(float(flip_probability("permute-and-flip", np.array([counts]), epsilon)[0]), 2)
 
 
 def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
-    """Return the most that a belief that somebody is in the table can become."""
+    """Return the largest posterior belief that a row is in the table."""
     return percent_up(float(DistinguishingGame(Guarantee(epsilon), MEMBERSHIP, rows).posterior(prior)[1]))
 
 
 def rebuilt(trees: int, epsilon: float | None = None) -> str:
-    """Return how many of thirty students are rebuilt, as a mean over the made-up classes."""
+    """Return how many of thirty students are reconstructed, as a mean over the made-up classes."""
     return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
 
 
 def limit(epsilon: float) -> str:
     """Return the upper bound on the mean number of thirty students that any attacker rebuilds."""
-    return f"{classroom.N_STUDENTS * DistinguishingGame(Guarantee(epsilon), VALUE).success():.1f}"
+    return f"{lesson_facts.most_rebuilt(epsilon):.1f}"
 
 
 def without_small_leaves(trees: int, least: int = 5) -> str:
-    """Return how many of thirty students are rebuilt if leaves of under `least` are left out and others are exact."""
+    """Return how many of thirty students are reconstructed from exact counts of leaves of at least `least` students."""
     members = classroom.members(trees)
     kept = members[members.sum(axis=1) >= least]
     right = []
@@ -72,7 +73,7 @@ def without_small_leaves(trees: int, least: int = 5) -> str:
 
 
 def loss(law: Law, most: int = 12) -> float:
-    """Return the largest log-ratio over all neighboring leaves of two classes; infinite if one excludes an output."""
+    """Return the largest log-ratio of an output on neighboring leaves of two classes; infinite if one excludes it."""
     before, after = neighboring_leaves(2, most)
     p, q = law(before), law(after)
     with np.errstate(invalid="ignore"):
@@ -119,7 +120,7 @@ def rules() -> dict[str, float]:
 
 
 def single_row() -> str:
-    """Return the smallest ε of the app at which one row in table A is enough to break the rule of 2017."""
+    """Return the smallest ε of the app at which a table A of one row proves that the rule of 2017 loses more than ε."""
     broken = (e for e in EPSILONS if first_pair("smooth-sensitivity", e, 2, "add-remove").change.before.sum() <= 1)
     return f"{next(broken):g}"
 
@@ -156,7 +157,7 @@ def clock() -> list[str]:
 
 
 def sheets() -> dict[Path, str]:
-    """Return the correct text of every sheet."""
+    """Return the text of every sheet, with all figures filled in."""
     here = FileSystemLoader(Path(__file__).parent / "sheets")
     environment = Environment(loader=here, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
     texts = values()

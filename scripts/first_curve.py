@@ -1,4 +1,4 @@
-"""Write data/first_curve.json, which the app opens with: `.venv/bin/python scripts/first_curve.py`."""
+"""Write data/first_curve.json, the first curve of the app: `.venv/bin/python scripts/first_curve.py`."""
 
 import json
 import sys
@@ -11,13 +11,13 @@ from ui.jobs.first_release import LAST
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
 from ui.shared.epsilon import grid_with
-from ui.shared.forests import FORESTS, Settings, as_it_comes
+from ui.shared.forests import OPENING, ForestSettings, as_it_comes
 
 
-def opening() -> tuple[tables.Table, Settings]:
-    """Return what a new visitor sees: the first forest at ε = 1 on the first table."""
+def opening() -> tuple[tables.Table, ForestSettings]:
+    """Return the opening table and settings of the app: its first forest at ε = 1 on its first table."""
     data = tables.bundled(tables.DEFAULT)
-    return tables.bundled_table(data, data.label), as_it_comes(next(iter(FORESTS)), "certified", 1.0, "add-remove")
+    return tables.bundled_table(data, data.label), as_it_comes(OPENING, "certified", 1.0, "add-remove")
 
 
 def main() -> None:

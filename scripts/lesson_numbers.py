@@ -14,8 +14,10 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
+from dpforest.evaluation.group_rates import of_releases, rates
+from dpforest.evaluation.groups import groups_of
 from dpforest.risk import classroom
-from dpforest.simulation.sweep import surface
+from dpforest.simulation.sweep import simulation_for, splits, surface
 
 PATH = Path(__file__).parents[1] / "data" / "lesson.json"
 TREES = [1, 3, 11, 31, 100, 300]
@@ -25,6 +27,7 @@ ALL_EPSILONS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 CLASS_TREES = [1, 2, 3, 5, 7, 10]
 CLASS_EPSILONS = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
 TABLES = {"school": "nursery", "hospital": "breast_wisconsin", "bank": "adult", "clinic": "hepatitis"}
+DEGREES = ["Masters", "Bachelors", "HS-grad"]
 DIGITS = 6
 
 
@@ -130,8 +133,30 @@ def tree_of(name: str, epsilons: list[float] = ALL_EPSILONS) -> dict:
     }
 
 
+def by_education(epsilons: list[float] = ALL_EPSILONS) -> dict:
+    """Measure step 8: wrong predictions of the tree of the bank, by degree of its customers."""
+    data, forest = table("adult"), greedy()
+    (split,) = splits(data, 1, 0)
+    place, budgets = data.domain.names.index("education"), [*epsilons, np.inf]
+    groups = groups_of(data.domain.features[place], split.X_test[:, place])
+    simulation = simulation_for(forest, data.domain, split, n_rows=len(split.y_train))
+    rows = [row for repeat in range(40) for piece in simulation.pieces(budgets, seed=repeat) for row in piece]
+    accuracy = rates(split.y_test, data.domain.classes, 1)["accuracy"]
+    wrong = [
+        1 - of_releases([row["right"] for row in rows if row["epsilon"] == epsilon], accuracy, groups).mean(axis=0)
+        for epsilon in budgets
+    ]
+    return {
+        degree: {
+            "held_out": int(groups.n_persons[groups.names.index(degree)]),
+            "wrong": [round(float(share[groups.names.index(degree)]), DIGITS) for share in wrong],
+        }
+        for degree in DEGREES
+    }
+
+
 def rebuilt(trees: int, epsilon: float | None) -> dict:
-    """Measure steps 0 and 7: mean number of students rebuilt rightly, and share of made-up classes with all thirty."""
+    """Measure steps 0 and 7: mean number of reconstructed students, and share of made-up classes with all thirty."""
     right = classroom.numbers_right(trees, epsilon)
     return {
         "right": round(float(right.mean()), DIGITS),
@@ -140,7 +165,7 @@ def rebuilt(trees: int, epsilon: float | None) -> dict:
 
 
 def other_seeds(trees: int, seeds: int = 60) -> float:
-    """Return the mean over public seeds of how many students of a class are rebuilt rightly from exact counts."""
+    """Return how many students of a class are reconstructed from exact counts, as the mean over public seeds."""
     failed = [classroom.secrets(seed) for seed in range(seeds)]
     right = [
         ((classroom.rebuilt(classroom.members(trees, s), classroom.published(f, trees, None, 0, s)) > 0.5) == f).sum()
@@ -170,6 +195,7 @@ def main() -> None:
         "plans": {p: plan(p, [1.0, 10.0]) for p in ("shared", "independent")},
         "depth": depths(),
         "choose": {"epsilon": ALL_EPSILONS, **{who: tree_of(name) for who, name in TABLES.items()}},
+        "degrees": by_education(),
         "explore": in_explore(),
     }
     PATH.write_text(json.dumps(numbers, indent=1) + "\n")

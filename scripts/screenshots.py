@@ -25,8 +25,10 @@ PAGES = {
     "booster_leaves": "/?data=zoo&tab=Leaves",
     "booster_budget": "/?data=adult&delta=true&tab=Budget",
     "leaves": "/?forest=majority+labels&data=adult&tab=Leaves",
+    "leaves_published": "/?forest=majority+labels&data=nursery&mode=as+published&tab=Leaves&trees=30&depth=5",
     "budget": "/?data=adult&forest=noisy+counts&tab=Budget",
     "data": "/?data=magic&tab=Data",
+    "groups": "/?data=adult&forest=majority+labels&tab=Groups&groups_by=education",
     "as_published": "/?data=adult&forest=majority+labels&mode=as+published&depth=5",
     "upload": "/?data=upload+a+CSV",
     "compare": "/Compare?data=adult",
@@ -35,11 +37,16 @@ PAGES = {
     "compare_depth": "/Compare?data=adult&compare_tab=Depth",
     "compare_trees": "/Compare?data=nursery&compare_tab=Trees",
     "compare_map": "/Compare?data=adult&compare_tab=%CE%B5+%C3%97+depth",
+    "compare_alpha": "/Compare?data=adult&compare_tab=%CE%B1+and+voting",
+    "compare_voting": "/Compare?data=mushroom&compare_tab=%CE%B1+and+voting&varied=voting+rule",
     "choose": "/Choose_epsilon?data=adult",
     "choose_more_data": "/Choose_epsilon?data=adult&choose_tab=More+data",
     "choose_attack": "/Choose_epsilon?data=adult&choose_tab=Attack+it",
     "choose_published": "/Choose_epsilon?data=nursery&mode=as+published",
     "choose_leaks": "/Choose_epsilon?data=magic",
+    "theory": "/Theory?theorem=Votes+on+other+rows",
+    "theory_labels": "/Theory?theorem=Rows+or+%CE%B5+divided",
+    "papers": "/Papers?paper=Smooth+sensitivity",
     "use": "/Use_a_forest",
     "lesson": "/Lesson",
     "lesson_shown": "/Lesson?step=3&shown=1",
@@ -49,7 +56,7 @@ PAGES = {
 
 
 def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = False, whole: bool = True) -> None:
-    """Take a picture of one page when it is at rest."""
+    """Take a picture of one page after its script has ended."""
     page = browser.new_page(viewport=size, color_scheme="dark" if dark else "light")
     page.goto(url)
     page.wait_for_selector("[data-testid=stSidebar]", state="attached", timeout=120_000)

@@ -1,6 +1,7 @@
 """Write data/theory.json, the measured numbers of the page Theory: `.venv/bin/python scripts/theory_numbers.py`.
 
-It measures every table that comes with the project; the page measures other tables itself. It takes some minutes.
+This script measures every table that comes with the project, which takes some minutes. The page itself measures other
+tables.
 """
 
 import json
@@ -33,7 +34,7 @@ def of_table(name: str) -> dict[str, Any]:
 
 
 def made_up(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of a made-up table on which nobody can be right about more than 90 %."""
+    """Return rows of a made-up table. The best possible classifier is right about 90 % of such rows."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, 6))
     true = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] > 0.7)).astype(int)
@@ -41,7 +42,7 @@ def made_up(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def consistency(temperature: float, n: int) -> float:
-    """Return the error of the multinomial forest on the made-up table, on 10,000 other rows; the mean of three fits."""
+    """Return the error of multinomial forests on 10,000 other rows of the made-up table, as the mean of three fits."""
     unit = [
         Feature(f"x{i}", "numeric", low=0, high=1, source="asserted", source_note="drawn", scale="linear")
         for i in range(6)

@@ -1,4 +1,4 @@
-"""Forests that the papers compare theirs with: those of the multinomial paper, none of them private, and RGV."""
+"""Forests that the papers compare their forests with: the non-private ones of the multinomial paper, and RGV."""
 
 from functools import partial
 from typing import Final

@@ -1,6 +1,7 @@
-"""The base of all comparators: it reads a table against its domain, and predicts the class with the most votes.
+"""The base class of all comparators. It reads a table by its domain, and predicts the class with the most votes.
 
-Comparators are measured next to a paper's forest. None of them is private, and the app does not offer them.
+A comparator is a forest that is measured next to the forest of a paper. Comparators are not private, and the app does
+not offer them.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ class Comparator(ABC):
     Parameters
     ----------
     domain : Domain
-        Domain that tables are read against, as for every forest of the project.
+        Domain by which tables are read.
     seed : int
         Determines all random draws.
     n_trees : int
     min_leaf : int
-        The paper's k. Each forest counts other rows for it.
+        Least number of rows in a leaf, the paper's k. The forest determines which rows count.
     """
 
     domain: Domain
@@ -46,7 +47,10 @@ class Comparator(ABC):
         return self._votes(self.domain.encode(X))
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """Return the class with the most votes, as written in the domain; of equal ones the first in the domain."""
+        """Return the class with the most votes, as written in the domain.
+
+        A tie goes to the first class of the domain.
+        """
         return self.domain.class_array[self.votes(X).argmax(axis=1)]
 
     @property

@@ -17,9 +17,10 @@ from reproduce.comparators.base import Comparator
 class BreimanForest(Comparator):
     """L. Breiman, *Random forests* (2001): a bootstrap for each tree, and the best cut of √D features at each node.
 
-    scikit-learn reads numbers as codes, and categories as one column each; the square root of the number of columns are
-    candidates. Each leaf holds at least k different rows of the bootstrap: a row that is drawn twice counts once. The
-    forest averages the class shares in the leaves of its trees.
+    scikit-learn reads numbers as codes, and each category as a column. The number of candidates is the square root of
+    the number of columns. Each leaf holds at least k different rows of the bootstrap: a row that is drawn twice counts
+    once. The forest averages the class shares in the leaves of its trees.
+
     Examples
     --------
     >>> from dpforest import load_dataset

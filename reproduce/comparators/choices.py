@@ -1,7 +1,8 @@
-"""How Denil's and the Bernoulli forest choose the test of a node: kernels over the cuts of the multinomial engine.
+"""Kernels that choose the test of a node in Denil's forest and the Bernoulli forest, among cuts at midpoints.
 
-Denil et al. 2014: min(1 + Poisson(λ), D) features; the best cut within the range of a few structure points.
-Wang et al. 2018 (BRF): one feature with probability p1, else √D; a random cut with probability p2, else the best.
+D is the number of features. A node of Denil et al. 2014 has min(1 + Poisson(λ), D) candidate features, and takes the
+best cut within the range of a few structure points. A node of Wang et al. 2018 (BRF) has one candidate feature with
+probability p1, and √D candidates otherwise. It takes a random cut with probability p2, and the best cut otherwise.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from dpforest.trees.midpoint_kernels import coin, hashed
 DENIL, BERNOULLI = 0, 1
 NOTHING = -1
 
-# Indices of the draws from a node's key; the keys of its children are words 2 and 3.
+# Indices of the draws from a node's key. The keys of the children are the words 2 and 3.
 HOW_MANY, WHICH_FEATURES, POINTS, ONE_FEATURE, RANDOM_CUT, WHICH_CUT = 10, 11, 12, 13, 14, 15
 
 
@@ -25,7 +26,7 @@ class Rule(NamedTuple):
     kind: int
     rate: float  # Denil: λ of the number of features
     n_points: int  # Denil: number of preselected structure points
-    n_features: int  # Bernoulli: number of candidates if it is not 1
+    n_features: int  # Bernoulli: number of candidate features of a node that has more than one
     p_feature: float  # Bernoulli: p1
     p_cut: float  # Bernoulli: p2
 
@@ -33,15 +34,15 @@ class Rule(NamedTuple):
 class Room(NamedTuple):
     """Buffers that each node overwrites."""
 
-    order: np.ndarray  # the features; those that were drawn come first
+    order: np.ndarray  # all features; the drawn features come first
     points: np.ndarray  # preselected rows
 
 
 @njit(nogil=True, cache=True)
 def choose(rule, span, column, key, rows, settings, parts, scratch, room):
-    """Return a feature and its cut for the node; (-1, -1) if no drawn candidate has a cut that leaves enough rows.
+    """Return a feature and a cut for the node; (-1, -1) if no drawn candidate has a cut with enough rows on both sides.
 
-    `column` is one in which the node's structure rows are adjacent.
+    `column` is a column with an order in which the node's structure rows are adjacent.
     """
     if rule.kind == DENIL:
         n_features = 1 + poisson(rule.rate, coin(key, HOW_MANY))
@@ -95,7 +96,7 @@ def draw_points(column, key, wanted, room):
 
 @njit(nogil=True, cache=True)
 def random_cut(n_features, u, span, rows, settings, parts, scratch, room):
-    """Return a uniformly drawn cut of the first candidate that has one."""
+    """Return a uniformly drawn cut of the first candidate that has cuts."""
     squares = sum_of_squares(scratch.total, settings.table)
     for i in range(n_features):
         j = room.order[i]
@@ -123,7 +124,7 @@ def best_cut(n_features, n_points, span, rows, settings, parts, scratch, room):
 
 @njit(nogil=True, cache=True)
 def within(cut, codes, categorical, n_points, room):
-    """Return whether a cut separates the points, so that each side gets some of them."""
+    """Return whether a cut separates the points, so that each side gets some points."""
     n_right = 0
     for i in range(n_points):
         x = np.int64(codes[room.points[i]])

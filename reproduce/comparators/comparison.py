@@ -1,4 +1,4 @@
-"""The comparison-based forest CompRF of Haghiri et al., in its consistent (-C) and its other variant (-I)."""
+"""The comparison-based forest CompRF of Haghiri et al.: its consistent variant (-C) and its supervised variant (-I)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from reproduce.comparators.triplets import ComparisonTree, Points, add_votes, gr
 class ComparisonForest(Comparator):
     """S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018).
 
-    A node draws two pivots among its rows, and each row goes to the nearer one. Supervised (CompRF-I), the pivots have
-    different classes, and every tree reads all rows. Unsupervised (CompRF-C), a tree splits its rows into halves;
-    pivots are any two structure rows, and estimation rows decide where branches end and which class a leaf has. A node
-    with at most k rows is a leaf; if supervised, so is a node with one class.
+    A node draws two pivots among its rows, and each row goes to the nearer pivot. In the supervised variant (CompRF-I),
+    the two pivots have different classes, and every tree reads all rows. In the unsupervised variant (CompRF-C), a tree
+    divides its rows into structure rows and estimation rows. Pivots are any two structure rows; estimation rows end
+    branches and label leaves. A node with at most k rows is a leaf. In the supervised variant, a node with one class is
+    a leaf, too.
 
     Parameters
     ----------
@@ -41,14 +42,14 @@ class ComparisonForest(Comparator):
     _mean: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.domain = self.domain.on_scale("linear")  # distances are between values, not between ranks or octaves
+        self.domain = self.domain.on_scale("linear")  # distances must be distances of values, not of ranks or octaves
 
     def _grow(self, codes: np.ndarray, y: np.ndarray) -> None:
         numeric = ~self.is_categorical
         known = ~self._is_missing(codes)[:, numeric]
         self._mean = (codes[:, numeric] * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         self.learned = self._points(codes)
-        with np.errstate(over="ignore"):  # hashing wraps around; numpy only warns if numba does not compile
+        with np.errstate(over="ignore"):  # hashing overflows on purpose; numpy warns only if numba is switched off
             self.trees = [
                 ComparisonTree(
                     *grow_comparison_tree(
@@ -71,12 +72,12 @@ class ComparisonForest(Comparator):
         return votes
 
     def _points(self, codes: np.ndarray) -> Points:
-        """Return rows as points: numbers, with the training mean for missing ones, and categories."""
+        """Return rows as points: numbers, with the training mean in place of a missing number, and categories."""
         numeric = ~self.is_categorical
         of_one_code = [(f.high - f.low) / (N_CODES - f.first_code) for f in self.domain.features if f.kind == "numeric"]
         numbers = np.where(self._is_missing(codes)[:, numeric], self._mean, codes[:, numeric]) * of_one_code
         return Points(np.ascontiguousarray(numbers), np.ascontiguousarray(codes[:, self.is_categorical]))
 
     def _is_missing(self, codes: np.ndarray) -> np.ndarray:
-        """Return which numeric cells are missing and have a separate code."""
+        """Return which numeric cells have the separate code of missing cells."""
         return codes < np.array([f.first_code if f.kind == "numeric" else 0 for f in self.domain.features])

@@ -1,4 +1,4 @@
-"""Two forests with a proof of consistency, which the multinomial paper compares its forest with: Denil's and BRF."""
+"""Denil's forest and BRF: forests with a proof of consistency, which the multinomial paper compares with its forest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DenilForest(PartitionedForest):
     domain, seed, n_trees, min_leaf
             See `Comparator`.
     n_points : int
-            Number of structure points that are preselected at a node; cuts lie in their range.
+            Number of structure points that are preselected at a node. Cuts lie in the range of these points.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Private greedy trees on a grid: the exponential mechanism chooses tests, noisy counts stop branches and label leaves.
 
-This is Friedman and Schuster's tree with information gain, with one choice among all attributes at a node, and with
-numbers on a coarse public grid, because `reproduce.comparators.rana` grows many trees. It uses floating point, so it is
-for measurements only.
+This is Friedman and Schuster's tree with information gain: a node makes one choice among the tests of all attributes.
+Numbers are on a coarse public grid, because `reproduce.comparators.rana` grows many trees. This module uses floating
+point, so it is for measurements only.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import N_CODES
 
-PLACES = 1_024  # number of places of a numeric feature
+PLACES = 1_024  # number of places of a numeric feature; a place is an interval of its codes
 
 
 @dataclass
 class Node:
-    """A node; a leaf if it has no children. A numeric test sends places up to `cut` to the first child."""
+    """A node; a leaf if it has no children. A numeric test sends grid places up to `cut` to the first child."""
 
     label: int = 0
     feature: int = -1
@@ -29,7 +29,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Grid:
-    """How the codes of a domain are read as places.
+    """Map from the codes of a domain to places. A place is an interval of numeric codes, or one categorical code.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Grid:
 
     @classmethod
     def of(cls, domain: Domain) -> Grid:
-        """Return the grid of a domain on its linear scale."""
+        """Return the grid of a domain whose numeric features are on the linear scale."""
         numeric = np.array([feature.kind == "numeric" for feature in domain.features])
         widths = [PLACES if f.kind == "numeric" else f.n_codes for f in domain.features]
         return cls(np.array(widths, np.int64), numeric, domain.n_classes)
@@ -66,7 +66,8 @@ class Grower:
     y : int64 array of shape (n,)
         Class indices.
     epsilon : float
-            ε of one tree: with n numeric attributes, a path asks (2 + n) d + 2 questions, each with an equal share.
+            ε of one tree. With n numeric attributes, a path of depth d has (2 + n) d + 2 questions with equal shares of
+            ε.
     depth : int
     """
 
@@ -122,13 +123,17 @@ class Grower:
         return node
 
     def gain(self, counts: np.ndarray) -> np.ndarray:
-        """Return information gain up to a constant of the whole, from the parts' class counts (..., n_classes)."""
+        """Return each child's term of the information gain, from class counts of shape (..., n_classes).
+
+        The term is −(number of rows) × (entropy) of the child. The terms of a test's children add up to the gain times
+        the node's number of rows, plus a constant that is the same for all tests of the node.
+        """
         return self.entropy[counts].sum(axis=-1) - self.entropy[counts.sum(axis=-1)]
 
     def _cuts(
         self, table: np.ndarray, ranges: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a cut of each number within its range by the exponential mechanism. Return cuts and scores."""
+        """Draw a cut in the range of each numeric feature by the exponential mechanism. Return cuts and scores."""
         below = table.cumsum(axis=1)
         scores = self.gain(below) + self.gain(below[:, -1:] - below)
         at = np.arange(table.shape[1])

@@ -1,7 +1,7 @@
-"""Trees that split their rows in two: structure rows choose the tests, estimation rows label the leaves.
+"""Trees that split their rows into halves: structure rows choose the tests, and estimation rows label the leaves.
 
-They grow as those of the multinomial forest (`dpforest.trees.midpoint_kernels`), but choose tests in another way. A cut
-is allowed only if both sides keep k estimation rows, so every leaf has at least k.
+The trees grow like the trees of the multinomial forest (`dpforest.trees.midpoint_kernels`), but choose tests in another
+way. A cut is allowed only if each side gets at least k estimation rows, so every leaf has at least k estimation rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reproduce.comparators.choices import NOTHING, Room, Rule, choose
 
 MOST_DEPTH = 60
 
-# These functions of the engine keep their names.
+# These are private functions of the engine. Their names here are the names in the engine.
 _parts, _only_the_root, _is_pure = kernels._parts, kernels._only_the_root, kernels._is_pure
 _count_classes, _mark, _part_estimation = kernels._count_classes, kernels._mark, kernels._part_estimation
 _add_child, _part_columns, _count_leaves = kernels._add_child, kernels._part_columns, kernels._count_leaves
@@ -46,11 +46,11 @@ class PartitionedForest(Comparator):
     @property
     @abstractmethod
     def rule(self) -> Rule:
-        """How tests are chosen."""
+        """The rule by which nodes choose tests."""
 
     @property
     def labels(self) -> np.ndarray:
-        """Most frequent class of each leaf; of equally frequent ones the first in the domain."""
+        """Most frequent class of each leaf. A tie goes to the first class of the domain."""
         return self.counts.argmax(axis=1).astype(np.int32)
 
     def _grow(self, codes: np.ndarray, y: np.ndarray) -> None:
@@ -59,7 +59,7 @@ class PartitionedForest(Comparator):
         k = self.min_leaf
         settings = Settings(np.empty(0, np.int64), 0.0, 0.0, 0.0, k, k, 2 * k, 2 * k, True, MOST_DEPTH)
         n_structure, rule = structure_size(len(codes), 1.0), self.rule
-        with np.errstate(over="ignore"):  # hashing wraps around; numpy only warns if numba does not compile
+        with np.errstate(over="ignore"):  # hashing overflows on purpose; numpy warns only if numba is switched off
             grown = [
                 grow_tree(np.uint64(self.seed), tree, n_structure, rule, rows, settings) for tree in range(self.n_trees)
             ]
@@ -110,7 +110,10 @@ def grow_tree(seed, tree, n_structure, rule, rows, settings):
 
 @njit(nogil=True, cache=True)
 def _split(node, child, goes_on, rule, rows, settings, parts, nodes, scratch, room):
-    """Choose a test for a node and split its rows between `child` and the next node. Return whether it has a test."""
+    """Choose a test for a node, and split its rows between `child` and the next node.
+
+    Return whether there is a test.
+    """
     span, column = nodes.span[node], nodes.column[node]
     _count_classes(parts.structure[column, span[0] : span[1]], scratch.total)
     f, cut = choose(rule, span, column, nodes.keys[node], rows, settings, parts, scratch, room)

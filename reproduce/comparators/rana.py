@@ -1,4 +1,4 @@
-"""The forest of Rana, Gupta and Venkatesh (RGV). Its privacy is of a weaker kind, and its certificate says so."""
+"""The forest of Rana, Gupta and Venkatesh (RGV). It claims a weaker kind of privacy; its certificate states this."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpforest.privacy.rationals import text_up
 from reproduce.comparators.base import Comparator
 from reproduce.comparators.greedy import Grid, Grower, Node, labels
 
-LEAST_TREES: Final = 110  # the fewest of the 110 to 1385 that Fletcher and Islam ran
+LEAST_TREES: Final = 110  # least number of trees of Fletcher and Islam, who ran 110 to 1385 trees
 WEAKER: Final = (
     "What this forest claims is weaker than differential privacy: nobody is to find out the values of somebody's "
     "attributes, but whether somebody is in the table at all may be found out."
@@ -31,8 +31,8 @@ NOT_CHECKED: Final = (
 class RanaForest(Comparator):
     """S. Rana, S. K. Gupta, S. Venkatesh, *Differentially private random forest with high utility* (2016).
 
-    Greedy trees like those of Friedman and Schuster; each reads all rows and spends all of ε. The settings are those
-    that Fletcher and Islam describe; docs/PAPERS.md lists what they leave open.
+    The forest has greedy trees like those of Friedman and Schuster. Each tree reads all rows and spends all of ε.
+    Fletcher and Islam describe the settings; docs/PAPERS.md lists the settings that they leave open.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class RanaForest(Comparator):
         return votes
 
     def _certificate(self) -> Certificate:
-        """Return the certificate for tables that differ in the content of a row, the relation nearest to the claim."""
+        """Return the certificate under replace-one, the relation that is most like that of the paper's claim."""
         epsilon = Fraction(str(self.epsilon))
         spent = (
             f"Each of the {self.n_trees} trees reads all rows and spends all of ε = {text_up(epsilon)}; by the rule "

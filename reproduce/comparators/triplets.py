@@ -1,7 +1,7 @@
 """Trees of triplet comparisons: a row goes to the nearer of two pivots. These kernels do not check bounds.
 
-S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018). The distance is Euclidean, with
-numbers as they are and one 0/1 column for each category, so two different categories add 2 to the squared distance.
+S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018). The distance is Euclidean. Numbers are
+not scaled, and each category has a column of 0 and 1, so two different categories add 2 to the squared distance.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from numba import njit
 
 from dpforest.trees.midpoint_kernels import ROOT, coin, draw_structure, hashed, tree_key
 
-ATTEMPTS = 10  # pairs of pivots that a node draws at most, until one separates its rows
+ATTEMPTS = 10  # largest number of pairs of pivots that a node draws until a pair separates its rows
 LEAF = -1
 FIRST, SECOND, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -43,12 +43,12 @@ def goes_second(points, row, pivots, first, second):
         x, a, b = points.categories[row, j], pivots.categories[first, j], pivots.categories[second, j]
         to_first += 2.0 * (x != a)
         to_second += 2.0 * (x != b)
-    return to_second < to_first * (1 - 1e-9)  # distances that should be equal may differ by rounding
+    return to_second < to_first * (1 - 1e-9)  # equal distances may differ by rounding
 
 
 @njit(nogil=True, cache=True)
 def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
-    """Grow one tree on all rows if supervised; else pivots are structure rows, and estimation rows label the leaves."""
+    """Grow one tree: on all rows if supervised, else with structure rows as pivots and labels of estimation rows."""
     n = len(y)
     key = tree_key(seed, tree)
     if supervised:
@@ -94,7 +94,10 @@ def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
 
 @njit(nogil=True, cache=True)
 def draw_pivots(rows, y, supervised, key):
-    """Draw two different rows of a node. If supervised, they have different classes; the node then has two at least."""
+    """Draw two different rows of a node.
+
+    If supervised, the node has at least two classes, and the rows differ in class.
+    """
     n = len(rows)
     at = np.int64(coin(key, FIRST) * n)
     first = rows[at]
@@ -115,7 +118,7 @@ def draw_pivots(rows, y, supervised, key):
 
 @njit(nogil=True, cache=True)
 def part(rows, a, b, points, first, second, spare):
-    """Move the rows a..b that go to the first pivot to the front, in the same order. Return where the others begin."""
+    """Move the rows a..b that are nearer to the first pivot to the front, in order. Return the end of these rows."""
     middle, n_right = a, 0
     for i in range(a, b):
         row = rows[i]
