@@ -1,10 +1,11 @@
-"""Train on the partitions of a Dask DataFrame: rows are counted where they are, only counts travel.
+"""Train on the partitions of a Dask DataFrame: each worker counts its rows, and only counts travel.
 
     python examples/dask_dataframe.py
 
-Counts of all partitions are added up, and all is released once, from the sums: how many rows there are and where they
-lie, and then the forest. They are exact, so the cluster must be one that may see the rows. Here it is two threads of
-this process, and the rows are those of a bundled table; elsewhere they would come from `dask.dataframe.read_parquet`.
+Counts of all partitions are added up, and each release is made once, from the sums: first the number of rows and the
+scale of the attributes, and then the forest. The counts are exact, so the cluster must be allowed to see the rows. In
+this example, the cluster is two threads of this process, and the rows are a bundled table. Other rows would come from
+`dask.dataframe.read_parquet`.
 """
 
 import dask.dataframe as dd
@@ -16,7 +17,12 @@ from dpforest.models.random.random_structure import RandomStructureClassifier
 
 
 def train(forest: RandomStructureClassifier, frame: dd.DataFrame, label: str) -> RandomStructureClassifier:
-    """Fit on all partitions, wherever they are: first where the rows lie, and then, with that released, the leaves."""
+    """Fit on all partitions: first release the scale of the attributes, and then, on this scale, the leaves.
+
+    If the domain declares a unit of privacy, a person's rows are first brought to one partition, by a hash.
+    """
+    if forest.domain is not None and forest.domain.unit is not None:
+        frame = frame.shuffle(forest.domain.unit)
 
     @delayed
     def count(how, rows):
@@ -24,7 +30,7 @@ def train(forest: RandomStructureClassifier, frame: dd.DataFrame, label: str) ->
 
     def count_all(how):
         parts = [count(how, rows) for rows in frame.to_delayed()]
-        while len(parts) > 1:  # by fours, so that no worker holds the counts of all
+        while len(parts) > 1:  # counts are added in groups of four, so that no worker holds all counts
             parts = [delayed(sum)(parts[i : i + 4]) for i in range(0, len(parts), 4)]
         return parts[0].compute()
 
@@ -38,7 +44,8 @@ def main(name: str = "pendigits", n_partitions: int = 8) -> None:
     cluster = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with LocalCluster(**cluster) as where, Client(where):
         forest = train(MajorityLabelForestClassifier(epsilon=1.0, domain=data.domain), frame, data.label)
-        # With a seed, which is not certified, to compare: what is drawn for a row belongs to its number in the index.
+        # To compare, fit with a seed, which is not certified. The draws for a row depend on the number of the row in
+        # the index.
         demo = MajorityLabelForestClassifier(epsilon=1.0, domain=data.domain, random_state=0)
         there = train(demo, frame, data.label).released_.to_json(uncertified=True)
     print(forest.released_, forest.ledger_, sep="\n")

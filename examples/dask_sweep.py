@@ -1,8 +1,8 @@
-"""Send a sweep over ε, depth and trees to a Dask cluster; the call is the one that runs on your own cores.
+"""Send a sweep over ε, depth and trees to a Dask cluster. The call is the same as on the cores of your machine.
 
     python examples/dask_sweep.py
 
-`dpforest.simulation.sweep` runs its tasks through joblib, so joblib's configuration says where. For Ray:
+`dpforest.simulation.sweep` runs its tasks through joblib, so the configuration of joblib names the cluster. For Ray:
 `pip install ray`, then `from ray.util.joblib import register_ray`, `register_ray()`, and "ray" for "dask" below.
 """
 
@@ -18,8 +18,8 @@ def main(name: str = "magic", repeats: int = 4) -> None:
     forests = [MajorityLabelForestClassifier(), RandomDecisionForestClassifier()]
     grid = {"epsilons": [0.1, 1, 10], "depths": [2, 4, 8], "trees": [10, 50]}
 
-    # Two threads of this process; of a cluster of your own, Client("tcp://scheduler:8786") is enough, where its workers
-    # have dpforest and may see the rows.
+    # Two threads of this process. For another cluster, Client("tcp://scheduler:8786") is enough, if its workers have
+    # dpforest and may see the rows.
     cluster = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with LocalCluster(**cluster) as where, Client(where), joblib.parallel_config(backend="dask"):
         table = surface(forests, data, **grid, repeats=repeats)
