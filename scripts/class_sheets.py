@@ -67,8 +67,7 @@ def without_small_leaves(trees: int, least: int = 5) -> str:
     for which in range(classroom.CLASSES):
         failed = classroom.secrets(which)
         counts = np.column_stack([kept @ (1 - failed), kept @ failed]).astype(np.int64)
-        guess = classroom.rebuilt(kept, counts)
-        right.append(np.where(np.abs(guess - 0.5) < 1e-6, 0.5, (guess > 0.5) == failed).sum())
+        right.append(classroom.marks_of(classroom.rebuilt(kept, counts), failed).sum())
     return f"{np.mean(right):.1f}"
 
 

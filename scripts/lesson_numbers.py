@@ -168,7 +168,9 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
     """Return how many students of a class are reconstructed from exact counts, as the mean over public seeds."""
     failed = [classroom.secrets(seed) for seed in range(seeds)]
     right = [
-        ((classroom.rebuilt(classroom.members(trees, s), classroom.published(f, trees, None, 0, s)) > 0.5) == f).sum()
+        classroom.marks_of(
+            classroom.rebuilt(classroom.members(trees, s), classroom.published(f, trees, None, 0, s)), f
+        ).sum()
         for s, f in enumerate(failed)
     ]
     return round(float(np.mean(right)), DIGITS)

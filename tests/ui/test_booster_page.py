@@ -71,7 +71,7 @@ def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
     certificate, ledger = settings(1e-6).estimator(leaking.domain).preview(leaking.domain, len(leaking.frame))
     assert not certificate.certified
     _, value, note, _ = headline._meaning(Choice(leaking, settings(1e-6)), certificate, ledger)
-    assert value == "54.8 of 100" and note.startswith("Not promised")
+    assert value == "54.8 of 100" and note.startswith("This is not promised yet")
 
 
 def test_delta_changes_the_budget_tab_and_the_code(page):

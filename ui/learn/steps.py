@@ -31,7 +31,7 @@ HOOK: Final = Step(
         AnswerOption(
             "about 100",
             False,
-            "One tree gives several equations: with 7 trees all thirty are right in 92 % of classes.",
+            "One tree gives several equations: with 7 trees all thirty are right in 84 % of classes.",
         ),
         AnswerOption(
             "one is enough",
@@ -42,7 +42,7 @@ HOOK: Final = Step(
     ),
     control=Control("Trees published", ("1", "2", "3", "5", "7", "10"), "1"),
     reveal="Move the trees from 1 to 10 and watch. Mean of 200 made-up classes: 1 tree 20.0 right, 3 trees 25.4, "
-    "5 trees 27.5, 7 trees 29.6. With 10 trees all 30, in every class.",
+    "5 trees 27.4, 7 trees 29.6. With 10 trees all 30, in every class.",
     take_away="Many exact counts of groups are the table itself.",
     links=(
         Link(
@@ -55,7 +55,7 @@ HOOK: Final = Step(
     aside="Each leaf says: the secrets of these students add up to so many. The attacker finds secrets between 0 and 1 "
     "that fit all sums best (least squares), and rounds. All trees have depth 3 and hold all 30 students.\n\n"
     "To be honest: the public seed of the trees was picked out of 60, for a first tree with six leaves in use. Over "
-    "all 60 seeds, ten exact trees rebuild 29.1 of 30 on average, twenty rebuild 30.0.",
+    "all 60 seeds, ten exact trees rebuild 29.2 of 30 on average, twenty rebuild 30.0.",
 )
 
 LEAF: Final = Step(
