@@ -140,7 +140,7 @@ def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Estimate all secrets by least squares on the counts. Estimates are from 0 to 1; above one half means "failed".
 
     Each leaf yields two equations, because its number of students is known. The fit uses the mean of the two equations.
-    The solver is exact (`bvls`): an iterative one stops a millionth short, and undecided students then count as decided.
+    The solver is exact (`bvls`). An iterative one stops a millionth short, and ties would count as decided.
     """
     used = table.any(axis=1)
     rows = table[used].astype(float)
@@ -154,7 +154,7 @@ def marks_of(guess: np.ndarray, failed: np.ndarray) -> np.ndarray:
 
 
 def marks(n_trees: int, epsilon: float | None, which: int) -> np.ndarray:
-    """Return the mark of each student of a synthetic class: 1 if the attacker is right, 0 if wrong, 0.5 if undecided."""
+    """Return the marks of all students of a synthetic class (`marks_of`)."""
     failed = secrets(which)
     return marks_of(rebuilt(members(n_trees), published(failed, n_trees, epsilon, 77 * which + 1)), failed)
 

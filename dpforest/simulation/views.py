@@ -170,8 +170,22 @@ class ForestView:
         """Return the figures of one tree's nodes, summed from its leaves upward.
 
         `labels` are the classes of the tree's leaves, such as the result of `redraw`; by default the classes of this
-        release.
+        release. The view keeps the figures of the last tree with these classes.
         """
+        if labels is not None:
+            return self._nodes(tree, labels)
+        kept = self._last_nodes.get(tree)
+        if kept is None:
+            kept = self._nodes(tree, None)
+            self._last_nodes.clear()
+            self._last_nodes[tree] = kept
+        return kept
+
+    @cached_property
+    def _last_nodes(self) -> dict[int, NodeTable]:
+        return {}
+
+    def _nodes(self, tree: int, labels: np.ndarray | None) -> NodeTable:
         trees = self.trees.select(tree)
         leaves = slice(int(self.trees.leaf_start[tree]), int(self.trees.leaf_start[tree + 1]))
         of_leaves = self._counts_of(tree)[leaves]

@@ -131,7 +131,7 @@ def test_a_link_with_an_epsilon_out_of_range_gets_the_nearest_one_and_a_message(
     app.query_params["eps"] = asked
     app.run()
     assert app.select_slider(key="eps").value == float(nearest)
-    message = f"The link asks for ε = {asked}. Possible are 0.001 to 25, so the page takes {nearest}."
+    message = f"The link asks for ε: {asked}. Possible are 0.001 to 25, so the page takes {nearest}."
     assert [toast.value for toast in app.toast] == [message]
     assert not app.run().toast
 

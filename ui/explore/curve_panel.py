@@ -10,7 +10,7 @@ from dpforest import plotting
 from dpforest.evaluation.headroom import Headroom, overwide_features
 from dpforest.plotting.curve import mark_others, spread_over
 from dpforest.plotting.style import percent
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.ledger import Ledger, unit_noun
 from dpforest.privacy.loss import PURE, PrivacyLoss, mu_for
 from dpforest.privacy.rationals import positive_fraction
 from dpforest.tables.features import plural
@@ -124,7 +124,8 @@ class Panel:
         guess = "always saying “" + plain(table.domain.classes[int(self._level.floor["class"])], 20) + "”"
         if self.measure == "balanced_accuracy":
             guess = "always naming one class"
-        sentences = learns_nothing(at, guess, self._name, len(self._level.labels), certified=settings.certified)
+        held_out, noun = len(self._level.labels), unit_noun(table.unit)
+        sentences = learns_nothing(at, guess, self._name, held_out, certified=settings.certified, noun=noun)
         if self.measure == "accuracy" and is_skewed(self._level):
             other = self._headroom("balanced_accuracy")
             if not other.has_none:

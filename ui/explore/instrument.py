@@ -19,6 +19,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.plotting.instrument import Curves, drawn_tree, line_of
 from dpforest.plotting.style import percent, visible
+from dpforest.privacy.ledger import unit_noun
 from dpforest.simulation.views import ForestView
 from ui import state
 from ui.explore.stories import class_words
@@ -228,11 +229,10 @@ class Instrument:
         name = "Balanced accuracy" if self._measure == "balanced_accuracy" else "Accuracy"
         n_trees = self._view.trees.n_trees if self._view else shape.trees
         return {
-            "curve": f"{name} on held-out rows",
+            "curve": f"{name} on held-out {unit_noun(self._choice.table.unit)}s",
             "measure": "balanced accuracy" if self._measure == "balanced_accuracy" else "right",
             "axis": "ε" if settings.certified else "ε as claimed",
             "tree": f"Tree {self._tree_index + 1} of {n_trees}, and how often noise flips the label of each leaf",
-            "treeHere": "",
             "treeAway": f"(the tree at ε = {settings.epsilon:g})",
             "badge": "Curator only",
             "mostFlips": percent(1 - 1 / len(self._tree["classes"]), 0) if self._tree else "",

@@ -12,6 +12,7 @@ from typing import Any, Final
 import streamlit as st
 
 from ui import state
+from ui.shared.wording import plain
 from ui.state import drop
 
 LINKED: Final = "query-params"
@@ -54,3 +55,16 @@ def follow(key: str, default: Any) -> None:
     if drawn.value is not None and drawn.value != default and st.session_state.get(key) == drawn.value:
         st.session_state[key] = default
     drawn.value = default
+
+
+def say_nearest(what: str, asked: str, least: float, most: float, taken: float | None) -> None:
+    """Show a message that the link asks for a number that is not possible, and which number the page takes.
+
+    Call this once: the page then writes the possible number into the link. `taken` is None if the link has no number.
+    """
+    instead = "another number" if taken is None else f"{taken:,g}"
+    st.toast(
+        f"The link asks for {what}: {plain(asked, 20)}. Possible are {least:,g} to {most:,g}, so the page takes "
+        f"{instead}.",
+        icon=":material/link:",
+    )

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui import state
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, known, say_nearest
 from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
@@ -80,11 +80,7 @@ def choose_epsilon(
     elif asked is not None and (nearest := _nearest(asked)) is not None:
         _onto_scale(key, nearest)
         st.session_state[key] = nearest
-        st.toast(
-            f"The link asks for ε = {plain(asked, 20)}. Possible are {LEAST:g} to {MOST:g}, so the page takes "
-            f"{nearest:g}.",
-            icon=":material/link:",
-        )
+        say_nearest("ε", asked, LEAST, MOST, nearest)
     elif asked is not None:
         state.ASKED(key).value = asked
     scale = sorted({*scale_of(key), start})

@@ -23,7 +23,9 @@ def points(difference: float) -> str:
     return f"{100 * difference:.1f} points"
 
 
-def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True) -> str:
+def learns_nothing(
+    at: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True, noun: str = "row"
+) -> str:
     """Return the message for a forest that predicts no better than guessing even without noise.
 
     Then privacy is not the cause. The forest may still rank rows well, which these measures do not show. So the message
@@ -36,22 +38,24 @@ def learns_nothing(at: Headroom, guess: str, measure: str, rows: int, *, certifi
     measure : str
         Name of the measure on the page.
     rows : int
-        Number of held-out rows.
+        Number of held-out rows, or of held-out persons if `noun` is "person".
     certified : bool
         Whether the forest could be released.
+    noun : str
+        The unit of privacy, "row" or "person".
     """
     if at.is_undecided:
         return (
             f"**Whether this forest learns anything here is unknown.** Without noise it is right in "
             f"{percent(at.nonprivate)}, {guess} in {percent(at.floor)}, and up to {points(at.noise)} of that may be "
-            f"luck: only {rows:,} rows are held out. What privacy costs is unknown, too; more rows would show it."
+            f"luck: only {rows:,} {noun}s are held out. What privacy costs is unknown, too; more {noun}s would show it."
         )
     end = "A release would spend ε on predictions no better than guessing, which costs none."
     better = "makes it more often right" if measure == "accuracy" else f"raises its {measure}"
     return (
         f"**This forest learns nothing here that {better}.** At no ε is it better than {guess} "
         f"({percent(at.floor)}), and without noise it is not either "
-        f"({percent(at.nonprivate)}; up to {points(at.noise)} may be luck on {rows:,} held-out rows). "
+        f"({percent(at.nonprivate)}; up to {points(at.noise)} may be luck on {rows:,} held-out {noun}s). "
         f"{end if certified else ''}"
     )
 

@@ -15,10 +15,9 @@ from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
 from ui import state
 from ui.shared import boost_controls, cache
-from ui.shared.controls import LINKED
+from ui.shared.controls import LINKED, say_nearest
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.tables import Table, fingerprint, planned_rows
-from ui.shared.wording import plain
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
 # The domain that rules use while there is no table: one attribute and two classes.
@@ -153,12 +152,7 @@ def _from_link(key: state.Key, least: int, most: int, thing: str) -> int | None:
     is_number = asked.isascii() and asked.isdecimal()
     number = min(max(int(asked[:9]), least), most) if is_number else None
     if number is None or str(number) != asked.lstrip("0"):
-        instead = "another number" if number is None else f"{number:,}"
-        st.toast(
-            f"The link asks for {thing}: {plain(asked, 12)}. Possible are {least:,} to {most:,}, so the page takes "
-            f"{instead}.",
-            icon=":material/link:",
-        )
+        say_nearest(thing, asked, least, most, number)
     return number
 
 

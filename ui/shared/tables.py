@@ -238,7 +238,12 @@ def say_whose_rows(table: Table, unit: str | None, *, several: bool = False) -> 
 
 def n_labeled(table: Table) -> int:
     """Return the number of rows with a listed label, which are the rows that forests learn from."""
-    return int((table.domain.listed_labels(table.frame[table.label]) >= 0).sum())
+    return _count_labeled((table.schema_key, fingerprint(table.domain)), table)
+
+
+@cache.by_table(everybody=32, session=8)
+def _count_labeled(key: tuple, _table: Table) -> int:
+    return int((_table.domain.listed_labels(_table.frame[_table.label]) >= 0).sum())
 
 
 def n_persons(table: Table) -> int:

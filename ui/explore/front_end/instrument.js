@@ -124,7 +124,7 @@ function drawAll(state) {
   }
   if (data.tree) {
     const isAway = at.epsilon !== data.epsilon.value;
-    state.tree.note.textContent = isAway ? data.words.treeAway : data.words.treeHere;
+    state.tree.note.textContent = isAway ? data.words.treeAway : "";
   }
 }
 
@@ -154,7 +154,7 @@ function take(state, data) {
   }
   state.curve.title.textContent = data.words.curve;
   state.tree.title.textContent = data.words.tree;
-  state.tree.note.textContent = data.words.treeHere;
+  state.tree.note.textContent = "";
   for (const part of [state.curve, state.tree]) part.badge.textContent = data.words.badge;
   state.curve.svg.setAttribute("aria-label", data.words.curveAlt);
   state.tree.svg.setAttribute("aria-label", data.words.treeAlt);
