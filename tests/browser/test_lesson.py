@@ -11,7 +11,7 @@ from ui.learn.steps import STEPS
 
 pytestmark = BROWSER
 
-MOST_TABS = 24  # more than all stops of a page
+MOST_TABS = 60  # more than all stops of a page, twice: a page that is drawn again can lose the focus
 
 
 def opened(explore: Explore, query: str = "") -> None:

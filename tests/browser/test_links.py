@@ -67,6 +67,7 @@ def test_shared_settings_follow_links_and_the_back_button(explore: Explore) -> N
     expect(explore.page.get_by_role("combobox", name="Data", exact=True)).to_have_value("zoo")
 
 
+@pytest.mark.slow
 def test_choose_opens_the_chosen_forest_and_keeps_it(explore: Explore) -> None:
     explore.open(data="zoo", eps=0.4, forest="RF-E", neighbors="a row exchanged")
     explore.go_to("Choose ε")

@@ -213,6 +213,7 @@ def test_every_forest_is_asked():
     assert wish_controls.kinds() == list(FORESTS)
 
 
+@pytest.mark.slow
 def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
     """The page pauses after half a second of computing in any thread or process. All its releases take several."""
     monkeypatch.setattr(wish_controls, "SECONDS", 0.5)

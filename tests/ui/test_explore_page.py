@@ -351,6 +351,7 @@ def test_parts_of_the_domain_have_separate_sources(with_upload):
     assert not [box for box in app.selectbox if box.label == "Now about"]
 
 
+@pytest.mark.slow
 def test_attributes_are_asserted_in_groups(app):
     names = [f"word_freq_{i}" for i in range(5)] + [f"char_freq_{i}" for i in range(3)] + ["town"]
     rows = [";".join([*(f"{i * j % 11},5" for j in range(1, 9)), "ab"[i % 2], "01"[i % 3 > 0]]) for i in range(90)]

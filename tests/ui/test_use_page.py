@@ -35,6 +35,7 @@ def use_page(app: AppTest) -> AppTest:
     return app.switch_page("pages/4_Use_a_forest.py").run()
 
 
+@pytest.mark.slow
 def test_a_deep_forest_of_few_attributes_is_released_and_used(app):
     """The page reads a deep forest of few attributes, as in /?data=breast_wisconsin&depth=14, which once failed."""
     app.query_params.update({"data": "breast_wisconsin", "depth": "14", "trees": "21"})
