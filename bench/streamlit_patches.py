@@ -1,7 +1,7 @@
 """Measure the gain of each patch of Streamlit: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
 
-Each pair starts the app twice, once without the patch and once with it, in alternating order, so that other load of the
-machine affects both. There are four measures, each used for the patches that it can show:
+Each pair starts the app twice, once with the patch and once without it. The order alternates, so that other load on the
+machine affects both sides equally. There are four measures. Each patch has the measure that shows its gain:
 
 - *answers*: seconds for 100 small files over one connection;
 - *reruns*: `--sessions` sessions move ε on Explore for `--seconds`, each session as soon as it has new figures. Median
@@ -144,7 +144,7 @@ def chart(url: str) -> dict[str, float]:
     return {"seconds to the first chart": waited}
 
 
-def measured(arguments: argparse.Namespace, name: str, side: str) -> dict[str, float]:
+def measure(arguments: argparse.Namespace, name: str, side: str) -> dict[str, float]:
     off, what = OFF[name]
     if what == "garbage":
         return garbage(side == "with")
@@ -168,7 +168,7 @@ def main() -> None:
         results: dict[str, list[dict[str, float]]] = {"without": [], "with": []}
         for pair in range(arguments.pairs):
             for side in ("without", "with") if pair % 2 == 0 else ("with", "without"):
-                results[side].append(measured(arguments, name, side))
+                results[side].append(measure(arguments, name, side))
         print(name)
         for key in results["with"][0]:
             values = {side: np.array([one[key] for one in results[side]]) for side in results}

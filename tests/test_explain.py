@@ -45,9 +45,9 @@ def test_parts_sum_to_the_scores_of_a_row(n_classes):
     added = AddedScores.of(model.released_)
     leaves = leaves_of_rows(added.trees, added.domain, codes[:50])
     scores = added.leaf_scores[leaves].sum(axis=0)
-    taken = np.array([added.base + added.taken_apart(row).sum(axis=0) for row in codes[:50]])
-    assert np.allclose(taken, scores, atol=1e-12)
-    assert taken.argmax(axis=1).tolist() == model.predict(table(2_000, n_classes)[0][:50]).tolist()
+    sums = np.array([added.base + added.taken_apart(row).sum(axis=0) for row in codes[:50]])
+    assert np.allclose(sums, scores, atol=1e-12)
+    assert sums.argmax(axis=1).tolist() == model.predict(table(2_000, n_classes)[0][:50]).tolist()
 
 
 def test_the_predictive_attribute_is_the_most_important_one():
@@ -66,11 +66,11 @@ def test_the_share_of_noise_is_subtracted():
     known = AddedScores.of(model.fit(X, y).released_)
     unknown = AddedScores.of(replace(model.released_, about={}))
     assert math.isnan(unknown.noise)
-    left, all_of_it = (sum(one._variance(f) for f in range(3)) for one in (known, unknown))
-    assert left < 0.6 * all_of_it
+    corrected, total = (sum(scores._variance(f) for f in range(3)) for scores in (known, unknown))
+    assert corrected < 0.6 * total
 
 
-def test_an_effect_is_the_mean_over_all_answers_to_other_questions():
+def test_an_effect_is_the_mean_over_all_answers_to_other_tests():
     """An effect is the mean over all answers to other tests; an attribute without a test has no effect."""
     model, _ = booster(2, epsilon=5, n_estimators=6, max_depth=3)
     added = AddedScores.of(model.released_)
@@ -86,9 +86,9 @@ def test_an_effect_is_the_mean_over_all_answers_to_other_questions():
             return right if code > trees.threshold[node] else left
         return (left + right) / 2
 
-    wanted = [sum(mean(int(root), int(code)) for root in trees.tree_start[:-1]) for code in codes]
+    expected = [sum(mean(int(root), int(code)) for root in trees.tree_start[:-1]) for code in codes]
     scores, noise = added.effect(0, codes)
-    assert np.allclose(scores, wanted)
+    assert np.allclose(scores, expected)
     assert scores[0, 1] < scores[2, 1]
     assert (noise > 0).all()
     only_x = replace(added, trees=replace(trees, feature=np.where(trees.feature >= 0, 0, -1).astype(np.int32)))
@@ -136,33 +136,33 @@ def test_without_privacy_there_is_no_noise():
 
 
 def test_a_forged_file_takes_no_more_memory_than_its_size(monkeypatch):
-    """A forged file takes no more memory than its size. The number of trees at a time depends on the largest tree."""
+    """An effect is computed for so few trees at a time that a forged file needs no more memory than its own size."""
     model, _ = booster(2, epsilon=None, n_estimators=2, max_depth=6)
     added = AddedScores.of(model.forest_)
-    asked: list[int] = []
+    sizes: list[int] = []
     weights_of = AddedScores._weights
 
-    def weighed(self, first, last, feature, codes):
-        asked.append(int(self.trees.tree_start[last] - self.trees.tree_start[first]) * len(codes))
+    def measured_weights(self, first, last, feature, codes):
+        sizes.append(int(self.trees.tree_start[last] - self.trees.tree_start[first]) * len(codes))
         return weights_of(self, first, last, feature, codes)
 
-    monkeypatch.setattr(AddedScores, "_weights", weighed)
+    monkeypatch.setattr(AddedScores, "_weights", measured_weights)
     monkeypatch.setattr("dpforest.explain._AT_ONCE", 1)
     added.effect(0, np.arange(1_000))
-    assert max(asked) == 127 * 64  # one tree, 64 codes
+    assert max(sizes) == 127 * 64  # one tree, 64 codes
 
 
-def test_questions_with_many_answers_are_refused():
+def test_a_test_with_more_than_two_answers_is_refused():
     added = AddedScores.of(booster(2, epsilon=None, n_estimators=2, max_depth=2)[0].forest_)
     kind = np.where(added.trees.kind == 0, 2, added.trees.kind).astype(np.uint8)
     with pytest.raises(ValueError, match="more than two answers"):
         replace(added, trees=replace(added.trees, kind=kind))
 
 
-def test_strange_noise_is_no_noise_that_is_known():
+def test_noise_is_unknown_if_a_file_has_invalid_settings():
     """If a file has invalid settings, the noise is reported as unknown, without an error."""
     released = booster(2, epsilon=2.0, n_estimators=2, max_depth=2)[0].released_
-    strange = replace(released, about={**released.about, "total_step": 2.0**20, "n_rows": 1})
-    added = AddedScores.of(replace(strange, about={**strange.about, "total_step": 1e300}))
+    invalid = replace(released, about={**released.about, "total_step": 2.0**20, "n_rows": 1})
+    added = AddedScores.of(replace(invalid, about={**invalid.about, "total_step": 1e300}))
     assert math.isnan(added.noise)
     assert np.isfinite(added.importances).all()

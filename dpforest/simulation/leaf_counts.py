@@ -32,8 +32,8 @@ class LeafCounts:
     empty : float
         Share of all leaves that hold no fitted row.
     place : int array
-        Of shape (n_trees, n_test): index into `leaves` of the leaf of each held-out row. In `RoutedCounts`, of shape
-        (n_asked,): index into `leaves` of each leaf that a held-out row reaches.
+        Index into `leaves` of the leaf of each held-out row, of shape (n_trees, n_test). In `RoutedCounts`: index into
+        `leaves` of each leaf that a held-out row reaches, of shape (n_reached,).
     """
 
     leaves: np.ndarray
@@ -46,7 +46,7 @@ class LeafCounts:
         return self.place
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Count held-out rows of two classes by the number of votes for the second, and mark the rows that are right.
+        """Count held-out rows of two classes by the number of votes for the second class, and mark correct predictions.
 
         Returns
         -------
@@ -84,16 +84,16 @@ class RoutedCounts(LeafCounts):
 
 
 class RoutedRows:
-    """Leaves of all rows in the deepest trees; `asked` holds the leaves that a held-out row reaches."""
+    """Leaves of all rows in the deepest trees; `reached` holds the leaves that a held-out row reaches."""
 
     def __init__(self, trees: Trees, domain: Domain, split: Split) -> None:
         self.trees, self.domain, self.split = trees, domain, split
         self.train = routing.leaves_of_rows(trees, domain, split.X_train)
         test = routing.leaves_of_rows(trees, domain, split.X_test)
-        asked = np.zeros(trees.n_leaves, bool)
-        asked[test] = True
-        self.asked = np.flatnonzero(asked)
-        self.test = np.ascontiguousarray((np.cumsum(asked, dtype=np.int32) - 1)[test].T)  # indices into `asked`
+        is_reached = np.zeros(trees.n_leaves, bool)
+        is_reached[test] = True
+        self.reached = np.flatnonzero(is_reached)
+        self.test = np.ascontiguousarray((np.cumsum(is_reached, dtype=np.int32) - 1)[test].T)  # indices into `reached`
 
     @cached_property
     def all_counts(self) -> tuple[np.ndarray, np.ndarray]:
@@ -119,17 +119,17 @@ class Level:
         self.node: np.ndarray = node  # for each leaf of the deepest forest, the node that is its leaf after the cut
         self.leaf = number[node] - np.int32(1)
         self.leaf_start = np.append(0, number)[trees.tree_start]
-        self.asked = self.leaf[rows.asked]
+        self.reached = self.leaf[rows.reached]
 
     def count(self, spec: ForestSpec, seed: int) -> RoutedCounts:
         """Assign rows to trees as the spec plans, and count the rows in the leaves of `LeafCounts`."""
-        rows, k, end = self.rows, self.rows.domain.n_classes, int(self.leaf_start[spec.n_trees])
+        rows, k, n_leaves = self.rows, self.rows.domain.n_classes, int(self.leaf_start[spec.n_trees])
         units = rows.split.units
         tree_of_row = rows_to_trees(spec, rows.split.row_ids, DemoSource(seed + NOISE_SEED), units)
         if tree_of_row is None:
             deep, weight = rows.all_counts
             leaf = self.leaf[deep]
-            inside = leaf < end
+            inside = leaf < n_leaves
             leaf, weight = leaf[inside], weight[inside]
         else:
             kept = np.flatnonzero(tree_of_row >= 0)
@@ -137,15 +137,15 @@ class Level:
             weight = np.eye(k, dtype=np.int64)[rows.split.y_train[kept]]
             if units is not None:
                 weight *= units.weight[kept, None]
-        used, asked = np.zeros(end, bool), self.asked
+        used, reached = np.zeros(n_leaves, bool), self.reached
         used[leaf] = True
-        empty = 1 - np.count_nonzero(used) / end
+        empty = 1 - np.count_nonzero(used) / n_leaves
         used |= spec.voting == "log-odds"  # the prior of log-odds depends on all leaves
-        used[asked[asked < end]] = True
+        used[reached[reached < n_leaves]] = True
         place = np.cumsum(used, dtype=np.int32) - 1
         counts = np.zeros((int(place[-1]) + 1, k), np.int64)
         _add_rows(counts, place[leaf], weight)
-        return RoutedCounts(np.flatnonzero(used), counts, empty, place[np.minimum(asked, end - 1)], rows.test)
+        return RoutedCounts(np.flatnonzero(used), counts, empty, place[np.minimum(reached, n_leaves - 1)], rows.test)
 
 
 @njit(nogil=True, cache=True)
@@ -157,19 +157,19 @@ def _add_rows(counts, place, weight):
 
 @njit(nogil=True, cache=True)
 def _count_votes(test, n_trees, labels, y, votes, right):
-    """Do the work of `LeafCounts.tally`, for all releases at once; `votes` and `right` are its results.
+    """Do the work of `LeafCounts.tally`, for all releases at once; `votes` and `right` receive its results.
 
-    `labels` (n_asked, n_releases) are the classes of the leaves that held-out rows reach.
+    `labels` (n_reached, n_releases) are the classes of the leaves that held-out rows reach.
     """
     n_releases = labels.shape[1]
     if n_releases == 1:
         only = labels[:, 0]
         for i in range(len(test)):
-            one = 0
+            votes_for_1 = 0
             for t in range(n_trees):
-                one += only[test[i, t]]
-            votes[0, one, y[i]] += 1
-            right[i, 0] = (2 * one > n_trees) == (y[i] == 1)
+                votes_for_1 += only[test[i, t]]
+            votes[0, votes_for_1, y[i]] += 1
+            right[i, 0] = (2 * votes_for_1 > n_trees) == (y[i] == 1)
         return
     ones = np.empty(n_releases, np.int32)
     for i in range(len(test)):

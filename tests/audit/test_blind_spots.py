@@ -146,7 +146,7 @@ DETECTED_BY = {
     "a_border_is_in_both_cells": "single rows",
     "the_released_size_has_a_floor_of_rows": "random domains",
     "counts_are_released_without_the_scale": "random domains",
-    "a_size_that_is_too_small_is_mended": "random domains",
+    "a_size_that_is_too_small_is_replaced": "random domains",
     "noise_for_three_classes": "single rows",
     "empty_leaves_stay_late": "random domains",
     "three_bad_cells_are_read_again": "reading",

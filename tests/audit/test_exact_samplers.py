@@ -42,8 +42,11 @@ def test_composites_are_identities():
     assert list(check_identities(whole=False)) == []
 
 
-def test_compiled_kernels_are_their_source_and_tapes_may_be_cut_anywhere():
-    """Compiled kernels have the results of their source. The end of a tape neither redraws a row nor reuses lanes."""
+def test_compiled_kernels_equal_their_source_wherever_a_tape_ends():
+    """Compiled kernels have the results of their source.
+
+    If a tape ends within a row, new words follow its unread lanes, so that no lane is lost or read for two rows.
+    """
     assert list(check_bridge(n_tapes=500)) == []
 
 
@@ -86,7 +89,7 @@ def as_float(weight: Sum) -> float:
 # ---------------------------------------------------------------- the auditors
 
 
-def test_all_ways_of_a_function_have_a_probability_of_one():
+def test_the_probabilities_of_all_paths_add_up_to_one():
     """The enumerator visits every path of a function once, so that the probabilities add up to one."""
 
     def run(draws: Draws) -> int:
@@ -98,7 +101,7 @@ def test_all_ways_of_a_function_have_a_probability_of_one():
     assert sum(law.values(), Sum()) == 1
 
 
-def test_a_function_that_decides_by_something_else_is_refused():
+def test_a_function_that_depends_on_more_than_its_draws_is_refused():
     """The enumerator refuses a function that depends on how often it was called."""
     calls = iter(range(100))
 
@@ -111,7 +114,7 @@ def test_a_function_that_decides_by_something_else_is_refused():
         law_of(run, rounds=9)
 
 
-def test_a_function_that_draws_for_ever_is_refused():
+def test_a_function_that_never_ends_is_refused():
     """The enumerator reports a function that never ends instead of hanging."""
 
     def run(draws: Draws) -> None:
@@ -137,15 +140,15 @@ def test_a_loop_that_gives_up_is_detected(monkeypatch):
         return 1, at
 
     names = {"uniform": samplers.uniform, "bernoulli_exp": samplers.bernoulli_exp}
-    for rounds, has_teeth in ((2, False), (3, True)):
+    for rounds, is_detected in ((2, False), (3, True)):
         monkeypatch.setattr("dpforest.audit.samplers.choice_identities.ROUNDS", rounds)
-        monkeypatch.setattr(samplers, "_exponential_kernel", rebound(written(impatient, names)))
+        monkeypatch.setattr(samplers, "_exponential_kernel", rebound(compiled(impatient, names)))
         messages = [message for message in check_identities(whole=False) if "exponential mechanism" in message]
-        assert bool(messages) == has_teeth
+        assert bool(messages) == is_detected
     assert OPEN in law_of(lambda draws: [draws.pick("again", lambda: [(0, ONE)]) for _ in range(9)])
 
 
-def test_a_sampler_that_reads_lanes_by_itself_is_detected(monkeypatch):
+def test_a_sampler_that_reads_the_tape_directly_is_detected(monkeypatch):
     """The check detects a kernel that bypasses the two functions that are checked lane by lane."""
 
     def direct(tape, row, n_trees, out):
@@ -174,7 +177,7 @@ def test_a_kernel_that_differs_from_its_source_is_detected(monkeypatch):
     assert "compiled it gives" in message and "other" in message
 
 
-def test_tapes_that_are_drawn_afresh_or_used_twice_are_detected(monkeypatch):
+def test_a_tape_that_is_discarded_or_reused_is_detected(monkeypatch):
     """The check detects a `run_tape` that discards the rest of a tape, and one that fetches no new words."""
     right = samplers.run_tape.__code__
     text = source_of(samplers.run_tape)
@@ -187,7 +190,7 @@ def test_tapes_that_are_drawn_afresh_or_used_twice_are_detected(monkeypatch):
         ),
     ):
         assert old in text
-        code = written(text.replace(old, new), vars(samplers)).__code__
+        code = compiled(text.replace(old, new), vars(samplers)).__code__
         monkeypatch.setattr(samplers.run_tape, "__code__", code)
         assert next(check_bridge(n_tapes=0), None) is not None, new
     monkeypatch.setattr(samplers.run_tape, "__code__", right)
@@ -204,7 +207,7 @@ def test_a_coin_that_reads_one_lane_too_many_is_detected(monkeypatch):
         assert next(lanes._bernoulli(1, 3, 0), None) is not None
 
 
-def test_the_source_below_a_kernel_is_python_all_the_way():
+def test_every_function_below_a_kernel_is_plain_python():
     """Every function below a kernel is plain Python, so the bridge does not compare compiled code with itself."""
     kernel = as_python(samplers._discrete_laplace_kernel)
     inner = kernel.__globals__["discrete_laplace"].__globals__["bernoulli_exp"].__globals__["_bernoulli_exp_unit"]
@@ -216,9 +219,11 @@ def source_of(function) -> str:
     return textwrap.dedent(inspect.getsource(function))
 
 
-def written(what, names: dict):
+def compiled(function_or_text, names: dict):
     """Compile a function from its text, with the given names for the functions that it calls."""
-    made: dict = {}
-    text = what if isinstance(what, str) else source_of(what).replace("samplers.", "")
-    exec(text, {**vars(samplers), **names}, made)
-    return made.popitem()[1]
+    namespace: dict = {}
+    text = (
+        function_or_text if isinstance(function_or_text, str) else source_of(function_or_text).replace("samplers.", "")
+    )
+    exec(text, {**vars(samplers), **names}, namespace)
+    return namespace.popitem()[1]

@@ -19,7 +19,7 @@ from dpforest.theory.votes_printed import (
 )
 
 
-def drawn(depth: int, seed: int, n_trees: int = 300, n: int = 500) -> tuple[np.ndarray, np.ndarray]:
+def random_trees(depth: int, seed: int, n_trees: int = 300, n: int = 500) -> tuple[np.ndarray, np.ndarray]:
     """Return, for each row, the share of random trees that are right, and the mean share of its label in its leaves."""
     rng = np.random.default_rng(seed)
     rows = rng.random((n, 4))
@@ -37,12 +37,12 @@ def drawn(depth: int, seed: int, n_trees: int = 300, n: int = 500) -> tuple[np.n
 
 
 @pytest.mark.parametrize("depth", [1, 4, 7])
-def test_of_trees_that_are_drawn(depth):
+def test_the_bounds_hold_for_simulated_trees(depth):
     """The bounds hold for simulated trees, up to a sampling error of .02.
 
     The bounds are on means over all trees and rows; a sample of 300 trees and 500 rows changes a mean by less than .02.
     """
-    right, weight = drawn(depth, seed=depth)
+    right, weight = random_trees(depth, seed=depth)
     error = 1 - right.mean()
     assert weight.mean() >= mean_weight_bound(error) - 0.02
     for slack in (0.05, 0.2):
@@ -52,14 +52,14 @@ def test_of_trees_that_are_drawn(depth):
 
 
 def test_golden_values():
-    asked = [[-(-trees_asked(n, d) // 1) for d in (0.05, 0.1, 0.4)] for n in (435, 8124, 10**6)]
-    assert asked == [[2431, 608, 38], [3602, 901, 57], [5527, 1382, 87]]
+    trees = [[-(-trees_asked(n, d) // 1) for d in (0.05, 0.1, 0.4)] for n in (435, 8124, 10**6)]
+    assert trees == [[2431, 608, 38], [3602, 901, 57], [5527, 1382, 87]]
     assert printed_probability(1e8, 520, 3, 0.3, 10, 1.0) == pytest.approx(0.988484, abs=1e-6)
     assert printed_probability(1e4, 520, 3, 0.3, 10, 1.0) < 0  # a bound below 0 is vacuous
     assert held_out_loss(5.1e6, 386, 3, 0.4, 5) < 0.05 < held_out_loss(3e6, 386, 3, 0.4, 5)
 
 
-def test_what_is_printed_promises_more_than_its_proof():
+def test_the_printed_bound_promises_more_than_its_proof():
     """The printed bound promises more than its proof shows.
 
     The algebra of the proof gives 19/4, where the printed bound has 9/2. So the printed bound is below the derived
@@ -74,13 +74,13 @@ def test_what_is_printed_promises_more_than_its_proof():
 
 
 @pytest.mark.parametrize(("n", "best"), [(1e18, 2444), (1e20, 9251), (1e22, 31182)])
-def test_the_number_of_trees_is_the_integer_that_loses_least(n, best):
+def test_the_number_of_trees_is_the_integer_with_the_least_loss(n, best):
     assert direct_bound(0.1, n, 1, 1.0).trees == best
 
-    def lost(k):
+    def loss(k):
         return math.exp(-k / 200) + 2 * k * math.exp(-math.sqrt(n) / (9600 * 2 * k))
 
-    assert lost(best) < min(lost(best - 1), lost(best + 1))
+    assert loss(best) < min(loss(best - 1), loss(best + 1))
 
 
 def test_the_best_number_of_trees_still_grows_where_its_loss_is_too_small_for_a_float():
@@ -90,7 +90,7 @@ def test_the_best_number_of_trees_still_grows_where_its_loss_is_too_small_for_a_
         assert trees == pytest.approx(math.sqrt(200 * math.sqrt(n) / 19_200), rel=0.05)
 
 
-def test_rows_from_which_a_proof_means_something():
+def test_the_least_number_of_rows_with_a_bound_above_zero():
     first = rows_for_direct_bound(1, 1.0)
     assert direct_bound(0.1, first * 0.99, 1, 1.0).probability <= 0 < direct_bound(0.1, first, 1, 1.0).probability
     assert rows_for_direct_bound(1, 0.1) == pytest.approx(100 * first, rel=0.6)  # only √n ε counts, nearly
@@ -98,7 +98,7 @@ def test_rows_from_which_a_proof_means_something():
     assert held_out_probability(held * 0.99, 3, 0.3, 10) <= 0 < held_out_probability(held, 3, 0.3, 10)
 
 
-def test_leaves_that_are_given_up_may_lose_all_of_their_rows():
+def test_all_rows_of_small_leaves_may_be_misclassified():
     """If coins label the rows of a rare value, the held-out error exceeds the printed bound of 0. Ours allows 1/K.
 
     The table has one binary attribute. Each half of the rows has one row of the rare value on average, so e is nearly
@@ -113,21 +113,21 @@ def test_leaves_that_are_given_up_may_lose_all_of_their_rows():
     assert above > 30 and bound == pytest.approx(0.125)
 
 
-def test_a_coin_is_no_better_than_guessing_once_its_trees_guess():
+def test_random_votes_of_guessing_trees_are_guesses():
     assert coin_bound(0.5, 0, 0, 2) == coin_bound(0.5, 0, 0, 4) == coin_bound(0.5, 0, 0) == 0.5
     assert coin_bound(0.4, 0, 0, 5) == 0.5
     derived = [direct_bound(error, 1e6, 3, 1.0, "coin").derived for error in (0.475, 0.49, 0.5)]
     assert derived == pytest.approx([0.65, 0.65, 0.65], abs=1e-12)
 
 
-def test_rows_that_are_given_up_cost_error_and_no_slack():
+def test_small_leaves_raise_the_error_and_leave_the_slack():
     assert 1 - sure_rows(0.1, 0.1, "majority", 20) == pytest.approx(0.375)
     assert 1 - sure_rows(0.1, 0.1, "average", 20) == pytest.approx(0.575)
-    # The bound proves nothing, but there is no error.
+    # This bound is below 0, so it is vacuous; it must not raise an error.
     assert sure_rows(0.0, 0.46, "average", 20) == pytest.approx(1 - 0.05 / 0.04)
 
 
-def test_what_has_no_bound_is_refused():
+def test_invalid_arguments_are_refused():
     with pytest.raises(ValueError, match="slack=0.5 is not a number between 0 and 0.5"):
         sure_rows(0.1, 0.5)
     with pytest.raises(ValueError, match="rule"):

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.test_plain_words import SHOWN, texts
 from ui.shared.glossary import GLOSSARY, tip
 
-# Terms, as the app writes them, that a first-year student does not know. Each must occur in a term of the glossary.
+# Terms of the app that a first-year student does not know. Each is part of an entry's title in the glossary.
 NEEDS_AN_ENTRY = (
     "sensitivity",
     "permute-and-flip",
@@ -60,11 +60,11 @@ def shown_text() -> str:
 
 @pytest.mark.parametrize("word", NEEDS_AN_ENTRY)
 def test_words_of_the_field_have_an_entry_and_are_used(word):
-    assert word in shown_text(), "nobody says this any more: take it out of the list"
+    assert word in shown_text(), "the app no longer uses this word; remove it from the list"
     assert word in TERMS
 
 
-def test_the_page_lists_all_and_finds_some():
+def test_the_page_lists_all_terms_and_searches_them():
     page = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/8_Glossary.py").run()
     assert not page.exception
     assert [m.value.split("**")[1] for m in page.main.markdown if m.value.startswith("**")] == list(GLOSSARY)
@@ -74,7 +74,7 @@ def test_the_page_lists_all_and_finds_some():
     assert "Clear the field" in page.main.markdown[-1].value
 
 
-def test_a_tooltip_holds_both_texts():
+def test_a_tooltip_holds_the_short_and_the_exact_text():
     assert tip("odds") == "“3 to 1” instead of 75 %. Exactly: p/(1 − p). A release multiplies them by P/Q."
 
 

@@ -41,8 +41,8 @@ def strategy(mode: str) -> str:
         list(ALPHAS[mode]),
         state.ALPHAS,
         "α mixes two ways to judge a question. At 0 it counts correctly classified records, which one record "
-        "changes little, so it needs little noise. At 1 it also sees questions that pay off later, but needs far more "
-        "noise.",
+        "changes little, so it needs little noise. At 1 it also values questions that help deeper levels, but needs "
+        "far more noise.",
     )
     return ALPHAS[mode][name]
 
@@ -66,7 +66,7 @@ def alpha(how: str, depth: int) -> Any:
         return tuple(round(float(level), 1) for level in levels)
     _draw([DECAY**k for k in range(depth)], exact=how == "schedule")
     if how != "schedule":
-        st.caption("For example; what it was in each tree stands in the Tree tab.")
+        st.caption("This drawing is an example. The Tree tab shows the α of each tree.")
     return how
 
 
@@ -102,7 +102,8 @@ def what_measurements_say() -> str:
     figures = "; ".join(f"{name}: {', '.join(f'{v:g}' for v in values)} %" for name, values in MEASURED.items())
     return (
         f"Measured on six tables at ε = 0.1, 1 and 10: {figures}. A higher α boosts faster where there is no noise, "
-        "but one record then moves the score of a question further, so that more noise is needed: here it never paid."
+        "but one record then moves the score of a question further, so it needs more noise. "
+        "On average, α = 0 was the most accurate at each ε."
     )
 
 
@@ -134,7 +135,7 @@ def row_bound(table: Table | None) -> int:
         format_func=lambda n: f"{n:,}",
         key=state.BOUND,
         bind=LINKED,
-        help="How much one row can change a question's score depends on how many others there are. The exact number is "
-        "private, so a public bound stands in for it; a lower one needs less noise, and the table must keep it.",
+        help="How much one row can change a question's score depends on the number of rows. The exact number is "
+        "private, so the forest uses a public bound. A lower bound needs less noise, and no table may exceed it.",
     )
     return bound if bound in BOUNDS else default

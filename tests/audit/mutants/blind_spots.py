@@ -11,8 +11,8 @@ from tests.audit.mutants.rounds import BOOSTER
 BLIND_SPOTS = (
     Mutant(
         name="a_gradient_is_rounded",  # A
-        why="Gradients of several classes are rounded and not truncated, and only one step of the largest makes up "
-        "for it. With fifty classes a gradient is up to 1.2 % larger than the noise covers.",
+        why="Gradients of several classes are rounded and not truncated, and the largest gradient is reduced "
+        "only once to correct this. With fifty classes a gradient is up to 1.2 % larger than the noise covers.",
         module="dpforest.models.boosting.gradients",
         function="gradient_of",
         old="""        out[c] = np.int64(np.trunc(UNIT * (raw[c] * shrink)))
@@ -41,7 +41,7 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="the_released_size_has_a_floor_of_rows",  # C
-        why="The noisy number of rows is never less than a thousandth of the true one: if noise is far down, it "
+        why="The noisy number of rows is never less than a thousandth of the true one: very negative noise "
         "reveals the true number. Unbounded, on rare answers.",
         module="dpforest.models.preparation",
         function="release_size",
@@ -59,8 +59,9 @@ BLIND_SPOTS = (
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(
-        name="a_size_that_is_too_small_is_mended",  # K
-        why="A `size` below a hundredth of the rows counts as a slip, and that hundredth replaces it: unbounded.",
+        name="a_size_that_is_too_small_is_replaced",  # K
+        why="A `size` below a hundredth of the rows is taken for a typing error. That hundredth replaces it: "
+        "unbounded loss.",
         module="dpforest.models.budget",
         function="BudgetedClassifier._known_size",
         old="return self.size or 0",
@@ -92,8 +93,8 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="three_bad_cells_are_read_again",  # P
-        why="If three cells of a column are not numbers, pandas reads the column again, and it reads other cells in "
-        "another way: one row changes how others are read.",
+        why="If three cells of a column are not numbers, pandas reads the column again, and one row changes how other "
+        "rows are read.",
         module="dpforest.tables.cells",
         function="_numbers_of_objects",
         old="    return read\n",
