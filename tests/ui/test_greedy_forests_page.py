@@ -36,7 +36,7 @@ def test_each_strategy_for_alpha_is_drawn_and_shown_by_level(app, name):
     assert not app.exception
     assert any("α 0" in figure for figure in figures(app))  # the figure in the sidebar
     assert any("level 3: α = " in figure for figure in figures(app))
-    assert ("For example" in words(app)) == (
+    assert ("This drawing is an example" in words(app)) == (
         name in ("follows the error, with noise", "follows the error of the tree before")
     )
 
