@@ -142,7 +142,9 @@ def test_a_loop_that_gives_up_is_detected(monkeypatch):
     names = {"uniform": samplers.uniform, "bernoulli_exp": samplers.bernoulli_exp}
     for rounds, is_detected in ((2, False), (3, True)):
         monkeypatch.setattr("dpforest.audit.samplers.choice_identities.ROUNDS", rounds)
-        monkeypatch.setattr(samplers, "_exponential_kernel", rebound(compiled(impatient, names)))
+        monkeypatch.setattr(
+            samplers, "_exponential_kernel", rebound(compiled(source_of(impatient).replace("samplers.", ""), names))
+        )
         messages = [message for message in check_identities(whole=False) if "exponential mechanism" in message]
         assert bool(messages) == is_detected
     assert OPEN in law_of(lambda draws: [draws.pick("again", lambda: [(0, ONE)]) for _ in range(9)])
@@ -219,11 +221,8 @@ def source_of(function) -> str:
     return textwrap.dedent(inspect.getsource(function))
 
 
-def compiled(function_or_text, names: dict):
-    """Compile a function from its text, with the given names for the functions that it calls."""
+def compiled(text: str, names: dict):
+    """Return the function that a text defines. `names` holds the functions that it calls."""
     namespace: dict = {}
-    text = (
-        function_or_text if isinstance(function_or_text, str) else source_of(function_or_text).replace("samplers.", "")
-    )
     exec(text, {**vars(samplers), **names}, namespace)
     return namespace.popitem()[1]

@@ -21,9 +21,8 @@ def at_work(explore: Explore, server: Server, seconds: float) -> float:
     return (after.user + after.system - before.user - before.system) / seconds
 
 
-@pytest.mark.parametrize(
-    "depth", [pytest.param(8, marks=pytest.mark.slow), 4]
-)  # before the first curve, and during its refinement
+# At depth 8 the work ends before the first curve, at depth 4 during its refinement.
+@pytest.mark.parametrize("depth", [pytest.param(8, marks=pytest.mark.slow), 4])
 def test_slow_work_ends(explore: Explore, server: Server, depth: int) -> None:
     slow = f"data=magic&forest=multinomial&trees=100&depth={depth}"
     explore.page.goto(f"{explore.url}/?{slow}")

@@ -66,7 +66,7 @@ def alpha(how: str, depth: int) -> Any:
         return tuple(round(float(level), 1) for level in levels)
     _draw([DECAY**k for k in range(depth)], exact=how == "schedule")
     if how != "schedule":
-        st.caption("This drawing is an example. The Tree tab shows the α of each tree.")
+        st.caption("This drawing is an example. The Tree tab shows the α of the first trees.")
     return how
 
 
