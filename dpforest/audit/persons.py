@@ -27,6 +27,7 @@ from dpforest.trees.split_scores import CRITERIA, nodes_of_unit, score_splits, u
 
 _SIZES: Final = (1, 2, 3, 5, 7, 255, 256, 257, 300, 1_000)
 _RATES: Final = (Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(4))
+_LABEL_RULES: Final = tuple(mechanism for mechanism in LIPSCHITZ if mechanism != "discrete-laplace")
 _ALPHAS: Final = (0, 1, 512, 1_024)
 _WAYS: Final = ("spread", "random", "one node")
 _N_TESTS: Final = 3
@@ -105,7 +106,7 @@ def _leaves() -> Iterator[str]:
         if UNIT_WEIGHT / noise_scale(rate, UNIT_WEIGHT) > rate:
             yield f"noisy counts cost more than {rate} for a person"
         drawn = float(label_rate(rate, UNIT_WEIGHT))
-        for mechanism in LIPSCHITZ[:2]:
+        for mechanism in _LABEL_RULES:
             for n_classes in (2, 3):
                 worst = _worst_labels(mechanism, n_classes, drawn)
                 if worst > float(rate) * (1 + _ROUNDING):

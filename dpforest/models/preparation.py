@@ -190,7 +190,7 @@ def release_scale(
     budget: Fraction | PrivacyLoss,
     ledger: Ledger,
     source: SecretSource | DemoSource,
-    count_unit: int = 1,
+    count_unit: int,
 ) -> ReleasedScale | None:
     """Return the noisy distribution of rows on the scale of each numeric attribute, or None if the fit does not ask.
 

@@ -221,11 +221,15 @@ class Certificate:
             lines += [f"  Why: {_one_line(reason)}" for reason in self.reasons]
         lines.append(f"Mechanism: {_one_line(self.mechanism)}.")
         meaning = (_MEANING if self.unit is None else _PERSON_MEANING)[self.neighbors]
-        lines.append(f"Compared are {meaning} ({self.neighbors}).")
+        lines.append(f"The promise compares {meaning} ({self.neighbors}).")
         if (curve := self.tradeoff) is not None:
             right = _of_100(curve.success())
-            lines.append(f"Of 100 guesses which of the two a release is from, at most {right} are right.")
-        lines.append("It rests on this:" if self.certified else "Even without these reasons it would rest on this:")
+            lines.append(
+                "If both tables are equally likely, a guess which of them a release comes from is right with a "
+                f"probability of at most {right} %."
+            )
+        would = "rests" if self.certified else "would rest, even without the reasons above,"
+        lines.append(f"The promise {would} on these conditions:")
         lines += [f"  - {_one_line(assumption)}" for assumption in self.assumptions]
         return "\n".join(lines)
 
@@ -249,8 +253,8 @@ def _of_100(share: float) -> str:
 def person_assumption(unit: str) -> str:
     """Return the first assumption of a certificate whose unit of privacy is a person."""
     return (
-        f"The unit of privacy is {unit_words(unit)}, at most {MOST_ROWS} of each person, which weigh as much as one "
-        "row together."
+        f"The unit of privacy is {unit_words(unit)}. At most {MOST_ROWS} rows of a person count, and together they "
+        "weigh as much as one row."
     )
 
 

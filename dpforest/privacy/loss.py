@@ -166,7 +166,7 @@ class PrivacyLoss:
 
     def _same_kind(self, other: "PrivacyLoss") -> None:
         if not isinstance(other, PrivacyLoss):
-            raise TypeError(f"a loss goes with losses only, not with {other!r}")
+            raise TypeError(f"only a loss can be added to a loss or compared with it, not {other!r}")
         if self.kind != other.kind:
             raise MixedLossesError(
                 f"A {self.kind} loss and a {other.kind} one neither add up nor compare. Keep a ledger for each kind, "

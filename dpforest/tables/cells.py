@@ -229,7 +229,7 @@ def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
     series = pd.Series(column)
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy(), list(series.cat.categories)
-    if isinstance(series.dtype, pd.StringDtype):
+    if isinstance(series.dtype, pd.StringDtype) and series.dtype.storage == "python":  # Arrow holds valid texts only
         return _factorize_objects(series.to_numpy(dtype=object, na_value=None))
     codes, values = pd.factorize(series)
     numpy_dtype = getattr(series.dtype, "numpy_dtype", series.dtype)

@@ -394,10 +394,9 @@ class Domain:
 def unit_sentence(unit: str) -> str:
     """Return the certificate's sentence about identifiers: facts that only the data holder can know."""
     return (
-        f"Each person has one value of {unit!r}, and no two persons share one. That this column tells persons apart "
-        "was decided without looking at the rows. Identifiers are compared as texts; they were handed over as valid "
-        "texts or as whole numbers below 2⁵³, and all rows of a person in one part of the table; rows without an "
-        "identifier were left out."
+        f"Each person has one value of {unit!r}, and no two persons share a value. This column was chosen without "
+        "looking at the rows. Its values are valid texts, or whole numbers below 2⁵³, and are compared as texts. All "
+        "rows of a person are in the same part of the table. Rows without a value in this column were left out."
     )
 
 
@@ -407,7 +406,7 @@ def _unit_of(entry: dict[str, Any]) -> str | None:
     if unit is None:
         return None
     if not isinstance(unit, dict) or set(unit) != {"column", "most_rows"} or unit["most_rows"] != MOST_ROWS:
-        raise DomainError(f"The unit of a domain is a column of which {MOST_ROWS} rows of a person count at most.")
+        raise DomainError(f"The unit of a domain is a column, and at most {MOST_ROWS} rows of a person must count.")
     return unit["column"]
 
 

@@ -35,23 +35,23 @@ def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
 def infer_classes(y: Any, label: str = "") -> tuple[Any, ...]:
     """Return the distinct known labels in order: numbers by size, then texts in alphabetical order."""
     codes, values = factorize(y if isinstance(y, pd.Series) else as_array(y))
-    used_often = np.bincount(codes[codes >= 0], minlength=len(values))
-    seen = [value for value, used in zip(values, used_often, strict=True) if used]
-    if not MIN_CLASSES <= len(seen) <= MAX_CLASSES:
+    n_rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    classes = [value for value, n in zip(values, n_rows, strict=True) if n]
+    if not MIN_CLASSES <= len(classes) <= MAX_CLASSES:
         name = f"the label {label!r}" if label else "the label"
-        amount = "one class" if len(seen) == 1 else f"{len(seen):,} classes"
+        amount = "one class" if len(classes) == 1 else f"{len(classes):,} classes"
         raise DomainError(
             f"There is {amount} in {name}, but a classifier needs between {MIN_CLASSES} and {MAX_CLASSES}; "
             "choose another label."
         )
-    return tuple(sorted(seen, key=lambda value: (isinstance(value, str), value)))
+    return tuple(sorted(classes, key=lambda value: (isinstance(value, str), value)))
 
 
 def _infer(name: str, column: pd.Series) -> Feature:
     dtype = column.dtype
     if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
         return _categorical(name, ["False", "True"], bool(column.isna().any()))
-    if pd.api.types.is_numeric_dtype(dtype) or dtype.kind in "Mm":  # numbers() refuses dates
+    if pd.api.types.is_numeric_dtype(dtype) or dtype.kind in "Mm":  # `numbers` raises an error for dates
         x = numbers(Feature(name, "numeric", 0, 1), column)
         low, high, whole, missing = (value[0] for value in _ranges(x[:, None]))
         return _numeric(name, low, high, bool(whole), bool(missing))
@@ -69,9 +69,9 @@ def _ranges(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
         low = np.fmin(low, np.fmin.reduce(block, axis=0))
         high = np.fmax(high, np.fmax.reduce(block, axis=0))
         if X.dtype.kind == "f":
-            absent = np.isnan(block)
-            missing |= absent.any(axis=0)
-            whole &= ((np.floor(block) == block) | absent).all(axis=0)
+            is_nan = np.isnan(block)
+            missing |= is_nan.any(axis=0)
+            whole &= ((np.floor(block) == block) | is_nan).all(axis=0)
     return low, high, whole, missing
 
 
@@ -82,15 +82,15 @@ def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
 
 def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> Feature:
     low, high = float(low), float(high)
-    if np.isnan(low) or low > high:  # no cell is known
+    if np.isnan(low) or low > high:  # every cell is missing
         low, high, whole = 0.0, 1.0, False
     if not np.isfinite([low, high]).all():
         raise DomainError(
             f"{name!r} contains infinity; replace it by a number, leave the cell empty, or leave the column out."
         )
-    if low == high:  # a constant column; use half the value if rounding would lose the addition of 1
+    if low == high:  # a constant column; use half of the value if adding 1 would not change it
         low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
-    return Feature(name, "numeric", low, high, whole, missing="category" if missing else "refuse", **_READ)
+    return Feature(name, "numeric", low, high, whole, missing="category" if missing else "refuse", **_READ_FROM_DATA)
 
 
 def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
@@ -100,7 +100,8 @@ def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
             "leave it out or group its values."
         )
     policy = "category" if missing or not categories else "refuse"
-    return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ)
+    return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ_FROM_DATA)
 
 
-_READ: Final[Any] = {"type_source": "data", "missing_source": "data"}  # default of the other sources
+# The other sources of a feature are "data" by default.
+_READ_FROM_DATA: Final[Any] = {"type_source": "data", "missing_source": "data"}

@@ -225,9 +225,9 @@ class ReleasedForest(Forest):
             array.setflags(write=False)
         promise = self.certificate
         if not promise.is_of_budget(self.ledger):
-            raise ValueError("the certificate and the ledger speak of different budgets")
+            raise ValueError("the certificate and the ledger have different budgets")
         if promise.certified and (self.domain.leaks() or not promise.covers(self.ledger)):
-            raise ValueError("the certificate promises what the domain or the ledger contradicts")
+            raise ValueError("the certificate promises more than the domain or the ledger allows")
 
     def to_json(self, *, uncertified: bool = False) -> str:
         """Return the forest as JSON text, as ``docs/FORMAT.md`` describes. Equal forests give equal text.
@@ -249,8 +249,8 @@ class ReleasedForest(Forest):
         """
         if not self.certificate.certified and not uncertified:
             raise ValueError(
-                f"This forest is not certified: {self.certificate.reasons[0]} Mend that and fit again, or write it all "
-                "the same with to_json(uncertified=True)."
+                f"This forest is not certified: {self.certificate.reasons[0]} Remove the cause and fit "
+                "again, or write the forest anyway with to_json(uncertified=True)."
             )
         return forest_file.written(self)
 

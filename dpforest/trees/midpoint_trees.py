@@ -140,7 +140,9 @@ def structure_size(n: int, partition_rate: float) -> int:
     (256, 80, 2)
     """
     if n < 2:
-        raise ValueError(f"structure and estimation rows are told apart, so 2 rows are needed at least, not {n}")
+        raise ValueError(
+            f"some rows choose the tests and the others are counted, so at least 2 rows are needed, not {n}"
+        )
     return min(max(round(n * partition_rate / (1 + partition_rate)), 1), n - 1)
 
 

@@ -105,7 +105,21 @@ def reach_of_the_rows() -> float:
             return np.array([0.5, 3.0]), 1.0
 
     spec = BoostSpec(
-        2, 1, 2, 0.0, 1.0, 10.0, "counts", "post", False, Fraction(1, 2), Fraction(1, 20), 9, 1, "add-remove"
+        2,
+        1,
+        2,
+        0.0,
+        1.0,
+        10.0,
+        "counts",
+        "post",
+        False,
+        Fraction(1, 2),
+        Fraction(1, 20),
+        9,
+        1,
+        "add-remove",
+        has_unit=False,
     )
     candidates, bins = public_candidates(public_domain(None), 2), np.array([[0], [0], [1]], np.uint8)
     bounds = [
@@ -237,7 +251,7 @@ def paid() -> dict[str, Any]:
 def mechanism_of(*, alpha: Any = 0.0, leaf: str = "counts", beta: str = "post") -> CertifiedBoostMechanism:
     """Return the mechanism of a booster: trees of two levels, bound M of 10, ε = 1 for each query."""
     share = Fraction(1, 2), Fraction(1, 20)
-    spec = BoostSpec(2, 2, 2, alpha, 1.0, 10.0, leaf, beta, False, *share, 99, 1, "add-remove")
+    spec = BoostSpec(2, 2, 2, alpha, 1.0, 10.0, leaf, beta, False, *share, 99, 1, "add-remove", has_unit=False)
     mechanism = CertifiedBoostMechanism(spec, {"leaves": QueryBudget(ONE, 9)}, FixedWords(), 0)
     mechanism.start_tree(0, 512)
     return mechanism

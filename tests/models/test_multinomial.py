@@ -213,7 +213,16 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
             return np.array([feature if len(laws) == 1 else int(allowed[0].argmax())])
 
         stages = [QueryBudget(Fraction(str(b)), 1) for b in (b1, b2)]
-        selector = SplitSelector(candidates, "gini", 1, stages, DemoSource(0), normalized=split_score == "normalized")
+        selector = SplitSelector(
+            candidates,
+            "gini",
+            1,
+            stages,
+            DemoSource(0),
+            normalized=split_score == "normalized",
+            count_unit=1,
+            n_classes=2,
+        )
         with patch.object(selection, "choose", answer):
             grow_tree(
                 candidates,
@@ -263,7 +272,15 @@ def test_splits_are_drawn_by_that_law(split_score):
     stages = [QueryBudget(Fraction(b), n) for b in (6, 4)]
     for key in range(n):
         selector = SplitSelector(
-            rows.candidates, "gini", 1, stages, DemoSource(5), key=64 * key, normalized=split_score == "normalized"
+            rows.candidates,
+            "gini",
+            1,
+            stages,
+            DemoSource(5),
+            key=64 * key,
+            normalized=split_score == "normalized",
+            count_unit=1,
+            n_classes=2,
         )
         chosen, _ = grow_tree(
             rows.candidates, rows.bins, rows.y, np.ones(40, np.int64), n_classes=2, depth=1, choose=selector

@@ -176,7 +176,9 @@ def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
             # With discrete Laplace noise of scale t, the ratio of two laws that are shifted by d is at most e^(|d| /
             # t).
             worst = max(worst, float(np.abs(x - z).sum() / scale))
-    release_scale(np.zeros((1, 64), np.int64), Preparation(10, scale=share), budget, ledger, DemoSource(1))
+    release_scale(
+        np.zeros((1, 64), np.int64), Preparation(10, scale=share), budget, ledger, DemoSource(1), count_unit=1
+    )
     (entry,) = ledger.entries
     assert worst == pytest.approx(float(entry.epsilon)) and entry.epsilon == budget * share
 

@@ -270,7 +270,7 @@ def test_kinds_do_not_mix():
         _ = gauss.pure_epsilon
     with pytest.raises(MixedLossesError, match="no μ²"):
         _ = pure.mu_squared
-    with pytest.raises(TypeError, match="goes with losses only"):
+    with pytest.raises(TypeError, match="only a loss can be added to a loss"):
         _ = pure + Fraction(1)
 
 

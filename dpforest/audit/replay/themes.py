@@ -31,8 +31,8 @@ from dpforest.models.base import ForestClassifier
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS
 
 BOOSTER: Final = "RandomTreeBoosterClassifier"
-# Typical thresholds are these multiples of a power of ten, of a power of two, or of a block.
-_ROUND: Final = (1, 2, 3, 5, 6, 10)
+# A typical threshold is one of these multiples of a power of ten, a power of two, or a block of 65,536 rows.
+_MULTIPLES: Final = (1, 2, 3, 5, 6, 10)
 _FAR_DOWN: Final = "far down, the least likely"
 _FAR_UP: Final = "far up, the least likely"
 _WHOLE_TABLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_fixed_csv)
@@ -43,22 +43,24 @@ Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case with a round number of rows, which exposes code that uses the true number of rows.
 
-    Seeds alternate between three kinds: a multiple of 1,000 with very negative noise, a full block of rows in one leaf,
+    Seeds alternate between three kinds: a multiple of 1,000 with very negative noise, one or two full blocks of equal rows,
     and any round number with very negative or very positive noise.
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
     depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster spends budget on the number of rows
-    asked: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
+    settings: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
     if seed % 4 == 0:
-        n = 1_000 * int(rng.integers(51, 101))  # n/1,000 exceeds the least released number of rows
-        return random_case(rng, kind, n, domain, rare=_FAR_DOWN, epsilon=0.1, listed=True, **asked)
+        n = 1_000 * int(
+            rng.integers(51, 101)
+        )  # so that n / 1,000 exceeds 50, the least number of rows that a fit releases
+        return random_case(rng, kind, n, domain, rare=_FAR_DOWN, epsilon=0.1, listed=True, **settings)
     if seed % 4 == 1:
         n = 65_536 * int(rng.choice([1, 1, 2]))
-        asked |= {"size": n, "max_depth": 1, "partition": "shared"}
-        return random_case(rng, kind, n, domain, alike=True, rare="", **asked)
+        settings |= {"size": n, "max_depth": 1, "partition": "shared"}
+        return random_case(rng, kind, n, domain, alike=True, rare="", **settings)
     most = 1_000_000 if kind.structure_is_public or kind.__name__ == BOOSTER else 20_000
     n = _on_a_threshold(rng, most if rng.random() < 0.1 else most // 10)
-    return random_case(rng, kind, n, domain, rare=str(rng.choice([_FAR_DOWN, _FAR_UP, ""])), **asked)
+    return random_case(rng, kind, n, domain, rare=str(rng.choice([_FAR_DOWN, _FAR_UP, ""])), **settings)
 
 
 def wrong_sizes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
@@ -80,8 +82,8 @@ def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: i
 
 
 def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with hundreds of trees and few rows, so that most leaves are empty."""
-    domain = random_domain(rng, _classes(rng) if kind.__name__ == BOOSTER else 2, 3)
+    """Return a case with many trees and few rows, so that most leaves are empty."""
+    domain = random_domain(rng, _n_classes(rng) if kind.__name__ == BOOSTER else 2, 3)
     trees = int(rng.choice([401, 450, 513, 601, 1_000], p=[0.3, 0.3, 0.2, 0.1, 0.1]))
     if kind.__name__ in ("BoostedForestClassifier", "MultinomialForestClassifier"):
         trees = int(rng.integers(20, 60))
@@ -91,7 +93,7 @@ def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: in
 
 def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case with 0, 1, 2, ... unreadable cells; the row that differs has one more unreadable cell."""
-    domain = random_domain(rng, _classes(rng), 4)
+    domain = random_domain(rng, _n_classes(rng), 4)
     n_bad = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 9, 10, 15, 19, 20, 31, 49, 99]))
     n = 3 + n_bad + int(rng.integers(1, 25))
     return random_case(rng, kind, n, domain, n_bad=n_bad, input_format=_WHOLE_TABLE[rng.integers(4)], max_depth=2)
@@ -99,7 +101,7 @@ def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], 
 
 def cell_borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case whose fit queries the scale. The values of the row that differs lie on histogram cell borders."""
-    domain = random_domain(rng, _classes(rng), 8)
+    domain = random_domain(rng, _n_classes(rng), 8)
     share = float(rng.choice([0.05, 0.3, 0.9]))
     n = _log_uniform(rng, 300)
     return random_case(rng, kind, n, domain, input_format=_WHOLE_TABLE[rng.integers(4)], scale_share=share, max_depth=2)
@@ -110,7 +112,7 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
 
     Forests that accept no parts get a frame.
     """
-    domain = random_domain(rng, _classes(rng), 6)
+    domain = random_domain(rng, _n_classes(rng), 6)
     n = 3 + _log_uniform(rng, 200)
     cut = int(rng.integers(1, n - 1))
     formats = in_two_parts(cut), counts_of_two_parts(cut)
@@ -126,7 +128,7 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
 def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case whose tables differ in a person with up to 600 rows. Half of the tables have persons of one row."""
     neighbors, n_others = str(rng.choice(NEIGHBORS)), 1 + _log_uniform(rng, 60)
-    domain = replace(random_domain(rng, _classes(rng), 6), unit="person")
+    domain = replace(random_domain(rng, _n_classes(rng), 6), unit="person")
     sizes = np.ones(n_others + 2, int) if rng.random() < 0.5 else rng.choice([1, 1, 2, 3, 9], n_others + 2)
     sizes[-2:] = [_log_uniform(rng, 600), _log_uniform(rng, 600)]
     person = rng.permutation(np.repeat(np.arange(n_others + 2), sizes))
@@ -140,7 +142,7 @@ def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -
     settings = {"epsilon": 1.0, **settings_of(rng, kind, n_others + 1, domain.n_classes)}
     before, after = pair if rng.random() < 0.5 else pair[::-1]
     settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
-    formats = [read for read in formats_of_persons(kind) if read is not as_csv]  # which refuses a file of one row
+    formats = [read for read in formats_of_persons(kind) if read is not as_csv]  # raises an error for a file of one row
     rare = "" if rng.random() < 0.5 else str(rng.choice(list(RARE)))
     model = kind(domain=domain, neighbors=neighbors, **settings)
     return Case(model, before, after, formats[rng.integers(len(formats))], rare)
@@ -149,12 +151,12 @@ def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -
 def any_settings(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case with all settings random. Few tables have more than 3,000 rows."""
     n = _log_uniform(rng, 1_000_000 if rng.random() < 0.05 else 3_000)
-    domain = random_domain(rng, _classes(rng), 12 if n < 3_000 else 3)
+    domain = random_domain(rng, _n_classes(rng), 12 if n < 3_000 else 3)
     formats = _WHOLE_TABLE if n < 3_000 else (as_frame, as_array)
     return random_case(rng, kind, n, domain, input_format=formats[rng.integers(len(formats))])
 
 
-def _classes(rng: np.random.Generator) -> int:
+def _n_classes(rng: np.random.Generator) -> int:
     """Draw a number of classes from 2 to 50; 2, 3 and 50 are more frequent than other numbers."""
     return int(rng.choice([2, 3, 50, int(rng.integers(2, 51))], p=[0.3, 0.1, 0.2, 0.4]))
 
@@ -166,8 +168,8 @@ def _log_uniform(rng: np.random.Generator, most: int) -> int:
 
 def _on_a_threshold(rng: np.random.Generator, most: int) -> int:
     """Draw a number n of rows that is a multiple of some likely divisor d, so that ⌊n/d⌋ differs from ⌊(n - 1)/d⌋."""
-    steps = (10 ** int(rng.integers(1, 7)), 10 ** int(rng.integers(2, 5)), 2 ** int(rng.integers(4, 20)), 65_536)
-    n = int(rng.choice(steps)) * int(rng.choice(_ROUND))
+    divisors = (10 ** int(rng.integers(1, 7)), 10 ** int(rng.integers(2, 5)), 2 ** int(rng.integers(4, 20)), 65_536)
+    n = int(rng.choice(divisors)) * int(rng.choice(_MULTIPLES))
     return min(n, most)
 
 

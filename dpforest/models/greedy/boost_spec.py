@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -69,7 +69,7 @@ class BoostSpec:
     as_published: bool = False
     step_factor: float = 1.0
     preparation: Preparation = Preparation()
-    has_unit: bool = False
+    has_unit: bool = field(kw_only=True)
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.depth, 1, MAX_DEPTH)

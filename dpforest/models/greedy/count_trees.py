@@ -1,7 +1,7 @@
 """Greedy trees from class counts: how their splits are drawn, and which rows each tree reads."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -61,8 +61,8 @@ class SplitSelector:
     key: int = 0
     normalized: bool = False
     trace: TreeTrace | None = None
-    count_unit: int = 1
-    n_classes: int = 2
+    count_unit: int = field(kw_only=True)
+    n_classes: int = field(kw_only=True)
 
     @property
     def _grid(self) -> int:

@@ -1,7 +1,7 @@
 """One private greedy tree (Friedman and Schuster), the baseline of forests that choose splits from the data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -45,8 +45,8 @@ class TreeSpec:
     n_bound: int
     neighbors: str
     preparation: Preparation = Preparation()
-    count_unit: int = 1
-    n_classes: int = 2
+    count_unit: int = field(kw_only=True)
+    n_classes: int = field(kw_only=True)
 
     @property
     def split_sensitivity(self) -> Fraction:
@@ -236,11 +236,18 @@ class FriedmanSchusterClassifier(GreedyClassifier):
                 f"criterion={GAIN_RATIO!r} has no bound on what one row changes; use it with mode='as_published' only"
             )
         share = as_typed(self.tree_share)
-        spec = TreeSpec(self._budget, depth, self.criterion, share, bound, self.neighbors, preparation)
-        if domain.unit is None:
-            return spec
-        spec = replace(spec, count_unit=domain.count_unit, n_classes=domain.n_classes)
-        if self._budget is not None:
+        spec = TreeSpec(
+            self._budget,
+            depth,
+            self.criterion,
+            share,
+            bound,
+            self.neighbors,
+            preparation,
+            count_unit=domain.count_unit,
+            n_classes=domain.n_classes,
+        )
+        if domain.unit is not None and self._budget is not None:
             each = self._budget * preparation.left / rows_changed(self.neighbors) * (1 - share)
             noise_scale(each, domain.count_unit)  # raises an error if the samplers cannot draw so much noise
         return spec

@@ -1,7 +1,7 @@
 """Spec of a forest with data-independent structure: the choices that a release and its simulations share."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -75,7 +75,7 @@ class ForestSpec:
     as_published: bool = False
     departures: tuple[str, ...] = ()
     preparation: Preparation = Preparation()
-    count_unit: int = 1
+    count_unit: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
         if self.count_unit > 1 and self.mechanism not in LIPSCHITZ:
