@@ -151,7 +151,7 @@ def test_an_uncertified_forest_is_marked_on_top_and_promises_nothing():
         assert read.text.index(later) > place
     for promised in ("promised", "Pure", "times as likely", "after, at most", "no attack", "without exception", "73.2"):
         assert promised not in read.text
-    assert "Even without these reasons" in read.text and "ε as claimed" in read.text
+    assert "Conditions that would remain without these reasons" in read.text and "ε as claimed" in read.text
     assert "circle" not in read.tags and "#0072B2" not in render(
         report(certificate=certificate(reasons=("a",), loss=math.inf))
     )

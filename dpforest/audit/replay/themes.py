@@ -43,8 +43,8 @@ Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case with a round number of rows, which exposes code that uses the true number of rows.
 
-    Seeds alternate between three kinds: a multiple of 1,000 with very negative noise, one or two full blocks of equal rows,
-    and any round number with very negative or very positive noise.
+    Seeds alternate between three kinds: a multiple of 1,000 with very negative noise, one or two full blocks of equal
+    rows, and any round number with very negative or very positive noise.
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
     depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster spends budget on the number of rows
