@@ -127,7 +127,7 @@ def drawn_tree(
     deepest = _deepest_drawn(trees)
     drawn = np.flatnonzero(trees.level <= deepest)
     place = {int(node): i for i, node in enumerate(drawn)}
-    first, last = _extents(trees, deepest, np.where(nodes.counts.any(axis=1), _WIDER, 1))
+    first, last = extents(trees, deepest, np.where(nodes.counts.any(axis=1), _WIDER, 1))
     of_leaves = view.n_counted[int(view.trees.leaf_start[tree]) : int(view.trees.leaf_start[tree + 1])]
     values = dict(zip(trees.leaf_nodes.tolist(), _values(view, tree), strict=True)) if _is_booster(view) else {}
     flips = _flips(trees, deepest, of_leaves, [flips_at(epsilon) for epsilon in epsilons])
@@ -197,7 +197,7 @@ def _children(trees: Trees, node: int) -> range:
     return range(start, start + int(trees.n_children[node])) if trees.kind[node] != LEAF else range(0)
 
 
-def _extents(trees: Trees, deepest: int, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def extents(trees: Trees, deepest: int, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the left and the right edge of each node, given the widths of ends."""
     left, right = np.zeros(trees.n_nodes), np.zeros(trees.n_nodes)
     edge, stack = 0.0, [(0, False)]
