@@ -30,7 +30,7 @@ Line = dict[str, list[float | None]]
 
 @dataclass(frozen=True)
 class Curves:
-    """Accuracy of simulated releases over ε, around the present depth and number of trees.
+    """Accuracy of simulated releases over ε, around the present depth, number of trees, and α.
 
     Parameters
     ----------
@@ -42,12 +42,15 @@ class Curves:
         Lines at other depths, with the number of trees that the forest has once the depth is set by hand.
     by_trees : dict of int to dict
         Lines at other numbers of trees, with the depth that the forest has once the number of trees is set by hand.
+    by_alpha : dict of str to dict
+        Lines with other α strategies (boosted trees only).
     """
 
     epsilons: Sequence[float]
     line: Line
     by_depth: Mapping[int, Line] = field(default_factory=dict)
     by_trees: Mapping[int, Line] = field(default_factory=dict)
+    by_alpha: Mapping[str, Line] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return lists and dictionaries for JSON."""
@@ -56,6 +59,7 @@ class Curves:
             "line": self.line,
             "byDepth": {str(depth): line for depth, line in self.by_depth.items()},
             "byTrees": {str(trees): line for trees, line in self.by_trees.items()},
+            "byAlpha": dict(self.by_alpha),
         }
 
 

@@ -28,7 +28,7 @@ def test_first_sight(explore: Explore) -> None:
     assert floor.number < accuracy.number
     assert "simulated release" in accuracy.note
     assert (meaning.label, meaning.value) == ("What ε = 1 means", "69.7 of 100")
-    assert meaning.note.endswith("can become at most 73.2 % sure. Between two values of a row, the bound is 88.1 %.")
+    assert meaning.note.endswith("are right, at most (a coin: 50). Between two values of a row: 81.7.")
     expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_attached()
     expect(explore.badge("Curator only")).to_be_visible()
     expect(explore.main.get_by_text(re.compile("699 samples · Is a lump benign"))).to_be_visible()

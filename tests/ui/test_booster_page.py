@@ -71,7 +71,7 @@ def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
     certificate, ledger = settings(1e-6).estimator(leaking.domain).preview(leaking.domain, len(leaking.frame))
     assert not certificate.certified
     _, value, note, _ = headline._meaning(Choice(leaking, settings(1e-6)), certificate, ledger)
-    assert value == "54.8 of 100" and note.startswith("This is not promised yet")
+    assert value == "54.8 of 100" and note.startswith("Not promised until the schema is public")
 
 
 def test_delta_changes_the_budget_tab_and_the_code(page):
@@ -199,9 +199,9 @@ def test_compare_explains_dash_dotted_lines():
 def test_where_a_forest_learns_nothing_it_is_among_the_others_with_both_deltas():
     choice = Choice(table(), as_it_comes("JPW", "certified", 1.0, "add-remove"))
     others = OtherForests(choice)
-    assert [other.name for other in others._left][:2] == [KIND, f"{KIND}, δ = 10⁻⁶"]
+    assert [other.name for other, _ in others._left][:2] == [KIND, f"{KIND}, δ = 10⁻⁶"]
     others_of_booster = OtherForests(Choice(table(), as_it_comes(KIND, "certified", 1.0, "add-remove")))
-    assert [other.name for other in others_of_booster._left][0] == f"{KIND}, δ = 10⁻⁶"
+    assert [other.name for other, _ in others_of_booster._left][0] == f"{KIND}, δ = 10⁻⁶"
 
 
 def test_the_gain_by_delta_is_below_the_curve(page):

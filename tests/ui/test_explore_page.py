@@ -66,7 +66,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
         "; this forest without noise: ",
         "guessing, with no forest at all",
         "over 2 simulated releases",
-        "can become at most 73.2 % sure. Between two values of a row, the bound is 88.1 %.",
+        "are right, at most (a coin: 50). Between two values of a row: 81.7.",
     ):
         assert part in text
     assert "you are here" in json.dumps(spec(app))

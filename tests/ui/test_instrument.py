@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,6 +12,7 @@ from tests.ui.app_words import visit
 from ui import state
 from ui.explore import instrument
 from ui.jobs import first_release
+from ui.jobs.sweep_job import Line
 from ui.shared.boost_controls import ALPHAS, stop_of, stops
 from ui.shared.forests import as_it_comes
 from ui.shared.shape_controls import Shape
@@ -110,15 +112,31 @@ def test_each_alpha_has_a_stop():
         assert stop_of((0.5, 0.2), mode) == "drawn by hand"
 
 
+def other_lines(kind: str, shape: Shape) -> dict[str, Line]:
+    lines = instrument._other_lines(as_it_comes(kind, "certified", 1.0, "add-remove"), shape)
+    return {slider: line for slider, _, line in lines}
+
+
 @pytest.mark.refined
 @pytest.mark.parametrize(("by_rule", "fixed"), [(True, (4, 9)), (False, (6, 16))])
 def test_other_lines_start_from_the_shape_that_a_move_gives(by_rule, fixed):
     shape = Shape(6, 16, tuple(range(1, 16)), (1, 4, 9, 16, 100), by_rule, (4, 9))
-    lines = dict(instrument._other_lines(as_it_comes("majority labels", "certified", 1.0, "add-remove"), shape))
+    lines = other_lines("majority labels", shape)
     assert (lines["depth"].settings.trees, lines["trees"].settings.depth) == (fixed[1], fixed[0])
     assert max(fixed[1] * 2**depth for depth in lines["depth"].depths) <= instrument.MOST_LEAVES
-    greedy = dict(instrument._other_lines(as_it_comes("one greedy tree", "certified", 1.0, "add-remove"), shape))
+    greedy = other_lines("one greedy tree", shape)
     assert greedy["depth"].depths == (5, 6, 7) and "trees" not in greedy and len(greedy["depth"].epsilons) <= 7
+
+
+def test_each_alpha_has_a_line_and_the_neighbors_on_the_slider_come_first():
+    settings = as_it_comes("boosted", "certified", 1.0, "add-remove")
+    settings = replace(settings, options=(*settings.options, ("alpha", 0.3)))
+    lines = instrument._alpha_lines(settings)
+    order = [stop for _, stop, _ in lines]
+    assert order[:2] == ["0.2", "0.4"] and {*order, "0.3"} == set(stops("certified"))
+    alphas = {line.settings.option("alpha") for *_, line in lines}
+    assert {"schedule", "noisy", "carried", 0.0, 1.0} <= alphas and len(alphas) == len(lines)
+    assert instrument._alpha_lines(as_it_comes("majority labels", "certified", 1.0, "add-remove")) == []
 
 
 def test_the_scripts_are_few_readable_and_never_read_markup():

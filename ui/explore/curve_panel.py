@@ -17,9 +17,12 @@ from dpforest.tables.features import plural
 from ui import state
 from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
+from ui.explore.most_accurate import MostAccurate
 from ui.explore.other_forests import OtherForests
 from ui.jobs.baselines import Baselines, best, floor
+from ui.jobs.priority import SCHEDULER
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
+from ui.jobs.workers import INTERACTIVE
 from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
@@ -39,10 +42,16 @@ class Panel:
     """Chart and text. They are drawn once, and refined in place. A Gaussian cost is stated as the ε at `delta`."""
 
     def __init__(
-        self, choice: Choice, result: SweepResult, ledger: Ledger, level: Baselines, delta: float = 0.0
+        self,
+        choice: Choice,
+        result: SweepResult,
+        ledger: Ledger,
+        level: Baselines,
+        line: MostAccurate,
+        delta: float = 0.0,
     ) -> None:
         self._choice, self._ledger, self._level, self._delta = choice, ledger, level, delta
-        self._result, self._others = result, OtherForests(choice)
+        self._result, self._others, self._line = result, OtherForests(choice), line
         self._warning = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
@@ -137,11 +146,19 @@ class Panel:
         return f"{sentences} {helps}{self._others.sentence(self.measure, at)}"
 
     def look_elsewhere(self) -> bool:
-        """Measure the effect of δ, or try another forest if this one learns nothing.
+        """Measure the effect of δ, or simulate a part of another forest.
 
-        Return False if no work is left.
+        Return False if no work is left, or if several users have waited for first figures: such a server simulates
+        other forests only where this one learns nothing.
         """
-        return self._gain.step() or (self._headroom(self.measure).has_none and self._others.step())
+        if self._gain.step():
+            return True
+        is_idle = not (SCHEDULER.is_busy or INTERACTIVE.is_ready)
+        if not (is_idle or self._headroom(self.measure).has_none) or not self._others.step():
+            return False
+        if self._others.is_complete and self._choice.settings.certified:
+            self._line.draw(self._others, self._result, self.measure)
+        return True
 
     @property
     def _best_name(self) -> str | None:

@@ -33,8 +33,8 @@ def header(choice: Choice) -> None:
     who = counted(table) if table.domain.unit else plural(len(table.frame), subject.one, subject.many)
     st.markdown(f"**{plain(table.short_title, 50)}** · {who} · {subject.question}", width="content")
     st.caption(
-        f"A release publishes the forest with noise. ε limits how sure an attacker can become whether one "
-        f"{subject.one} is in the table: the smaller ε, the less sure." + (UNTIL if table.domain.leaks() else "")
+        f"The smaller ε, the less sure an attacker can become whether one {subject.one} is in the table."
+        + (UNTIL if table.domain.leaks() else "")
         if settings.certified
         else "The app shows this forest as it was published. Below are the ε that was claimed for it, and what is true."
     )
@@ -142,52 +142,49 @@ def _meaning(choice: Choice, certificate: Certificate, ledger: Ledger) -> tuple[
     return (
         f"What ε = {settings.epsilon:g}{at_delta(certificate.delta)} {'means' if holds else 'would mean'}",
         f"{success_share(promise, promise.questions[0])} of 100",
-        _sure(promise, holds=holds),
-        _odds(promise),
+        _guesses(promise, holds=holds),
+        _belief(promise),
     )
 
 
-def _sure(promise: Guarantee, *, holds: bool) -> str:
-    """Describe the large number, and in a second paragraph how sure an attacker can become.
+def _guesses(promise: Guarantee, *, holds: bool) -> str:
+    """Describe the large number: how many of 100 guesses of an attacker are right.
 
-    With δ > 0 there is no second paragraph, because rare releases may change a belief without limit.
-
-    >>> for text in _sure(Guarantee(1.0), holds=True).split(". "):
-    ...     print(text)
-    An attacker who guesses whether a row is in the table is right at most this often; a coin is right 50 times
-    For a guess between two values of a row, the bound is 81.7.
-    <BLANKLINE>
-    An attacker who was 50 % sure before can become at most 73.2 % sure
-    Between two values of a row, the bound is 88.1 %.
+    >>> _guesses(Guarantee(1.0), holds=True)
+    'guesses whether a row is in the table are right, at most (a coin: 50). Between two values of a row: 81.7.'
     """
-    noun, epsilon = unit_noun(promise.unit), float(promise.epsilon)
-    asked, sure = f"between two values of a {noun} in the table", share_text(value_epsilon(epsilon, promise.neighbors))
-    of_value = sure_of_value = ""
+    noun = unit_noun(promise.unit)
+    asked, of_value = f"between two values of a {noun} in the table", ""
     if MEMBERSHIP in promise.questions:
-        of_value = f" For a guess between two values of a {noun}, the bound is {success_share(promise, VALUE)}."
-        sure_of_value = f" Between two values of a {noun}, the bound is {sure}."
-        asked, sure = f"whether a {noun} is in the table", share_text(epsilon)
-    not_yet = "This is not promised yet, because the schema was read from the rows. Once the schema is public, an"
-    start = "An" if holds else not_yet
-    guess = f"{start} attacker who guesses {asked} is right at most this often; a coin is right 50 times.{of_value}"
-    belief = f"An attacker who was 50 % sure before can become at most {sure} sure.{sure_of_value}"
-    return guess if promise.delta else f"{guess}\n\n{belief}"
+        asked = f"whether a {noun} is in the table"
+        of_value = f" Between two values of a {noun}: {success_share(promise, VALUE)}."
+    not_yet = "" if holds else "Not promised until the schema is public: "
+    return f"{not_yet}guesses {asked} are right, at most (a coin: 50).{of_value}"
 
 
-def _odds(promise: Guarantee) -> str | None:
+def _belief(promise: Guarantee) -> str | None:
     """Describe how much a belief may change.
 
     None if there is a δ, because rare releases may change a belief without limit.
+
+    >>> print(_belief(Guarantee(1.0)).partition(" Differential")[0])
+    An attacker who was 50 % sure that a row is in the table can become at most 73.2 % sure. Between two values of a \
+row, the bound is 88.1 %.
     """
     if promise.delta:
         return None
-    value = _factor(value_epsilon(float(promise.epsilon), promise.neighbors))
-    noun = unit_noun(promise.unit)
-    member = f"a {noun} is in the table by at most {_factor(float(promise.epsilon))}, and the odds that "
+    noun, epsilon = unit_noun(promise.unit), float(promise.epsilon)
+    of_value = value_epsilon(epsilon, promise.neighbors)
+    sure, factor = share_text(of_value), _factor(of_value)
+    asked, sure_of_value, member = f"that a {noun} in the table has one of two values", "", ""
+    if MEMBERSHIP in promise.questions:
+        asked, sure = f"that a {noun} is in the table", share_text(epsilon)
+        sure_of_value = f" Between two values of a {noun}, the bound is {share_text(of_value)}."
+        member = f"a {noun} is in the table by at most {_factor(epsilon)}, and the odds that "
     return (
-        "Differential privacy bounds how much odds can change. Whatever an attacker believed before, the release "
-        f"multiplies the odds that {member if MEMBERSHIP in promise.questions else ''}a {noun} in the table has one "
-        f"value rather than another by at most {value}. The figure shows this for odds that were 50:50."
+        f"An attacker who was 50 % sure {asked} can become at most {sure} sure.{sure_of_value} Differential privacy "
+        "bounds how much odds can change: whatever an attacker believed before, the release multiplies the odds that "
+        f"{member}a {noun} in the table has one value rather than another by at most {factor}."
     )
 
 

@@ -7,6 +7,7 @@ these controls, so the page also works without the component.
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -18,6 +19,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.plotting.instrument import Curves, drawn_tree, line_of
+from dpforest.plotting.small_trees import small_trees
 from dpforest.plotting.style import percent, visible
 from dpforest.privacy.ledger import unit_noun
 from dpforest.simulation.views import ForestView
@@ -35,10 +37,12 @@ from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.loss_sums import at_delta
 from ui.shared.shape_controls import Shape, take_depth, take_trees
 from ui.shared.sidebar import Choice
+from ui.shared.tables import read_by, split
 
 FRONT_END: Final = Path(__file__).parent / "front_end"
 SCRIPTS: Final = ("curves.js", "draw_curve.js", "draw_tree.js", "instrument.js")
 MOST_LEAVES: Final = 2**17  # most leaves of a forest that is simulated at other depths or numbers of trees
+BETWEEN_DRAWINGS: Final = 1.0  # least seconds between two drawings with one more line
 MOST_OTHER_TREES: Final = 8  # most numbers of trees of which lines are simulated
 
 
@@ -78,8 +82,9 @@ class Instrument:
         self._tree: dict[str, Any] | None = None
         self._view: ForestView | None = None
         self._flips: dict[float, np.ndarray | None] = {}
-        self._others = list(_other_lines(choice.settings, choice.shape))
-        self._done: list[tuple[str, SweepJob]] = []
+        self._votes: dict[str, Any] | None = None
+        self._others = [*_other_lines(choice.settings, choice.shape), *_alpha_lines(choice.settings)]
+        self._done: list[tuple[str, str, SweepJob]] = []
         self._at_work: SweepJob | None = None
         self._draw()
 
@@ -93,10 +98,13 @@ class Instrument:
         self._view = view
         self._flips = {}
         self._picture()
+        parts = split(read_by(self._choice.table, self._choice.settings))
+        row = min(max(state.ROW.value or 1, 1), len(parts.y_test))
+        self._votes = {**small_trees(view, parts.X_test[row - 1]), "record": row, "truth": int(parts.y_test[row - 1])}
         self._draw()
 
     def step(self) -> bool:
-        """Simulate a part of the lines at other depths and numbers of trees, or compute flip rates at another ε.
+        """Simulate a part of the lines at other positions of the sliders, or compute flip rates at another ε.
 
         Return False if no work is left, if another page computes now, or if several users have waited for first figures
         (then workers run). Such a server computes only what its users ask for, and a drag shows the present line until
@@ -109,15 +117,16 @@ class Instrument:
     def _simulate_others(self) -> bool:
         if not self._others:
             return False
-        kind, line = self._others[0]
+        kind, stop, line = self._others[0]
         with suppress(ValueError):  # a forest of this shape is too large for this table
             self._at_work = self._at_work or sweep_job(self._choice.table, line)
             if self._at_work.step():
                 return True
-            self._done.append((kind, self._at_work))
-            self._draw()
+            self._done.append((kind, stop, self._at_work))
         self._at_work = None
         self._others.pop(0)
+        if not self._others or time.monotonic() - self._drawn_at > BETWEEN_DRAWINGS:
+            self._draw()
         return True
 
     def _other_flips(self) -> bool:
@@ -159,6 +168,7 @@ class Instrument:
         )
 
     def _draw(self) -> None:
+        self._drawn_at = time.monotonic()
         let_draw_again(state.INSTRUMENT)
         shape, mode = self._shape, self._choice.settings.mode
         with self._place:
@@ -168,12 +178,16 @@ class Instrument:
 
     def _data(self) -> dict[str, Any]:
         settings, shape, epsilons = self._choice.settings, self._shape, self._result.epsilons.tolist()
-        others: dict[str, dict[int, Any]] = {"depth": {}, "trees": {}}
-        for kind, job in self._done:
+        others: dict[str, dict[Any, Any]] = {"depth": {}, "trees": {}, "alpha": {}}
+        for kind, stop, job in self._done:
             rows = job.rows(job.n_done)
+            if stop:
+                others[kind][stop] = line_of(rows, epsilons, self._measure)
+                continue
             for value in sorted({row[kind] for row in rows}):
                 others[kind][value] = line_of([row for row in rows if row[kind] == value], epsilons, self._measure)
-        curves = Curves(epsilons, line_of(self._result.rows, epsilons, self._measure), others["depth"], others["trees"])
+        line = line_of(self._result.rows, epsilons, self._measure)
+        curves = Curves(epsilons, line, others["depth"], others["trees"], others["alpha"])
         by_rule = "a rule sets it at each ε" if shape.by_rule else ""
         no_depth = "" if FORESTS[settings.kind].has_depth(settings.mode) else "no limit, as published"
         return {
@@ -189,6 +203,8 @@ class Instrument:
                 "Trees", shape.n_trees, shape.trees, by_rule if FORESTS[settings.kind].has_trees else "one tree only"
             ),
             "alpha": self._alpha(),
+            "sameAlpha": self._same_alpha(),
+            "votes": self._votes,
             "words": self._words(),
         }
 
@@ -221,6 +237,15 @@ class Instrument:
         stops, present = boost_controls.stops(settings.mode), boost_controls.stop_of(alpha, settings.mode)
         return _slider("α", stops if present in stops else (*stops, present), present)
 
+    def _same_alpha(self) -> dict[str, str]:
+        """Return for each α strategy another one whose simulated releases all classify the same held-out rows."""
+        settings = self._choice.settings
+        if settings.kind != "boosted":
+            return {}
+        jobs = {boost_controls.stop_of(settings.option("alpha"), settings.mode): self._job}
+        jobs |= {stop: job for kind, stop, job in self._done if kind == "alpha"}
+        return _alike({stop: _classified(job) for stop, job in jobs.items()})
+
     def _words(self) -> dict[str, str]:
         settings, shape = self._choice.settings, self._shape
         at = f"ε = {settings.epsilon:g}{at_delta(self._delta)}"
@@ -233,6 +258,7 @@ class Instrument:
             "measure": "balanced accuracy" if self._measure == "balanced_accuracy" else "right",
             "axis": "ε" if settings.certified else "ε as claimed",
             "tree": f"Tree {self._tree_index + 1} of {n_trees}, and how often noise flips the label of each leaf",
+            "votes": self._votes_title(),
             "treeAway": f"(the tree at ε = {settings.epsilon:g})",
             "badge": "Curator only",
             "mostFlips": percent(1 - 1 / len(self._tree["classes"]), 0) if self._tree else "",
@@ -244,13 +270,22 @@ class Instrument:
             "live": f"{at}: {percent(here)} {'balanced accuracy' if name != 'Accuracy' else 'right'}.",
         }
 
+    def _votes_title(self) -> str:
+        if self._votes is None:
+            return ""
+        label = self._class_words()[self._votes["truth"]] if self._votes["votes"] else ""
+        record = f"held-out record {self._votes['record']}{f' (“{label}”)' if label else ''}"
+        return f"Votes on {record}" if self._votes["votes"] else f"What each tree adds to the score of {record}"
+
 
 def _slider(name: str, values: Any, value: Any, why: str = "") -> dict[str, Any]:
     return {"name": name, "values": list(values), "value": value, "why": why}
 
 
-def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, Line]]:
+def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str, Line]]:
     """Return the lines at other depths, and at other numbers of trees, that a move of a slider may ask for.
+
+    The second part of each tuple is empty: these lines have many positions of a slider in one simulation.
 
     If the rule sets the shape now, a move of one slider turns it off, and the other slider starts from `Shape.starts`.
     These lines have only some of the ε, because they would cost ten times as much as the present line. A forest that is
@@ -268,10 +303,49 @@ def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, Line
     n_trees = _spread_out(tuple(t for t in n_trees if t * 2**depth <= MOST_LEAVES), shape.trees)
     lines = []
     if len(depths) > 1:
-        lines.append(("depth", Line(fixed, grid, depths=depths)))
+        lines.append(("depth", "", Line(fixed, grid, depths=depths)))
     if len(n_trees) > 1 and kind.has_trees:
-        lines.append(("trees", Line(fixed, grid, trees=n_trees)))
+        lines.append(("trees", "", Line(fixed, grid, trees=n_trees)))
     return lines
+
+
+def _alpha_lines(settings: ForestSettings) -> list[tuple[str, str, Line]]:
+    """Return a line for each other α strategy: the neighbors on the slider first, then strategies with names."""
+    if settings.kind != "boosted":
+        return []
+    stops = boost_controls.stops(settings.mode)
+    present = boost_controls.stop_of(settings.option("alpha"), settings.mode)
+    place = stops.index(present) if present in stops else 0
+    order = sorted(
+        stops, key=lambda stop: (abs(stops.index(stop) - place) > 1, stop not in boost_controls.ALPHAS[settings.mode])
+    )
+    every = grid_with(settings.epsilon)
+    grid = tuple(sorted({*every[::4], every[-1], settings.epsilon}))
+    return [
+        ("alpha", stop, Line(settings.with_option("alpha", boost_controls.alpha_of(stop, settings.mode)), grid))
+        for stop in order
+        if stop != present
+    ]
+
+
+def _classified(job: SweepJob) -> dict[float, bytes]:
+    """Return the held-out rows that the first simulated release at each ε classifies correctly."""
+    return {row["epsilon"]: row["right"] for row in job.rows(1)} if job.n_done else {}
+
+
+def _alike(classified: dict[str, dict[float, bytes]]) -> dict[str, str]:
+    """Return for each strategy the first other one with equal results at all ε that both have.
+
+    >>> _alike({"1": {0.1: b"a", 1.0: b"b"}, "carried": {1.0: b"b"}, "0": {1.0: b"c"}})
+    {'1': 'carried', 'carried': '1'}
+    """
+    same = dict[str, str]()
+    for stop, results in classified.items():
+        for other, of_other in classified.items():
+            both = results.keys() & of_other.keys()
+            if other != stop and both and all(results[epsilon] == of_other[epsilon] for epsilon in both):
+                same.setdefault(stop, other)
+    return same
 
 
 def _steps(values: tuple[int, ...], value: int) -> tuple[int, ...]:

@@ -1,54 +1,64 @@
-"""If the chosen forest learns nothing, search for a forest that does, by one simulated release of each forest."""
+"""The other forests at the present ε, by a few simulated releases of each: which of them predicts best here."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Final
 
 from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.style import percent
+from dpforest.tables.features import plural
 from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, SweepJob, sweep_job
-from ui.shared.epsilon import grid_with
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
-from ui.shared.forests import FORESTS, as_it_comes
+from ui.shared.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared.sidebar import Choice
+
+RELEASES: Final = 3  # simulated releases of each forest
 
 
 class OtherForests:
-    """All other certified forests with default settings. Each `step` simulates one forest."""
+    """All other certified forests with default settings. Each `step` simulates a part of a release of one of them."""
 
     def __init__(self, choice: Choice) -> None:
-        self._choice, self._jobs = choice, dict[str, SweepJob]()
+        self._choice, self._jobs = choice, dict[ForestSettings, SweepJob]()
         settings = choice.settings
         every = [
             as_it_comes(kind, "certified", settings.epsilon, settings.neighbors, delta=delta)
             for kind in FORESTS
             for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))
         ]
-        self._left = [other for other in every if other.name != settings.name]
+        self._left = [(other, n) for n in range(1, RELEASES + 1) for other in every if other.name != settings.name]
+
+    @property
+    def is_complete(self) -> bool:
+        return not self._left
 
     def step(self) -> bool:
-        """Simulate one more forest. Return False if none is left."""
+        """Simulate a part of a release. Return False if none is left."""
         if not self._left:
             return False
-        other = self._left.pop(0)
+        other, n_releases = self._left[0]
         with suppress(ValueError):  # the forest is too large for this table
-            job = sweep_job(self._choice.table, Line(other, grid_with(self._choice.settings.epsilon)))
-            for _ in job.work():
-                pass
-            self._jobs[other.name] = job
+            job = sweep_job(self._choice.table, Line(other, (other.epsilon,)))
+            if job.step(n_releases):
+                return True
+            self._jobs[other] = job
+        self._left.pop(0)
         return True
+
+    def means(self, measure: str) -> dict[ForestSettings, float]:
+        """Return the mean of a measure over the simulated releases of each forest."""
+        return {other: float(gathered([job]).private(measure).mean()) for other, job in self._jobs.items()}
 
     def sentence(self, measure: str, at: Headroom) -> str:
         """Name the forests that beat guessing at this ε by more than chance. Empty until all forests are simulated."""
-        if self._left:
+        if not self.is_complete:
             return ""
-        epsilon = self._choice.settings.epsilon
-        place, means = grid_with(epsilon).index(epsilon), dict[str, float]()
-        for name, job in self._jobs.items():
-            means[name] = float(gathered([job]).private(measure)[:, place].mean())
-        better = [name for name in sorted(means, key=means.__getitem__)[::-1] if means[name] > at.floor + at.noise]
+        epsilon, means = self._choice.settings.epsilon, self.means(measure)
+        better = [other for other in sorted(means, key=means.__getitem__)[::-1] if means[other] > at.floor + at.noise]
         if not better:
             return f" None of the other forests is better than guessing at ε = {epsilon:g} either."
-        named = ", ".join(f"“{name}” {percent(means[name])}" for name in better)
-        return f" **These do learn something at ε = {epsilon:g}** (one simulated release each, or more): {named}."
+        named = ", ".join(f"“{other.name}” {percent(means[other])}" for other in better)
+        releases = plural(RELEASES, "simulated release")
+        return f" **These do learn something at ε = {epsilon:g}** ({releases} each, or more): {named}."

@@ -19,6 +19,7 @@ from ui.explore import (
     headline,
     instrument,
     leaves_tab,
+    most_accurate,
     tree_tab,
     welcome,
 )
@@ -79,8 +80,9 @@ def show() -> None:
     result = first_release.first_releases(table, [job], few, st.container())
     level = baselines.level(table)
     numbers = headline.Figures(choice, certificate, ledger, result, level)
+    line = most_accurate.MostAccurate(choice)
     welcome.line()
-    panel = curve_panel.Panel(choice, result, ledger, level, certificate.delta)
+    panel = curve_panel.Panel(choice, result, ledger, level, line, certificate.delta)
     with instrument_place:
         drawing = instrument.Instrument(choice, job, result, level, panel.measure, certificate.delta)
     if stored:
@@ -92,7 +94,7 @@ def show() -> None:
         figures.offer()
 
     def other_work() -> bool:
-        """Do one step: fit the ceiling, measure the effect of δ, or try other forests if this one learns nothing."""
+        """Do one step: fit the ceiling, simulate other lines of the instrument, or measure other forests."""
         return level.step() or drawing.step() or panel.look_elsewhere()
 
     # Refine the curve until a control moves, and do the other work in between. Do neither while the release dialog is

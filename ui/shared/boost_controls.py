@@ -89,6 +89,15 @@ def stop_of(alpha: Any, mode: str) -> str:
     return f"{alpha:g}" if isinstance(alpha, float) else next(n for n, how in ALPHAS[mode].items() if how == alpha)
 
 
+def alpha_of(stop: str, mode: str) -> Any:
+    """Return the value of the parameter `alpha` at a stop.
+
+    >>> alpha_of("0.3", "certified"), alpha_of("falls level by level", "certified")
+    (0.3, 'schedule')
+    """
+    return ALPHAS[mode].get(stop) or float(stop)
+
+
 def take_stop(stop: str, mode: str) -> None:
     """Set the strategy on a page that is not drawn yet, as if the user had chosen it."""
     if stop in ALPHAS[mode]:

@@ -2,16 +2,18 @@
 
 /** The line at a position of the sliders: {line, isKnown}. An unknown line is the present one, to be drawn faintly. */
 function selectedLine(data, at) {
-  const {line, byDepth, byTrees} = data.curves;
-  if (at.depth !== data.depth.value) {
-    const other = byDepth[at.depth];
+  const {line, byDepth, byTrees, byAlpha} = data.curves;
+  for (const [control, lines] of [["depth", byDepth], ["trees", byTrees], ["alpha", byAlpha]]) {
+    if (at[control] === data[control].value) continue;
+    const other = lines[at[control]];
     return {line: other || line, isKnown: Boolean(other)};
   }
-  if (at.trees !== data.trees.value) {
-    const other = byTrees[at.trees];
-    return {line: other || line, isKnown: Boolean(other)};
-  }
-  return {line, isKnown: at.alpha === data.alpha.value};
+  return {line, isKnown: true};
+}
+
+/** The lines at other positions of the sliders. */
+function otherLines({byDepth, byTrees, byAlpha}) {
+  return [byDepth, byTrees, byAlpha].flatMap((lines) => Object.values(lines));
 }
 
 /** The places of an ε on the grid: [index before, index after, share of the way in log ε]. */
@@ -49,9 +51,9 @@ function shapeAt(data, at) {
 
 /** The lowest and the highest accuracy of all lines and levels, with a margin. The axis stays while the hand drags. */
 function accuracyRange(data) {
-  const {line, byDepth, byTrees} = data.curves;
+  const {line} = data.curves;
   const known = (list) => list.filter((value) => value !== null);
-  const values = [line, ...Object.values(byDepth), ...Object.values(byTrees)].flatMap((one) => known(one.mean));
+  const values = [line, ...otherLines(data.curves)].flatMap((one) => known(one.mean));
   for (const [place, mean] of line.mean.entries()) {
     if (mean !== null) values.push(mean - line.spread[place], mean + line.spread[place]);
   }

@@ -20,7 +20,7 @@ const TICKS = [0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 25];
 /** The picture of the curve: {draw(at)}. It measures its place once; make a new one after a change of size. */
 function curvePicture(svg, data) {
   const {width, height} = svg.getBoundingClientRect();
-  const edge = {left: 46, right: 12, top: 10, bottom: 34};
+  const edge = {left: 46, right: 12, top: 20, bottom: 34};
   const epsilons = data.curves.epsilons;
   const ends = [Math.min(epsilons[0], data.epsilon.value), Math.max(epsilons.at(-1), data.epsilon.value)].map(Math.log);
   const [low, high] = accuracyRange(data);
@@ -57,15 +57,13 @@ function curvePicture(svg, data) {
   for (const level of data.levels) {
     svg.append(shape("line", {class: `level ${level.kind}`, x1: edge.left, x2: width - edge.right, y1: y(level.value),
       y2: y(level.value)}));
-    const isLow = y(level.value) > height / 2;
-    svg.append(shape("text", {class: "level-name", x: isLow ? width - edge.right : edge.left + 4,
-      y: y(level.value) + (isLow ? -5 : 14), "text-anchor": isLow ? "end" : "start"},
-      `${level.words} ${percentText(level.value)}`));
+    const isFloor = level.kind === "floor"; // the curve rises, so there is room above the floor on the right
+    svg.append(shape("text", {class: "level-name", x: isFloor ? width - edge.right : edge.left + 4,
+      y: y(level.value) - 5, "text-anchor": isFloor ? "end" : "start"}, `${level.words} ${percentText(level.value)}`));
   }
   const band = shape("path", {class: "band", d: bandPath(data.curves, x, y)});
-  const others = [...Object.values(data.curves.byDepth), ...Object.values(data.curves.byTrees)];
   const faint = shape("g", {class: "others"});
-  for (const line of others) faint.append(shape("path", {d: path(line)}));
+  for (const line of otherLines(data.curves)) faint.append(shape("path", {d: path(line)}));
   const curve = shape("path", {class: data.certified ? "curve" : "curve claimed"});
   const here = shape("line", {class: "here", y1: edge.top, y2: height - edge.bottom});
   const dot = shape("circle", {class: data.certified ? "dot" : "dot claimed", r: 7});

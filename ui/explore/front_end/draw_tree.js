@@ -1,4 +1,5 @@
-// One tree as SVG: its questions, and at each end the label with the rate at which noise flips it.
+// One tree as SVG: its questions, and at each end the label with the rate at which noise flips it. Below it, the first
+// trees of the forest in small, each with its vote on one record.
 
 const ROW = 46; // height of a level with text
 const CHARACTER = 6.1; // mean width of a character, in pixels
@@ -19,6 +20,13 @@ function fitted(text, width) {
   const most = Math.floor(width / CHARACTER);
   if (characters.length <= most) return text;
   return most < 2 ? "" : `${characters.slice(0, most - 1).join("")}…`;
+}
+
+/** The longest form of a leaf's value that fits: "+0.74 ± 0.1", "+0.74", "+0.7". */
+function fittedValue(text, width) {
+  const value = text.split(" ± ")[0];
+  const rounded = `${value.startsWith("-") ? "" : "+"}${Number(value).toFixed(1)}`;
+  return [text, value, rounded].find((form) => form.length * CHARACTER <= width) ?? "";
 }
 
 /** The scale of the colors, as a CSS gradient from no flips to pure noise. */
@@ -98,7 +106,7 @@ function treePicture(svg, data) {
       const ink = color ? {ink: color.ink} : {};
       group.append(shape("text", {class: label === null ? "label" : "label flipped",
         x: middle(node), y: upper(node.level) + 2, "text-anchor": "middle", ...ink}, words));
-      const below = node.value ? fitted(node.value, boxWidth) : boxWidth > 26 ? rateText(value) : "";
+      const below = node.value ? fittedValue(node.value, boxWidth) : boxWidth > 26 ? rateText(value) : "";
       if (below) {
         group.append(shape("text", {class: node.value ? "added" : "rate", x: middle(node), y: upper(node.level) + 15,
           "text-anchor": "middle", ...ink}, below));
@@ -151,4 +159,64 @@ function treePicture(svg, data) {
       for (const one of drawn) one.drawnLabel = null;
     },
   };
+}
+
+const CLASS_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+const [SMALL_WIDTH, SMALL_HEIGHT] = [56, 40]; // largest width and height of a small tree, in pixels
+
+/** The small trees: {draw(at)} shows as many as the forest has, and writes their votes into `title`. */
+function smallTrees(svg, title, data) {
+  svg.replaceChildren();
+  svg.style.display = data.votes ? "" : "none";
+  title.textContent = "";
+  if (!data.votes) return {draw() {}};
+  const {trees, votes} = data.votes;
+  const {width} = svg.getBoundingClientRect();
+  const room = Math.min(width / trees.length, SMALL_WIDTH);
+  svg.setAttribute("viewBox", `0 0 ${width} ${SMALL_HEIGHT}`);
+  const drawn = trees.map((tree, place) => {
+    const group = shape("g");
+    const x = (node) => place * room + 3 + (node[0] / 99) * (room - 8);
+    const y = (node) => 4 + node[1] * 8;
+    const line = (child) => {
+      const node = tree.nodes[child];
+      const parent = tree.nodes[node[2]];
+      return `M${x(parent).toFixed(1)} ${y(parent)}L${x(node).toFixed(1)} ${y(node)}`;
+    };
+    const below = [...tree.nodes.keys()].slice(1);
+    group.append(shape("path", {class: "small", d: below.map(line).join("")}));
+    group.append(shape("path", {class: "passed", d: tree.path.slice(1).map(line).join("")}));
+    const end = tree.nodes[tree.path.at(-1)];
+    const color = CLASS_COLORS[tree.label] ?? "#8A929C";
+    group.append(shape("circle", {class: "vote", cx: x(end), cy: y(end) + 2, r: 3.5, fill: color}));
+    const word = tree.added || (data.tree.classes[tree.label] ?? "");
+    group.append(shape("title", {}, `Tree ${place + 1}: ${word}`));
+    svg.append(group);
+    return group;
+  });
+
+  return {
+    draw(at) {
+      const n = Math.min(at.trees ?? trees.length, trees.length);
+      for (const [place, group] of drawn.entries()) group.style.display = place < n ? "" : "none";
+      const isWhole = at.trees === data.trees.value || at.trees === null;
+      title.textContent = votes.length ? tally(isWhole ? votes : votesOf(trees.slice(0, n), votes.length)) : "";
+    },
+  };
+
+  /** The classes with the most votes, in words: 26 of 30 benign, 4 malignant. */
+  function tally(counts) {
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    const order = [...counts.keys()].filter((label) => counts[label]).sort((a, b) => counts[b] - counts[a]);
+    const words = order.slice(0, 3).map((label, place) =>
+      `${counts[label]}${place ? "" : ` of ${total}`} ${fitted(data.tree.classes[label], 150)}`);
+    return `${words.join(", ")}${order.length > 3 ? ", …" : ""}`;
+  }
+}
+
+/** How many of some trees vote for each class. */
+function votesOf(trees, nClasses) {
+  const counts = Array(nClasses).fill(0);
+  for (const tree of trees) counts[tree.label] += 1;
+  return counts;
 }

@@ -30,10 +30,15 @@ function build(root) {
   }
   const [curve, tree] = [figure("curve"), figure("tree")];
   pictures.append(curve.box, tree.box);
+  const votes = {title: element("span", "title"), note: element("strong", "tally"), svg: shape("svg", {role: "img"})};
+  const votesCaption = element("div", "caption votes");
+  votesCaption.append(votes.title, votes.note);
+  votes.svg.classList.add("votes");
+  tree.box.append(votesCaption, votes.svg);
   const live = element("p", "live");
   live.setAttribute("aria-live", "polite");
   root.replaceChildren(sliders, pictures, live);
-  return {root, inputs, curve, tree, live, seq: 0, held: null, at: null, frame: 0, timer: 0, flicker: 0};
+  return {root, inputs, curve, tree, votes, live, seq: 0, held: null, at: null, frame: 0, timer: 0, flicker: 0};
 }
 
 function figure(kind) {
@@ -105,6 +110,7 @@ function drawAll(state) {
   const shaped = shapeAt(data, at);
   state.curvePicture.draw(at);
   state.treePicture.draw(shaped);
+  state.smallTrees.draw(shaped);
   const {line, isKnown} = selectedLine(data, at);
   const {value, isExact} = valueAt(data.curves.epsilons, line.mean, at.epsilon);
   // Other lines have fewer simulated releases than the present line, so their values are approximate.
@@ -122,6 +128,8 @@ function drawAll(state) {
     range.setAttribute("aria-valuetext", `${text}: ${accuracy} ${data.words.measure}`);
     label.classList.toggle("off", range.disabled);
   }
+  const same = data.sameAlpha[at.alpha];
+  state.inputs.alpha.why.textContent = same ? `predicts exactly as “${same}” in these releases` : data.alpha.why;
   if (data.tree) {
     const isAway = at.epsilon !== data.epsilon.value;
     state.tree.note.textContent = isAway ? data.words.treeAway : "";
@@ -133,6 +141,7 @@ function refresh(state) {
   const {data} = state;
   state.curvePicture = curvePicture(state.curve.svg, data);
   state.treePicture = treePicture(state.tree.svg, data);
+  state.smallTrees = smallTrees(state.votes.svg, state.votes.note, data);
   drawAll(state);
 }
 
@@ -158,6 +167,8 @@ function take(state, data) {
   for (const part of [state.curve, state.tree]) part.badge.textContent = data.words.badge;
   state.curve.svg.setAttribute("aria-label", data.words.curveAlt);
   state.tree.svg.setAttribute("aria-label", data.words.treeAlt);
+  state.votes.title.textContent = data.words.votes;
+  state.votes.svg.setAttribute("aria-label", data.words.votes);
   state.live.textContent = data.words.live;
   const bar = element("span", "bar");
   bar.style.background = flipGradient();

@@ -18,11 +18,17 @@ PAGE: Final = """<style>
 [class*=st-key-headline] [data-testid=stMarkdownContainer] {margin-bottom: 0}
 [class*=st-key-headline] [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-below_curve {min-height: 3.4rem}
+.st-key-most_accurate {min-height: 2.5rem; justify-content: center}
 [data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
 [data-testid=stCaptionContainer] {opacity: 1}
 [data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
 a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
 [data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
+@media (min-width: 641px) {
+  [data-testid=stMainBlockContainer] {padding-top: 1.4rem}
+  [data-testid=stHeader] {pointer-events: none; background: transparent}
+  [data-testid=stHeader] button {pointer-events: auto}
+}
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}
   .st-key-focus [data-testid=stElementContainer] {min-width: 820px}

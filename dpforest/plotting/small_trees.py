@@ -1,0 +1,75 @@
+"""The small trees of the instrument: the path of one record through the first trees of a forest, and their votes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.plotting.instrument import extents
+from dpforest.simulation.views import ForestView
+from dpforest.trees.layout import Trees
+from dpforest.trees.routing import leaves_of_rows
+
+MOST_TREES: Final = 30
+DEEPEST: Final = 3  # level of the lowest nodes in a small drawing
+_WIDTH: Final = 99  # horizontal positions are integers from 0 to this number
+
+
+def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
+    """Describe how each of the first trees treats one encoded row.
+
+    Parameters
+    ----------
+    view : ForestView
+    codes : integer array of shape (n_features,)
+        Encoded row (`Domain.encode`).
+
+    Returns
+    -------
+    dict
+        - ``trees``: one dictionary for each of the first `MOST_TREES` trees. ``nodes`` has for each node down to level
+          `DEEPEST` its horizontal position from 0 to 99, its level, and the index of its parent (-1 for the root);
+          ``path`` has the indices of the nodes that the row passes; ``label`` is the class of its leaf, by index;
+          ``added`` is what the leaf adds to a score, as text (empty unless the forest adds scores).
+        - ``votes``: number of trees that vote for each class, over all trees; empty if the forest adds scores.
+    """
+    leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
+    labels, added = _labels_and_scores(view, leaves)
+    drawn = [
+        {**_shape(view.trees.select(tree), view.path(tree, codes)), "label": labels[tree], "added": added[tree]}
+        for tree in range(min(view.trees.n_trees, MOST_TREES))
+    ]
+    votes = [] if added[0] else np.bincount(labels, minlength=view.domain.n_classes).tolist()
+    return {"trees": drawn, "votes": votes}
+
+
+def _labels_and_scores(view: ForestView, leaves: np.ndarray) -> tuple[list[int], list[str]]:
+    """Return the class that each leaf supports, and what it adds to the score of this class, as text.
+
+    A tree that belongs to the booster of one class supports this class, or with a negative value the others: then its
+    class is -1 if there are more than two classes.
+    """
+    if view.added is not None:
+        scores = view.added.leaf_scores[leaves]
+        best = scores.argmax(axis=1)
+        return best.tolist(), [f"{score:+.2g}" for score in scores.max(axis=1).tolist()]
+    if view.leaf_values is None or view.class_of_tree is None:
+        return view.labels[leaves].tolist(), [""] * len(leaves)
+    values, classes = view.leaf_values[leaves], view.class_of_tree
+    if view.domain.n_classes == 2:
+        return (values > 0).astype(int).tolist(), [f"{value:+.2g}" for value in values.tolist()]
+    return np.where(values > 0, classes, -1).tolist(), [f"{value:+.2g}" for value in values.tolist()]
+
+
+def _shape(trees: Trees, path: list[int]) -> dict[str, Any]:
+    """Return the upper nodes of a tree, and the part of a path that is drawn. Nodes of the tree are in level order."""
+    drawn = np.flatnonzero(trees.level <= DEEPEST)
+    place = {int(node): i for i, node in enumerate(drawn)}
+    left, right = extents(trees, DEEPEST, np.ones(trees.n_nodes))
+    middle = np.rint((left[drawn] + right[drawn]) / 2 * _WIDTH).astype(int).tolist()
+    levels, parents = trees.level[drawn].tolist(), trees.parent[drawn].tolist()
+    return {
+        "nodes": [[x, level, place[p] if level else -1] for x, level, p in zip(middle, levels, parents, strict=True)],
+        "path": [place[node] for node in path if node in place],
+    }
