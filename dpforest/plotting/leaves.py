@@ -23,7 +23,12 @@ N_BINS = 25
 
 
 def flip_histogram(
-    flip: np.ndarray, n_counted: np.ndarray, n_classes: int, n_rows: np.ndarray | None = None
+    flip: np.ndarray,
+    n_counted: np.ndarray,
+    n_classes: int,
+    n_rows: np.ndarray | None = None,
+    *,
+    by_leaf: bool = False,
 ) -> go.Figure:
     """Draw the share of rows, or with a unit of privacy of persons, by the flip rate of their leaf.
 
@@ -35,21 +40,25 @@ def flip_histogram(
         Number of rows, or with a unit of persons, in each leaf, which is its weight.
     n_rows : int array of shape (n_leaves,), optional
         With a unit, number of rows in each leaf.
+    by_leaf : bool
+        Whether to draw the share of leaves instead: then a leaf with one row counts as much as a leaf with a thousand.
     """
     top = highest_flip(n_classes)
     known = np.isfinite(flip)
+    weights = known.astype(float) if by_leaf else n_counted
     counted = "rows" if n_rows is None else "persons"
 
     def by_flip(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.histogram(np.minimum(flip[known], top), N_BINS, (0, top), weights=weights[known].astype(float))
 
-    weight, edges = by_flip(n_counted)
-    share = weight / max(float(n_counted.sum()), 1.0)
+    weight, edges = by_flip(weights)
+    share = weight / max(float(weights.sum()), 1.0)
     middle = (edges[:-1] + edges[1:]) / 2
     n_leaves, _ = by_flip(np.ones(len(flip)))
     held = [""] * N_BINS if n_rows is None else [f" with {plural(int(n), 'row')}" for n in by_flip(n_rows)[0]]
+    what = f"{counted} are in" if not by_leaf else f"leaves with {counted}:"
     text = [
-        f"{percent(s)} of {counted} are in {plural(int(n), 'leaf', 'leaves')}{rows}<br>"
+        f"{percent(s)} of {what} {plural(int(n), 'leaf', 'leaves')}{rows}<br>"
         f"whose label flips in {percent(a, 0)} to {percent(b, 0)} of releases"
         for s, n, rows, a, b in zip(share, n_leaves, held, edges, edges[1:], strict=False)
     ]
@@ -63,7 +72,7 @@ def flip_histogram(
         hovertemplate="%{text}<extra></extra>",
         marker={"color": sample_colorscale(FLIP_SCALE, list(middle / top)), "line": {"color": QUIET, "width": 0.5}},
     )
-    mean = float(np.average(flip[known], weights=n_counted[known])) if n_counted[known].sum() else 0.0
+    mean = float(np.average(flip[known], weights=weights[known])) if weights[known].sum() else 0.0
     fig.add_vline(x=mean, line={"color": QUIET, "width": 1.5, "dash": "dot"})
     fig.add_annotation(
         x=mean,
@@ -79,7 +88,10 @@ def flip_histogram(
         title="rate at which the leaf's label flips", tickformat=".0%", range=[0, top], zeroline=False, showgrid=False
     )
     fig.update_yaxes(
-        title=f"share of {counted}", tickformat=".0%", range=[0, 1.18 * max(float(share.max()), 0.01)], zeroline=False
+        title=f"share of {'leaves' if by_leaf else counted}",
+        tickformat=".0%",
+        range=[0, 1.18 * max(float(share.max()), 0.01)],
+        zeroline=False,
     )
     return fig
 

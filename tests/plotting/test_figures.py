@@ -204,6 +204,14 @@ def test_histogram_weighs_leaves_by_rows():
     assert figure.layout.yaxis.title.text == "share of rows" and "person" not in all_text(figure)
 
 
+def test_histogram_by_leaf_counts_each_leaf_with_rows_once():
+    flip, rows = np.array([0.01, 0.49, 0.49, np.nan]), np.array([98, 1, 1, 0])
+    figure = plotting.flip_histogram(flip, rows, 2, by_leaf=True)
+    assert np.allclose(np.array(figure.data[0].y)[[0, -1]], [1 / 3, 2 / 3])
+    assert figure.data[0].text[-1].startswith("66.7 % of leaves with rows: 2 leaves<br>")
+    assert figure.layout.yaxis.title.text == "share of leaves" and "mean 33" in all_text(figure)
+
+
 def test_histogram_of_persons_also_has_their_rows():
     flip, persons, rows = np.array([0.01, 0.01, 0.49, np.nan]), np.array([7.5, 1.5, 1.0, 0]), np.array([30, 3, 1, 0])
     figure = plotting.flip_histogram(flip, persons, 2, rows)

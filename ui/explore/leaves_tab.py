@@ -37,12 +37,24 @@ def show(choice: Choice, view: ForestView) -> None:
     titled(
         "How often labels flip",
         "Curator only",
-        help="A label flips when the leaf publishes a class that is not its most frequent one. Leaves count by their "
-        f"{counted}, because the label of a large leaf concerns many {counted}.",
+        help="A label flips when the leaf publishes a class that is not its most frequent one. The label of a large "
+        f"leaf concerns many {counted}; labels of small leaves flip most.",
+    )
+    shares = {f"share of {counted}": False, "share of leaves": True}
+    known(state.SHARES, shares)
+    chosen = st.segmented_control(
+        "The bars show the",
+        list(shares),
+        default=next(iter(shares)),
+        required=True,
+        key=state.SHARES,
+        persist_state="session",
     )
     chart(
-        plotting.flip_histogram(flip, n_counted, view.domain.n_classes, view.rows_of_persons),
-        f"Histogram of the flip rate of leaves, weighted by the {counted} in them.",
+        plotting.flip_histogram(
+            flip, n_counted, view.domain.n_classes, view.rows_of_persons, by_leaf=shares.get(chosen, False)
+        ),
+        f"Histogram of the flip rate of leaves: {chosen}.",
         title="How often labels flip",
     )
     known_flip = full & np.isfinite(flip)
