@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure, percent
+from dpforest.plotting.style import NON_PRIVATE, ON_PAGE_ONLY, PRIVATE, QUIET, escape, figure, percent
 from dpforest.privacy.rationals import text_up
 
 LEGEND = {
@@ -85,8 +85,9 @@ def accuracy_curve(
         legendrank=1,
     )
     here = float(np.interp(np.log(epsilon), np.log(eps), mean))
-    fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
+    fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"}, name=ON_PAGE_ONLY)
     fig.add_scatter(
+        meta=ON_PAGE_ONLY,
         x=[epsilon],
         y=[here],
         mode="markers",
@@ -96,6 +97,7 @@ def accuracy_curve(
     )
     right = np.log(epsilon / eps.min()) < 0.6 * np.log(eps.max() / eps.min())
     fig.add_annotation(
+        name=ON_PAGE_ONLY,
         x=np.log10(epsilon),
         y=0,
         yref="paper",
@@ -138,6 +140,7 @@ def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
     """
     for epsilon, words in others:
         fig.add_annotation(
+            name=ON_PAGE_ONLY,
             x=np.log10(epsilon),
             y=1,
             yref="paper",

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import plotly.graph_objects as go
 from plotly.io import to_json
 
-from dpforest.plotting.style import NON_PRIVATE, PRIVATE, escape
+from dpforest.plotting.style import NON_PRIVATE, ON_PAGE_ONLY, PRIVATE, escape
 
 INK: Final = "#1B2229"
 WIDTH, HEIGHT = 900, 450  # default size in pixels
@@ -58,7 +58,7 @@ def _browser() -> str | None:
 
 
 def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, Any]:
-    """Return a copy of a figure with dark text on white, as a dict for plotly.
+    """Return a copy of a figure with dark text on white, without marks for the page only, as a dict for plotly.
 
     Parameters
     ----------
@@ -72,6 +72,9 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
     """
     raw = figure.to_dict() if isinstance(figure, go.Figure) else deepcopy(figure)
     paper = go.Figure(raw, skip_invalid=True)
+    paper.data = [trace for trace in paper.data if trace.meta != ON_PAGE_ONLY]
+    for kind in ("annotations", "shapes"):
+        paper.layout[kind] = [mark for mark in paper.layout[kind] if mark.name != ON_PAGE_ONLY]
     margin = paper.layout.margin
     paper.update_layout(
         template="plotly_white",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.driver import BROWSER, INSTRUMENT, UPLOAD, Explore, chart_ready, idle
 
@@ -93,3 +94,98 @@ def test_with_reduced_motion_no_label_flickers(explore: Explore) -> None:
     assert explore.page.locator(f"{INSTRUMENT} .flipped").count() == 0
     explore.page.mouse.up()
     idle(explore.page)
+
+
+@pytest.mark.slow
+def test_a_finger_moves_a_slider(phone: Explore) -> None:
+    phone.open(**SMALL)
+    box = phone.slider("Privacy budget ε").bounding_box()
+    assert box
+    phone.page.touchscreen.tap(box["x"] + 3, box["y"] + box["height"] / 2)
+    phone.shows("Privacy budget ε", 0.01)
+    phone.page.wait_for_url("**eps=0.01**")
+    idle(phone.page)
+
+
+@pytest.mark.slow
+def test_two_tabs_keep_their_sliders(explore: Explore, page_of: Callable[[BrowserContext], Page]) -> None:
+    explore.open(**SMALL)
+    second = Explore(page_of(explore.page.context), explore.url).open(**SMALL, eps=3)
+    explore.page.bring_to_front()
+    drag(explore, "Privacy budget ε", 0.0)
+    explore.page.mouse.up()
+    explore.page.wait_for_url("**eps=0.01**")
+    idle(explore.page)
+    second.shows("Privacy budget ε", 3)
+    explore.shows("Privacy budget ε", 0.01)
+
+
+@pytest.mark.slow
+def test_a_print_has_the_pictures_and_no_navigation(explore: Explore) -> None:
+    explore.open(**SMALL)
+    explore.page.emulate_media(media="print")
+    expect(explore.page.locator(f"{INSTRUMENT} .curve svg")).to_be_visible()
+    expect(explore.headline).to_be_visible()
+    for hidden in ("[data-testid=stSidebar]", "[data-testid=stHeader]", f"{INSTRUMENT} input >> nth=0"):
+        expect(explore.page.locator(hidden)).to_be_hidden()
+    explore.page.emulate_media(media="screen")
+
+
+@pytest.mark.slow
+def test_with_forced_colors_text_and_curve_have_the_color_of_text(explore: Explore) -> None:
+    explore.page.emulate_media(forced_colors="active")
+    explore.open(**SMALL)
+    color = "e => [getComputedStyle(e).stroke, getComputedStyle(e).fill]"
+    text = explore.page.locator(f"{INSTRUMENT} .tick").first.evaluate(color)[1]
+    curve, _ = explore.page.locator(f"{INSTRUMENT} path.curve").evaluate(color)
+    assert curve == text != "none"
+    leaf = explore.page.locator(f"{INSTRUMENT} .end:not(.unknown)").first.evaluate(color)[1]
+    assert leaf not in (text, "none")  # leaves keep their scale
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [720, 640])
+def test_at_200_percent_zoom_the_sliders_and_pictures_fit(explore: Explore, width: int) -> None:
+    """A browser at 200 % has half as many CSS pixels: 1440×900 becomes 720×450."""
+    explore.page.set_viewport_size({"width": width, "height": 450})
+    explore.open(**SMALL)
+    assert explore.page.locator("html").evaluate("e => e.scrollWidth <= e.clientWidth")
+    for name in ("Privacy budget ε", "Depth", "Trees"):
+        box = explore.slider(name).bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= width
+
+
+def test_small_trees_vote_and_follow_the_slider(explore: Explore) -> None:
+    explore.open(**SMALL, trees=9, depth=3)
+    small = explore.page.locator(f"{INSTRUMENT} svg.votes > g:visible")
+    expect(small).to_have_count(9)
+    expect(explore.page.locator(f"{INSTRUMENT} .tally")).to_have_text(re.compile(r"of 9 (benign|malignant)"))
+    drag(explore, "Trees", 0.0)
+    expect(small).to_have_count(1)
+    expect(explore.page.locator(f"{INSTRUMENT} .tally")).to_have_text(re.compile(r"^1 of 1 "))
+    with explore.refigured():
+        explore.page.mouse.up()
+
+
+@pytest.mark.slow
+def test_each_alpha_draws_its_line_while_the_hand_moves(explore: Explore) -> None:
+    explore.open(**SMALL, forest="boosted", trees=2, depth=2)
+    curve = explore.page.locator(f"{INSTRUMENT} path.curve")
+    before, runs = curve.get_attribute("d"), explore.page.evaluate("window.scriptRuns")
+    drag(explore, "α", 0.72)
+    expect(curve).not_to_have_class(re.compile("unknown"))
+    assert curve.get_attribute("d") != before and explore.page.evaluate("window.scriptRuns") == runs
+    with explore.refigured():
+        explore.page.mouse.up()
+
+
+@pytest.mark.slow
+def test_one_click_switches_to_the_most_accurate_forest(explore: Explore) -> None:
+    explore.open(**SMALL, eps=0.1)
+    line = explore.page.locator(".st-key-most_accurate")
+    expect(line).to_contain_text("Most accurate here at ε = 0.1: ")
+    name = re.search(r"ε = 0\.1: (.+?), ", line.inner_text())
+    assert name and name[1] != "majority labels"
+    with explore.refigured():
+        line.get_by_role("button", name="Switch to it").click()
+    assert explore.chosen("Forest") == name[1] and explore.settings()["forest"] == name[1]

@@ -8,12 +8,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpforest import plotting
 from dpforest.plotting import paper
+from dpforest.plotting.curve import mark_others
 from ui.choose import wish_controls
 from ui.shared.downloads import as_latex
 
@@ -99,6 +102,18 @@ def test_print_colors_leave_the_figure_on_the_page_as_it_is():
     layout = paper.for_print(figure)["layout"]
     assert layout["font"]["color"] == paper.INK and layout["paper_bgcolor"] == layout["plot_bgcolor"] == "white"
     assert figure.to_json() == before
+
+
+def test_a_figure_for_a_paper_has_no_marks_of_the_page():
+    values = np.array([[0.7, 0.8]])
+    curve = plotting.accuracy_curve(
+        np.array([0.1, 1.0]), values, np.array([0.9]), 0.5, 1.0, floor_label="no", best=None
+    )
+    mark_others(curve, [(0.5, "a known release")])
+    printed = json.dumps(paper.for_print(curve, "Accuracy against ε"), default=list)
+    assert "you are here" in curve.to_json() and "you are here" not in printed and "▼" not in printed
+    assert len(curve.data) == len(paper.for_print(curve)["data"]) + 1
+    assert "this forest, with noise" in printed and '"Accuracy"' in printed
 
 
 @WITH_A_BROWSER

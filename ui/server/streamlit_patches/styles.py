@@ -2,7 +2,8 @@
 
 Streamlit marks the parts of a page with `data-testid`, for tests. It promises the classes `st-key-...` only.
 
-Reason: Streamlit has no other way to set spaces, font sizes, and columns on a phone, or to hide a button.
+Reason: Streamlit has no other way to set spaces, font sizes, and columns on a phone, to hide a button, or to print a
+page without its navigation.
 Gain: ε and its curve are on one screen, also on a phone (`tests/browser/test_phone.py`); captions have enough contrast;
 and no table offers a download whose name does not say CURATOR_ONLY.
 Test: `test_the_front_end_has_each_part_that_a_style_names`
@@ -46,6 +47,12 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
   [class*=st-key-headline] [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
   [class*=st-key-headline] [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
   [class*=st-key-headline] h3 {font-size: 1.35rem}
+}
+@page {size: landscape; margin: 12mm}
+@media print {
+  [data-testid=stSidebar], [data-testid=stHeader], [data-testid=stPopover], [data-testid=stButton],
+  [data-testid=stDownloadButton], .st-key-welcome {display: none}
+  [data-testid=stPlotlyChart], [data-testid=stDataFrame], [class*=st-key-headline] {break-inside: avoid}
 }
 </style>"""
 
