@@ -7,7 +7,7 @@ further budget. Because no rows are read, the two sides of a test have equal wei
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,27 @@ _AT_ONCE: Final = 2**21  # number of leaf weights in memory at a time
 _MOST_NOISE: Final = 1e9  # a larger value is treated as unknown, because scores are below this number
 _SPREAD: Final = 24  # number of values that represent a numeric attribute
 _MOST_CODES: Final = 64  # largest number of values of an attribute for which weights are computed together
+
+
+class ScoreParts(NamedTuple):
+    """The parts of the scores of one row. `base`, the sum of `alone`, and `together` add up to the scores.
+
+    Attributes
+    ----------
+    base : float array of shape (n_classes,)
+        Scores before any test is answered, in log-odds.
+    alone : float array of shape (n_features, n_classes)
+        What each attribute adds by itself: its effect at the row's value, minus `base`.
+    noise : float array of shape (n_features,)
+        Standard deviation of the noise on the effect of each attribute. NaN if the noise is unknown.
+    together : float array of shape (n_classes,)
+        What several attributes add only jointly.
+    """
+
+    base: np.ndarray
+    alone: np.ndarray
+    noise: np.ndarray
+    together: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +163,23 @@ class AddedScores:
         The result is a float array of shape (n_features,). The importances sum to 1. If no effect is above noise, all
         importances are 0.
         """
-        moved = np.sqrt([self._variance(feature) for feature in range(self.domain.n_features)])
+        sizes, noise = self.effect_sizes
+        moved = np.sqrt(np.maximum(sizes**2 - np.nan_to_num(noise) ** 2, 0.0))
         return moved / moved.sum() if moved.any() else moved
 
-    def _variance(self, feature: int) -> float:
-        """Return the variance of an effect over values, summed over classes, minus the noise variance; at least 0."""
-        scores, squares, of_mean = self._effect(feature, self._spread_codes(feature))
-        by_noise = self.noise**2 * (squares.mean() - of_mean) if math.isfinite(self.noise) else 0.0
-        return max(0.0, float(scores.var(axis=0).sum()) - scores.shape[1] * by_noise)
+    @cached_property
+    def effect_sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Standard deviation of each attribute's `effect` over its values, and of the part that noise alone causes.
+
+        Both are float arrays of shape (n_features,), in log-odds, root mean squares over classes. The second is NaN if
+        the noise is unknown.
+        """
+        sizes, noise = np.zeros(self.domain.n_features), np.zeros(self.domain.n_features)
+        for feature in range(self.domain.n_features):
+            scores, squares, of_mean = self._effect(feature, self._spread_codes(feature))
+            sizes[feature] = math.sqrt(scores.var(axis=0).mean())
+            noise[feature] = self.noise * math.sqrt(max(squares.mean() - of_mean, 0.0))
+        return sizes, noise
 
     def _spread_codes(self, feature: int) -> np.ndarray:
         """Return codes of an attribute that are spread evenly over its released scale, or else its public scale."""
@@ -214,11 +244,8 @@ class AddedScores:
             weights[left], weights[left + 1] = weights[nodes] * (1 - share), weights[nodes] * share
         return weights[trees.leaf_nodes]
 
-    def taken_apart(self, codes: np.ndarray) -> np.ndarray:
-        """Return the contribution of each attribute to the scores of one row.
-
-        The contributions and `base` sum to the scores. The contribution of a test on the row's path is the score of the
-        child that the row goes to, minus the score of the node with the test.
+    def taken_apart(self, codes: np.ndarray) -> ScoreParts:
+        """Return what each attribute adds to the scores of one row by itself, by the same effects as `importances`.
 
         Parameters
         ----------
@@ -227,18 +254,21 @@ class AddedScores:
 
         Returns
         -------
-        float array of shape (n_features, n_classes)
-            Contribution of each attribute to the score of each class.
+        ScoreParts
         """
-        trees, parts = self.trees, np.zeros((self.domain.n_features, self.leaf_scores.shape[1]))
-        nodes = trees.tree_start[:-1]
-        while (nodes := nodes[trees.n_children[nodes] > 0]).size:
-            feature = trees.feature[nodes]
-            to_right = _answers(trees, nodes, np.asarray(codes, np.int64)[feature])
-            child = trees.first_child[nodes] + to_right
-            np.add.at(parts, feature, self.node_scores[child] - self.node_scores[nodes])
-            nodes = child
-        return parts
+        codes = np.asarray(codes, np.int64)
+        effects = [self.effect(feature, codes[feature : feature + 1]) for feature in range(self.domain.n_features)]
+        alone = np.concatenate([scores for scores, _ in effects]) - self.base
+        noise = np.concatenate([deviation for _, deviation in effects])
+        return ScoreParts(self.base, alone, noise, self._scores(codes) - self.base - alone.sum(axis=0))
+
+    def _scores(self, codes: np.ndarray) -> np.ndarray:
+        """Return the scores of one row, (n_classes,)."""
+        trees, nodes = self.trees, self.trees.tree_start[:-1].copy()
+        while (asks := trees.n_children[nodes] > 0).any():
+            asking = nodes[asks]
+            nodes[asks] = trees.first_child[asking] + _answers(trees, asking, codes[trees.feature[asking]])
+        return self.leaf_scores[trees.leaf_of_node[nodes]].sum(axis=0)
 
 
 def _noise_in(forest: Forest) -> float:

@@ -45,8 +45,12 @@ def test_parts_sum_to_the_scores_of_a_row(n_classes):
     added = AddedScores.of(model.released_)
     leaves = leaves_of_rows(added.trees, added.domain, codes[:50])
     scores = added.leaf_scores[leaves].sum(axis=0)
-    sums = np.array([added.base + added.taken_apart(row).sum(axis=0) for row in codes[:50]])
+    parts = [added.taken_apart(row) for row in codes[:50]]
+    sums = np.array([one.base + one.alone.sum(axis=0) + one.together for one in parts])
     assert np.allclose(sums, scores, atol=1e-12)
+    effects, noise = added.effect(1, codes[:50, 1])
+    assert np.allclose([one.alone[1] for one in parts], effects - added.base)
+    assert np.allclose([one.noise[1] for one in parts], noise)
     assert sums.argmax(axis=1).tolist() == model.predict(table(2_000, n_classes)[0][:50]).tolist()
 
 
@@ -66,8 +70,21 @@ def test_the_share_of_noise_is_subtracted():
     known = AddedScores.of(model.fit(X, y).released_)
     unknown = AddedScores.of(replace(model.released_, about={}))
     assert math.isnan(unknown.noise)
-    corrected, total = (sum(scores._variance(f) for f in range(3)) for scores in (known, unknown))
-    assert corrected < 0.6 * total
+    sizes, noise = known.effect_sizes
+    assert np.maximum(sizes**2 - noise**2, 0).sum() < 0.6 * (sizes**2).sum()
+    assert np.isnan(unknown.effect_sizes[1]).all()
+    assert unknown.importances == pytest.approx(sizes / sizes.sum())
+
+
+def test_an_attribute_that_matters_only_together_adds_nothing_by_itself():
+    X, _ = table(4_000, 2)
+    y = ((X[:, 0].astype(float) > 0.5) ^ (X[:, 2].astype(float) > 0.5)).astype(int)
+    domain = replace(DOMAIN, classes=(0, 1))
+    model = RandomTreeBoosterClassifier(domain=domain, epsilon=None, n_estimators=60, max_depth=4, random_state=0)
+    added = AddedScores.of(model.fit(X, y).forest_)
+    parts = [added.taken_apart(row) for row in domain.encode(X)[:200]]
+    alone = np.mean([abs(one.alone[[0, 2], 1]).sum() for one in parts])
+    assert np.mean([abs(one.together[1]) for one in parts]) > 2 * alone
 
 
 def test_an_effect_is_the_mean_over_all_answers_to_other_tests():

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpforest.limits import N_CODES
 from dpforest.plotting.curve import faint_color
 from dpforest.plotting.scale import value_at
-from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number, percent
+from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure, number, percent
 from dpforest.plotting.words import value_text
 from dpforest.tables.features import Feature, plural
 
@@ -47,45 +47,76 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
     return fig
 
 
-def importances(names: Sequence[str], shares: np.ndarray, *, most: int = 12) -> go.Figure:
-    """Draw for each attribute its share in the changes of scores; the largest share is on top."""
-    order = np.argsort(-shares, kind="stable")[:most]
-    return _bars([names[i] for i in order], shares[order], [percent(shares[i]) for i in order])
+def effect_sizes(names: Sequence[str], sizes: np.ndarray, noise: np.ndarray, *, most: int = 12) -> go.Figure:
+    """Draw the size of each attribute's effect, and what noise alone would cause; the largest effect is on top.
+
+    Parameters
+    ----------
+    names : sequence of str
+    sizes, noise : float array of shape (n_features,)
+        From `AddedScores.effect_sizes`, in log-odds.
+    most : int
+        Number of attributes that are drawn.
+    """
+    order = np.argsort(-sizes, kind="stable")[:most]
+    fig = _bars([names[i] for i in order], sizes[order], [f"{sizes[i]:.3f}" for i in order])
+    known = order[np.isfinite(noise[order]) & (noise[order] > 0)]
+    if len(known):
+        fig.add_scatter(
+            x=noise[known],
+            y=[int(np.flatnonzero(order == i)[0]) for i in known],
+            mode="markers",
+            marker={"symbol": "line-ns", "size": 18, "line": {"width": 2.5, "color": NON_PRIVATE}},
+            hovertext=[f"{noise[i]:.3f}" for i in known],
+            hovertemplate="noise alone: %{hovertext}<extra></extra>",
+        )
+    return fig
 
 
-def parts_of_score(names: Sequence[str], parts: np.ndarray, *, most: int = 10) -> go.Figure:
-    """Draw the largest contributions of attributes to one score, the largest one on top, and the sum of all others.
+def parts_of_score(
+    names: Sequence[str], alone: np.ndarray, noise: np.ndarray, together: float, *, most: int = 10
+) -> go.Figure:
+    """Draw what attributes add to one score, the largest part on top. Last come the other attributes and joint effects.
 
     Parameters
     ----------
     names : sequence of str
         Names of the attributes with the record's values.
-    parts : float array of shape (n_features,)
-        Contribution of each attribute to the score, in log-odds.
+    alone, noise : float array of shape (n_features,)
+        What each attribute adds by itself, in log-odds, and the standard deviation of its noise. Error bars are two
+        standard deviations to each side.
+    together : float
+        What attributes add only jointly.
+    most : int
+        Number of attributes with a bar.
     """
-    order = np.argsort(-np.abs(parts), kind="stable")
+    order = np.argsort(-np.abs(alone), kind="stable")
     shown, rest = order[:most], order[most:]
-    labels, values = [names[i] for i in shown], list(parts[shown])
+    labels, values, errors = [names[i] for i in shown], list(alone[shown]), list(2 * noise[shown])
     if len(rest):
         labels.append(plural(len(rest), "more attribute"))
-        values.append(float(parts[rest].sum()))
-    return _bars(labels, np.array(values), [f"{v:+.3f}" for v in values])
+        values.append(float(alone[rest].sum()))
+    labels.append("several attributes together")
+    values.append(together)
+    errors += [0.0] * (len(values) - len(errors))
+    return _bars(labels, np.array(values), [f"{v:+.3f}" for v in values], np.nan_to_num(errors))
 
 
-def _bars(labels: Sequence[str], values: np.ndarray, texts: Sequence[str]) -> go.Figure:
-    fig = figure(28 * len(labels) + 40, hovermode="closest", margin={"l": 8, "r": 48, "t": 6, "b": 8})
+def _bars(
+    labels: Sequence[str], values: np.ndarray, texts: Sequence[str], errors: np.ndarray | None = None
+) -> go.Figure:
+    fig = figure(28 * len(labels) + 64, hovermode="closest", margin={"l": 8, "r": 16, "t": 6, "b": 8})
     fig.add_bar(
         x=values,
         y=list(range(len(labels))),
         orientation="h",
         marker={"color": PRIVATE},
-        text=list(texts),
-        textposition="outside",
-        cliponaxis=False,
-        hovertemplate="%{customdata}: %{text}<extra></extra>",
+        error_x=None if errors is None else {"type": "data", "array": errors, "color": QUIET, "thickness": 1.5},
+        hovertext=list(texts),
+        hovertemplate="%{customdata}: %{hovertext}<extra></extra>",
         customdata=[escape(label) for label in labels],
     )
-    fig.update_xaxes(zeroline=True, zerolinecolor=QUIET, showgrid=False, showticklabels=False, fixedrange=True)
+    fig.update_xaxes(title="log-odds", zeroline=True, zerolinecolor=QUIET, nticks=7, fixedrange=True)
     fig.update_yaxes(
         tickvals=list(range(len(labels))),
         ticktext=[escape(label, 28) for label in labels],
@@ -94,6 +125,7 @@ def _bars(labels: Sequence[str], values: np.ndarray, texts: Sequence[str]) -> go
         zeroline=False,
         fixedrange=True,
     )
+    fig.update_layout(showlegend=False)
     return fig
 
 

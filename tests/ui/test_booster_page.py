@@ -109,7 +109,7 @@ def test_the_tree_tab_takes_it_apart(page, data, label, delta):
         "The effect of one attribute",
         "The scores vote for",
         "Noise alone would have turned it in ",
-        "before any question it is",
+        "Before any question, the score is",
     ):
         assert expected in text, expected
 

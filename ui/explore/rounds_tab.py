@@ -69,7 +69,7 @@ def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) ->
 def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     """Show one record's scores, the chance that noise alone reversed its prediction, and the parts of attributes."""
     classes, parts = added.domain.classes, added.taken_apart(codes)
-    scores = added.base + parts.sum(axis=0)
+    scores = parts.base + parts.alone.sum(axis=0) + parts.together
     winner = int(scores.argmax())
     right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     st.markdown(
@@ -79,14 +79,15 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     features = added.domain.features
     names = [f"{f.name} = {value_text(f, int(code))}" for f, code in zip(features, codes, strict=True)]
     chart(
-        pictures.parts_of_score(names, parts[:, winner]),
+        pictures.parts_of_score(names, parts.alone[:, winner], parts.noise, float(parts.together[winner])),
         f"What each attribute adds to the score of {classes[winner]}.",
         title="What each attribute adds to the score",
         key="parts",
     )
     st.caption(
-        f"What each attribute adds to the score of “{plain(classes[winner], 30)}”; before any question it is "
-        f"{added.base[winner]:+.3f}."
+        f"What each attribute adds by itself to the score of “{plain(classes[winner], 30)}”, by the same effects as "
+        f"“What moves the scores”. Before any question, the score is {parts.base[winner]:+.3f}."
+        + (" Error bars are two standard deviations of the noise." if added.noise > 0 else "")
     )
 
 

@@ -31,26 +31,25 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     titled(
         "What moves the scores",
         badge_kind,
-        help="How far each attribute by itself moves the scores, as a share, less what noise alone would. It follows "
-        "from the released forest and costs nothing more. What attributes do only together is not in it.",
+        help="How far each attribute by itself moves the scores, in log-odds: the standard deviation of its effect "
+        "over its values. It follows from the released forest and costs nothing more. What attributes do only together "
+        "is not in it.",
     )
-    shares = added.importances
-    if not shares.any():
-        st.caption("No attribute by itself moves the scores further than noise alone would.")
-    else:
-        chart(
-            pictures.importances(names, shares),
-            "Shares of the attributes in what moves scores.",
-            title="What moves the scores",
-            public=badge_kind in PUBLIC,
-            key="importances",
-        )
-        st.caption(
-            "Of one release: another one draws other noise and may put them in another order. An attribute at 0 % "
-            "moves the scores no further than noise alone would; it may matter all the same, by itself or with others."
-        )
+    sizes, noise = added.effect_sizes
+    chart(
+        pictures.effect_sizes(names, sizes, noise),
+        "How far each attribute by itself moves the scores.",
+        title="What moves the scores",
+        public=badge_kind in PUBLIC,
+        key="importances",
+    )
+    marks = " An orange mark shows what noise alone would cause: a bar that ends near its mark may be noise."
+    st.caption(
+        "Of one release: another one draws other noise and may put the attributes in another order."
+        + (marks if added.noise > 0 else "")
+    )
     titled("The effect of one attribute", badge_kind, help=_EFFECT)
-    order = [names[i] for i in np.argsort(-shares, kind="stable")]
+    order = [names[i] for i in np.argsort(-sizes, kind="stable")]
     known(state.EFFECT_OF, order)
     with st.container(horizontal=True):
         name = st.selectbox("Attribute", order, key=state.EFFECT_OF, width=420)
