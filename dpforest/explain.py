@@ -7,7 +7,7 @@ further budget. Because no rows are read, the two sides of a test have equal wei
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -26,29 +26,9 @@ from dpforest.voting import CLIPPED_LOGISTIC
 
 _AT_ONCE: Final = 2**21  # number of leaf weights in memory at a time
 _MOST_NOISE: Final = 1e9  # a larger value is treated as unknown, because scores are below this number
+_SAMPLE: Final = 256  # number of artificial rows for typical contributions
 _SPREAD: Final = 24  # number of values that represent a numeric attribute
 _MOST_CODES: Final = 64  # largest number of values of an attribute for which weights are computed together
-
-
-class ScoreParts(NamedTuple):
-    """The parts of the scores of one row. `base`, the sum of `alone`, and `together` add up to the scores.
-
-    Attributes
-    ----------
-    base : float array of shape (n_classes,)
-        Scores before any test is answered, in log-odds.
-    alone : float array of shape (n_features, n_classes)
-        What each attribute adds by itself: its effect at the row's value, minus `base`.
-    noise : float array of shape (n_features,)
-        Standard deviation of the noise on the effect of each attribute. NaN if the noise is unknown.
-    together : float array of shape (n_classes,)
-        What several attributes add only jointly.
-    """
-
-    base: np.ndarray
-    alone: np.ndarray
-    noise: np.ndarray
-    together: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,34 +132,30 @@ class AddedScores:
         return self.node_scores[self.trees.tree_start[:-1]].sum(axis=0)
 
     @cached_property
+    def typical_parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Typical contribution of each attribute to a score, and that of noise alone.
+
+        Both are root mean squares over classes and `_SAMPLE` artificial rows, two float arrays of shape (n_features,),
+        in log-odds. The first is of `taken_apart`, the second of `parts_noise`; it is NaN if the noise is unknown. The
+        values of a numeric attribute are spread as in the released scale or, if there is none, evenly on the public
+        scale. Categories are spread evenly. Attributes are independent of each other.
+        """
+        rng = np.random.default_rng(0)
+        spread = [self._spread_codes(feature) for feature in range(self.domain.n_features)]
+        rows = np.stack([rng.choice(codes, _SAMPLE) for codes in spread], axis=1)
+        parts, variances = self._parts(rows)
+        return np.sqrt((parts**2).mean(axis=(0, 2))), self.noise * np.sqrt(variances.mean(axis=0))
+
+    @property
     def importances(self) -> np.ndarray:
-        """Relative size of the score changes that each attribute causes by itself.
+        """Share of each attribute in what moves the scores, a float array of shape (n_features,).
 
-        The importance of an attribute is proportional to the standard deviation of its `effect` over its values. If the
-        noise is known, its contribution is subtracted. The values of a numeric attribute are spread as in the released
-        scale or, if there is none, evenly on the public scale. Categories are spread evenly. Joint effects of several
-        attributes are not included.
-
-        The result is a float array of shape (n_features,). The importances sum to 1. If no effect is above noise, all
-        importances are 0.
+        An importance is proportional to the attribute's typical contribution to a score (`typical_parts`). If the noise
+        is known, its variance is subtracted. The importances sum to 1. If no contribution is above noise, all are 0.
         """
-        sizes, noise = self.effect_sizes
-        moved = np.sqrt(np.maximum(sizes**2 - np.nan_to_num(noise) ** 2, 0.0))
+        typical, noise = self.typical_parts
+        moved = np.sqrt(np.maximum(typical**2 - np.nan_to_num(noise) ** 2, 0.0))
         return moved / moved.sum() if moved.any() else moved
-
-    @cached_property
-    def effect_sizes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Standard deviation of each attribute's `effect` over its values, and of the part that noise alone causes.
-
-        Both are float arrays of shape (n_features,), in log-odds, root mean squares over classes. The second is NaN if
-        the noise is unknown.
-        """
-        sizes, noise = np.zeros(self.domain.n_features), np.zeros(self.domain.n_features)
-        for feature in range(self.domain.n_features):
-            scores, squares, of_mean = self._effect(feature, self._spread_codes(feature))
-            sizes[feature] = math.sqrt(scores.var(axis=0).mean())
-            noise[feature] = self.noise * math.sqrt(max(squares.mean() - of_mean, 0.0))
-        return sizes, noise
 
     def _spread_codes(self, feature: int) -> np.ndarray:
         """Return codes of an attribute that are spread evenly over its released scale, or else its public scale."""
@@ -211,13 +187,13 @@ class AddedScores:
             the noise is unknown.
         """
         codes = np.asarray(codes, np.int64)
-        parts = [self._effect(feature, codes[i : i + _MOST_CODES])[:2] for i in range(0, len(codes), _MOST_CODES)]
+        parts = [self._effect(feature, codes[i : i + _MOST_CODES]) for i in range(0, len(codes), _MOST_CODES)]
         scores, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
         return scores, self.noise * np.sqrt(squares)
 
-    def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return mean scores, the sum over leaves of squared weights at each code, and that of squared mean weights."""
-        scores, squares, of_mean = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros(len(codes)), 0.0
+    def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean scores at each code, and the sum over leaves of squared weights."""
+        scores, squares = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros(len(codes))
         first, start = 0, self.trees.tree_start
         while first < self.trees.n_trees:  # handle as many trees at a time as memory allows, but at least one
             enough = int(np.searchsorted(start, start[first] + _AT_ONCE // len(codes), side="right")) - 1
@@ -225,9 +201,8 @@ class AddedScores:
             weights = self._weights(first, last, feature, codes)
             scores += weights.T @ self.leaf_scores[int(self.trees.leaf_start[first]) : int(self.trees.leaf_start[last])]
             squares += (weights**2).sum(axis=0)
-            of_mean += float((weights.mean(axis=1) ** 2).sum())
             first = last
-        return scores, squares, of_mean
+        return scores, squares
 
     def _weights(self, first: int, last: int, feature: int, codes: np.ndarray) -> np.ndarray:
         """Return the weight of each leaf of the trees from `first` to `last` - 1 at each code, (n_leaves, n)."""
@@ -244,8 +219,11 @@ class AddedScores:
             weights[left], weights[left + 1] = weights[nodes] * (1 - share), weights[nodes] * share
         return weights[trees.leaf_nodes]
 
-    def taken_apart(self, codes: np.ndarray) -> ScoreParts:
-        """Return what each attribute adds to the scores of one row by itself, by the same effects as `importances`.
+    def taken_apart(self, codes: np.ndarray) -> np.ndarray:
+        """Return the contribution of each attribute to the scores of one row.
+
+        The contributions and `base` sum to the scores. The contribution of a test on the row's path is the score of the
+        child that the row goes to, minus the score of the node with the test.
 
         Parameters
         ----------
@@ -254,21 +232,80 @@ class AddedScores:
 
         Returns
         -------
-        ScoreParts
+        float array of shape (n_features, n_classes)
+            Contribution of each attribute to the score of each class.
         """
-        codes = np.asarray(codes, np.int64)
-        effects = [self.effect(feature, codes[feature : feature + 1]) for feature in range(self.domain.n_features)]
-        alone = np.concatenate([scores for scores, _ in effects]) - self.base
-        noise = np.concatenate([deviation for _, deviation in effects])
-        return ScoreParts(self.base, alone, noise, self._scores(codes) - self.base - alone.sum(axis=0))
+        return self._parts(np.asarray(codes, np.int64)[None])[0][0]
 
-    def _scores(self, codes: np.ndarray) -> np.ndarray:
-        """Return the scores of one row, (n_classes,)."""
-        trees, nodes = self.trees, self.trees.tree_start[:-1].copy()
+    def parts_noise(self, codes: np.ndarray) -> np.ndarray:
+        """Return the standard deviation of the noise on each contribution in `taken_apart`.
+
+        Parameters
+        ----------
+        codes : int array of shape (n_features,)
+            The row, as the domain encodes it.
+
+        Returns
+        -------
+        float array of shape (n_features,)
+            In log-odds, under the assumption that rounds are independent. NaN if the noise is unknown.
+        """
+        return self.noise * np.sqrt(self._parts(np.asarray(codes, np.int64)[None])[1][0])
+
+    @cached_property
+    def _node_variances(self) -> np.ndarray:
+        """Variance of the noise on `node_scores`, divided by the variance of the noise on a leaf, (n_nodes,)."""
+        trees, right = self.trees, self._right
+        variances = np.zeros(trees.n_nodes)
+        variances[trees.leaf_nodes] = 1.0
+        for nodes in reversed(self._inner):
+            left = trees.first_child[nodes]
+            variances[nodes] = (1 - right[nodes]) ** 2 * variances[left] + right[nodes] ** 2 * variances[left + 1]
+        return variances
+
+    def _parts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the contributions of attributes in each row, and the variances of their noise.
+
+        The noise variance is divided by that of a leaf. An attribute may have several tests on the path of a row. Their
+        contributions share leaves, so their noise is correlated.
+
+        Parameters
+        ----------
+        rows : int array of shape (n, n_features)
+
+        Returns
+        -------
+        parts : float array of shape (n, n_features, n_classes)
+        variances : float array of shape (n, n_features)
+        """
+        n, n_features = rows.shape
+        parts = np.zeros((n, n_features, self.leaf_scores.shape[1]))
+        variances = np.zeros((n, n_features))
+        at_a_time = max(_AT_ONCE // (n * n_features), 1)
+        for first in range(0, self.trees.n_trees, at_a_time):
+            self._add_parts(self.trees.tree_start[:-1][first : first + at_a_time], rows, parts, variances)
+        return parts, variances
+
+    def _add_parts(self, roots: np.ndarray, rows: np.ndarray, parts: np.ndarray, variances: np.ndarray) -> None:
+        """Add the contributions of some trees to `parts` and `variances`, see `_parts`."""
+        trees, n = self.trees, len(rows)
+        nodes, of_row, of_path = np.tile(roots, n), np.repeat(np.arange(n), len(roots)), np.arange(n * len(roots))
+        # For each path and attribute, how strongly the noise of the present node is in the contributions so far.
+        shared = np.zeros((n * len(roots), rows.shape[1]))
         while (asks := trees.n_children[nodes] > 0).any():
-            asking = nodes[asks]
-            nodes[asks] = trees.first_child[asking] + _answers(trees, asking, codes[trees.feature[asking]])
-        return self.leaf_scores[trees.leaf_of_node[nodes]].sum(axis=0)
+            nodes, of_row, of_path = nodes[asks], of_row[asks], of_path[asks]
+            feature = trees.feature[nodes]
+            to_right = _answers(trees, nodes, rows[of_row, feature])
+            child = trees.first_child[nodes] + to_right
+            weight = np.where(to_right, self._right[nodes], 1 - self._right[nodes])  # of the child, in the node's mean
+            of_node, of_child = self._node_variances[nodes], self._node_variances[child]
+            step = of_child - 2 * weight * of_child + of_node
+            step += 2 * shared[of_path, feature] * (weight * of_child - of_node)
+            np.add.at(parts, (of_row, feature), self.node_scores[child] - self.node_scores[nodes])
+            np.add.at(variances, (of_row, feature), step)
+            shared[of_path] *= weight[:, None]
+            shared[of_path, feature] += 1 - weight
+            nodes = child
 
 
 def _noise_in(forest: Forest) -> float:

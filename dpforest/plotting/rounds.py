@@ -47,14 +47,14 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
     return fig
 
 
-def effect_sizes(names: Sequence[str], sizes: np.ndarray, noise: np.ndarray, *, most: int = 12) -> go.Figure:
-    """Draw the size of each attribute's effect, and what noise alone would cause; the largest effect is on top.
+def typical_parts(names: Sequence[str], sizes: np.ndarray, noise: np.ndarray, *, most: int = 12) -> go.Figure:
+    """Draw the typical contribution of each attribute to a score, and that of noise alone; the largest is on top.
 
     Parameters
     ----------
     names : sequence of str
     sizes, noise : float array of shape (n_features,)
-        From `AddedScores.effect_sizes`, in log-odds.
+        From `AddedScores.typical_parts`, in log-odds.
     most : int
         Number of attributes that are drawn.
     """
@@ -73,32 +73,26 @@ def effect_sizes(names: Sequence[str], sizes: np.ndarray, noise: np.ndarray, *, 
     return fig
 
 
-def parts_of_score(
-    names: Sequence[str], alone: np.ndarray, noise: np.ndarray, together: float, *, most: int = 10
-) -> go.Figure:
-    """Draw what attributes add to one score, the largest part on top. Last come the other attributes and joint effects.
+def parts_of_score(names: Sequence[str], parts: np.ndarray, noise: np.ndarray, *, most: int = 10) -> go.Figure:
+    """Draw the largest contributions of attributes to one score, the largest one on top, and the sum of all others.
 
     Parameters
     ----------
     names : sequence of str
         Names of the attributes with the record's values.
-    alone, noise : float array of shape (n_features,)
-        What each attribute adds by itself, in log-odds, and the standard deviation of its noise. Error bars are two
-        standard deviations to each side.
-    together : float
-        What attributes add only jointly.
+    parts, noise : float array of shape (n_features,)
+        Contribution of each attribute to the score, in log-odds, and the standard deviation of its noise. An error bar
+        is two standard deviations to each side; the sum of the others has none.
     most : int
         Number of attributes with a bar.
     """
-    order = np.argsort(-np.abs(alone), kind="stable")
+    order = np.argsort(-np.abs(parts), kind="stable")
     shown, rest = order[:most], order[most:]
-    labels, values, errors = [names[i] for i in shown], list(alone[shown]), list(2 * noise[shown])
+    labels, values, errors = [names[i] for i in shown], list(parts[shown]), list(2 * noise[shown])
     if len(rest):
         labels.append(plural(len(rest), "more attribute"))
-        values.append(float(alone[rest].sum()))
-    labels.append("several attributes together")
-    values.append(together)
-    errors += [0.0] * (len(values) - len(errors))
+        values.append(float(parts[rest].sum()))
+        errors.append(0.0)
     return _bars(labels, np.array(values), [f"{v:+.3f}" for v in values], np.nan_to_num(errors))
 
 

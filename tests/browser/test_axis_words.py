@@ -16,7 +16,7 @@ from dpforest.models.trace import TreeTrace
 from dpforest.plotting.boosted_growth import alpha_by_level, alpha_drawing, contributions
 from dpforest.plotting.choose import smallest_epsilon
 from dpforest.plotting.compare import MeasureScale, budget_map
-from dpforest.plotting.rounds import effect_sizes
+from dpforest.plotting.rounds import typical_parts
 from tests.browser.driver import BROWSER
 from ui.shared.page import LARGE, PLAIN, in_page_colors
 
@@ -37,7 +37,7 @@ SMALL: dict[str, Callable[[], go.Figure]] = {
     "contributions of one tree": lambda: contributions(np.array([0.5]), ["no", "yes"], tree=0),
     "the smallest ε of one forest": lambda: smallest_epsilon(ONE, 0.01, 10.0, chosen="RF-E", epsilon=1.0),
     "a map of one depth": lambda: budget_map([0.1, 1.0], [3], np.array([[0.5, 0.6]]), ACCURACY, epsilon=1.0),
-    "one attribute": lambda: effect_sizes(["age"], np.array([1.0]), np.array([0.2])),
+    "one attribute": lambda: typical_parts(["age"], np.array([1.0]), np.array([0.2])),
 }
 CUT = """() => {
     const frame = document.querySelector('.main-svg').getBoundingClientRect()

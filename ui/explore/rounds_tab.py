@@ -69,7 +69,7 @@ def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) ->
 def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     """Show one record's scores, the chance that noise alone reversed its prediction, and the parts of attributes."""
     classes, parts = added.domain.classes, added.taken_apart(codes)
-    scores = parts.base + parts.alone.sum(axis=0) + parts.together
+    scores = added.base + parts.sum(axis=0)
     winner = int(scores.argmax())
     right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     st.markdown(
@@ -79,14 +79,14 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     features = added.domain.features
     names = [f"{f.name} = {value_text(f, int(code))}" for f, code in zip(features, codes, strict=True)]
     chart(
-        pictures.parts_of_score(names, parts.alone[:, winner], parts.noise, float(parts.together[winner])),
+        pictures.parts_of_score(names, parts[:, winner], added.parts_noise(codes)),
         f"What each attribute adds to the score of {classes[winner]}.",
         title="What each attribute adds to the score",
         key="parts",
     )
     st.caption(
-        f"What each attribute adds by itself to the score of “{plain(classes[winner], 30)}”, by the same effects as "
-        f"“What moves the scores”. Before any question, the score is {parts.base[winner]:+.3f}."
+        f"What each attribute adds to the score of “{plain(classes[winner], 30)}”, by the same method as “What moves "
+        f"the scores”. Before any question, the score is {added.base[winner]:+.3f}."
         + (" Error bars are two standard deviations of the noise." if added.noise > 0 else "")
     )
 

@@ -31,14 +31,14 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     titled(
         "What moves the scores",
         badge_kind,
-        help="How far each attribute by itself moves the scores, in log-odds: the standard deviation of its effect "
-        "over its values. It follows from the released forest and costs nothing more. What attributes do only together "
-        "is not in it.",
+        help="How far each attribute typically moves the score of a record, in log-odds: what its questions add on the "
+        "record's path, as for a single record, but over artificial records. It follows from the released forest and "
+        "costs nothing more.",
     )
-    sizes, noise = added.effect_sizes
+    sizes, noise = added.typical_parts
     chart(
-        pictures.effect_sizes(names, sizes, noise),
-        "How far each attribute by itself moves the scores.",
+        pictures.typical_parts(names, sizes, noise),
+        "How far each attribute typically moves a score.",
         title="What moves the scores",
         public=badge_kind in PUBLIC,
         key="importances",
