@@ -189,3 +189,29 @@ def test_one_click_switches_to_the_most_accurate_forest(explore: Explore) -> Non
     with explore.refigured():
         line.get_by_role("button", name="Switch to it").click()
     assert explore.chosen("Forest") == name[1] and explore.settings()["forest"] == name[1]
+
+
+NAMES = ["ein sehr langer Name einer Klasse von 40", "👩‍👩‍👧‍👦 family 👍🏽👍🏽👍🏽", "طفل مريض في المستشفى الكبير"]
+OVERLAPS = """svg => {
+    const boxes = [...svg.querySelectorAll('text')].filter(text => text.getBoundingClientRect().width)
+    const inner = boxes.map(text => [text.textContent, text.getBoundingClientRect()])
+    const touch = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3
+    return inner.flatMap(([word, box], i) => inner.slice(i + 1).filter(other => touch(box, other[1]))
+        .map(other => [word, other[0]]))
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_words_of_a_tree_overlap_whatever_the_classes_are_called(explore: Explore, width: int) -> None:
+    rows = [f"{i % 7},{'abcdefghij'[i % 10] * 40},{NAMES[(i % 7 + i % 3) % 3]}" for i in range(300)]
+    explore.page.set_viewport_size({"width": width, "height": 844})
+    explore.visit(f"{explore.url}/?{urlencode({'data': UPLOAD, 'forest': 'majority labels', 'trees': 3, 'depth': 1})}")
+    explore.upload("names.csv", "\n".join(["number of visits,👍🏽 letters,class", *rows]).encode())
+    chart_ready(explore.page)
+    tree = explore.page.locator(f"{INSTRUMENT} .tree svg").first
+    for depth in range(1, 7):
+        explore.shows("Depth", depth)
+        assert tree.locator("text").count() > 1 and tree.evaluate(OVERLAPS) == []
+        with explore.refigured():
+            explore.slider("Depth").press("ArrowRight")

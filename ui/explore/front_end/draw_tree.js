@@ -2,7 +2,29 @@
 // trees of the forest in small, each with its vote on one record.
 
 const ROW = 46; // height of a level with text
-const CHARACTER = 6.1; // mean width of a character, in pixels
+const MOST_TEXTS = 5000; // most measured texts that are kept
+const pen = document.createElement("canvas").getContext("2d"); // measures text without a layout of the page
+const characters = new Intl.Segmenter(undefined, {granularity: "grapheme"}); // an emoji of several parts is one
+const measured = new Map();
+
+/** Set the font by which texts are measured: the widest in the drawing. */
+function measureBy(svg) {
+  const font = `600 12px ${window.getComputedStyle(svg).fontFamily}`;
+  if (pen.font === font) return;
+  pen.font = font;
+  measured.clear();
+}
+
+/** A result that depends on a text, computed once. */
+function once(key, compute) {
+  if (measured.size > MOST_TEXTS) measured.clear();
+  if (!measured.has(key)) measured.set(key, compute());
+  return measured.get(key);
+}
+
+function textWidth(text) {
+  return once(text, () => pen.measureText(text).width);
+}
 
 /** A color of the scale Cividis, which readers with any color vision can follow: 0 is dark blue, 1 is yellow. */
 function flipColor(share, top) {
@@ -14,19 +36,21 @@ function flipColor(share, top) {
   return {fill: `rgb(${mixed.map(Math.round).join(",")})`, ink: isDark ? "#fff" : "#111"};
 }
 
-/** A text cut to a width in pixels; empty if fewer than two characters fit. */
+/** A text cut to a width in pixels; empty if not even one character and an ellipsis fit. */
 function fitted(text, width) {
-  const characters = [...text];
-  const most = Math.floor(width / CHARACTER);
-  if (characters.length <= most) return text;
-  return most < 2 ? "" : `${characters.slice(0, most - 1).join("")}…`;
+  if (textWidth(text) <= width) return text;
+  return once(`${Math.floor(width)} ${text}`, () => {
+    const parts = Array.from(characters.segment(text), (part) => part.segment);
+    while (parts.length && pen.measureText(`${parts.join("")}…`).width > width) parts.pop();
+    return parts.length ? `${parts.join("")}…` : "";
+  });
 }
 
 /** The longest form of a leaf's value that fits: "+0.74 ± 0.1", "+0.74", "+0.7". */
 function fittedValue(text, width) {
   const value = text.split(" ± ")[0];
   const rounded = `${value.startsWith("-") ? "" : "+"}${Number(value).toFixed(1)}`;
-  return [text, value, rounded].find((form) => form.length * CHARACTER <= width) ?? "";
+  return [text, value, rounded].find((form) => textWidth(form) <= width) ?? "";
 }
 
 /** The scale of the colors, as a CSS gradient from no flips to pure noise. */
@@ -40,6 +64,7 @@ function treePicture(svg, data) {
   const {tree} = data;
   svg.replaceChildren();
   if (!tree) return {draw() {}, flicker() {}, settle() {}};
+  measureBy(svg);
   const {width, height} = svg.getBoundingClientRect();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const most = Math.max(...tree.nodes.map((node) => node.level));
@@ -83,7 +108,7 @@ function treePicture(svg, data) {
     if (!isEnd(node, at.depth)) {
       const text = room > 34 ? fitted(node.asks, Math.min(room - 10, 260)) : "";
       if (text && step > 20) {
-        const half = (text.length * CHARACTER) / 2 + 5;
+        const half = textWidth(text) / 2 + 5;
         group.append(shape("rect", {class: "question", x: middle(node) - half, y: upper(node.level) - 11,
           width: 2 * half, height: 19, rx: 5}));
         group.append(shape("text", {class: "question", x: middle(node), y: upper(node.level) + 3,
