@@ -51,7 +51,7 @@ def test_a_row_that_is_not_reproduced_has_a_reason():
     ]
     assert [row["dataset"] for row in missed] == ["hepatitis"]
     for row in missed:
-        assert f"{row['data']}: the published {row['published']:.2f} lies below" in report
+        assert f"{row['data']}: the published {row['published']:.2f} is below" in report
         assert f"ours is {row['mean']:.1f} %, the paper's {row['published']:.1f} %" in papers
 
 
@@ -150,7 +150,7 @@ def test_a_part_of_all_tables_together_is_left_as_it_was_while_one_is_missing(wo
     cells = [Cell("here", lambda: pd.DataFrame({"x": [1]})), Cell("elsewhere", None)]
     monkeypatch.setitem(program.PARTS, "a", Part(lambda *, quick, folder: cells, lambda rows: [record("all")]))
     program.run(["a"])
-    assert not work.results.exists() and "elsewhere are missing: it stays as it was" in capsys.readouterr().out
+    assert not work.results.exists() and "elsewhere are missing: its records do not change" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("quick", [True, False])
