@@ -62,7 +62,7 @@ def faults(name: str) -> list[str]:
     return [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in OFF]
 
 
-def test_the_readme_s_modules_are_documented():
+def test_modules_of_the_readme_are_documented():
     assert "dpforest.simulation.sweep" in MODULES and "dpforest.risk.tradeoff" in MODULES
 
 

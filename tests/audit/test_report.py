@@ -26,7 +26,7 @@ def test_the_table_belongs_to_this_code():
     assert in_markdown(KEPT) in (DOCS / "PRIVACY.md").read_text()
 
 
-def test_the_table_is_whole():
+def test_the_table_is_complete():
     cells = {(r["algorithm"], r["mode"], r["neighbors"], r["epsilon"]) for r in KEPT["rows"]}
     assert cells == {
         (a, m, n, e) for a in ALGORITHMS for m in MODES if m in modes_of(a) for n in NEIGHBORS for e in EPSILONS

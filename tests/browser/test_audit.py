@@ -51,7 +51,7 @@ def test_a_moved_control_ends_the_attack(explore: Explore) -> None:
     assert explore.settings() == {"rule": "permute-and-flip", "eps": "0.7"}
 
 
-def test_phone(phone: Explore) -> None:
+def test_the_audit_page_fits_a_phone(phone: Explore) -> None:
     opened(phone)
     for selector in ("html", "[data-testid=stMain]"):
         inner, outer = phone.page.locator(selector).evaluate("e => [e.scrollWidth, e.clientWidth]")

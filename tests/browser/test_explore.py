@@ -17,7 +17,7 @@ pytestmark = BROWSER
 SMALL = {"data": "breast_wisconsin"}
 
 
-def test_first_sight(explore: Explore) -> None:
+def test_figures_and_curve_appear_before_the_refinement_ends(explore: Explore) -> None:
     """Figures and curve appear after the first simulated releases, before the refinement ends."""
     explore.page.goto(explore.url)
     expect(explore.headline.get_by_role("heading")).to_have_count(4)
@@ -65,7 +65,7 @@ def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
 
 
 @pytest.mark.slow
-def test_first_sight_to_its_end(explore: Explore) -> None:
+def test_the_refined_figures_agree_with_the_curve(explore: Explore) -> None:
     explore.page.goto(explore.url)
     chart_ready(explore.page, FITTING)
     _of_one_piece(explore, all_of_them=False)  # the number of releases depends on the machine
@@ -107,7 +107,7 @@ def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
     assert curve[10] > curve[0.01]
 
 
-def test_moving_on_before_it_is_done(explore: Explore) -> None:
+def test_a_key_press_ends_the_previous_run(explore: Explore) -> None:
     """Each press of a key ends the previous run, and the page shows the result of the last press."""
     explore.open(**SMALL)
     slider = explore.slider("Depth")
@@ -126,7 +126,7 @@ ROWS = ("Rows and trees", "all rows in every tree", "each row in one tree")
 BUDGET = ("Budget of a leaf", "leaves share it (paper)", "each leaf has the tree's")
 
 
-def test_controls(explore: Explore) -> None:
+def test_each_control_changes_figures_curve_and_address(explore: Explore) -> None:
     """Each control changes the figures, the curve and the address."""
     explore.open(**SMALL, trees=11)
     for name, key in (("Depth", "ArrowLeft"), ("Trees", "ArrowLeft")):
@@ -147,7 +147,7 @@ def test_controls(explore: Explore) -> None:
 
 
 @pytest.mark.slow  # tests/ui covers this in every run
-def test_other_random_forests(explore: Explore) -> None:
+def test_each_random_forest_shows_its_controls_and_figures(explore: Explore) -> None:
     """Each random forest shows its controls and changes the figures, one forest after the other."""
     explore.open(**SMALL, trees=5, depth=4)
     explore.fine_settings()
@@ -163,7 +163,7 @@ def test_other_random_forests(explore: Explore) -> None:
 
 
 @pytest.mark.slow  # tests/ui covers this in every run
-def test_forests_that_look_at_the_data(explore: Explore) -> None:
+def test_data_dependent_forests_show_their_controls_and_losses(explore: Explore) -> None:
     """Boosted trees show α and weights, all other greedy forests open, and published modes report ε = ∞."""
     explore.open(**SMALL, forest="boosted", trees=3, depth=3)
     expect(explore.main).to_contain_text("α of each level")
@@ -192,7 +192,7 @@ def test_forests_that_look_at_the_data(explore: Explore) -> None:
     expect(explore.page.locator(".instrument")).to_contain_text("no limit, as published")
 
 
-def test_data_label_and_measure(explore: Explore) -> None:
+def test_table_label_and_measure_change_the_page(explore: Explore) -> None:
     explore.open(**SMALL, trees=5)
     with explore.curve_chart.redrawn():
         explore.pick("balanced accuracy")
@@ -211,7 +211,7 @@ def test_data_label_and_measure(explore: Explore) -> None:
     assert "label" not in explore.settings()
 
 
-def test_tabs(explore: Explore) -> None:
+def test_every_tab_opens_and_describes_its_charts(explore: Explore) -> None:
     explore.open(**SMALL, trees=11, depth=4, eps=0.01)
     holds = {
         "Tree": ("Tree 1 of 11: questions from the root", "The whole tree: 16 leaves"),
@@ -237,7 +237,7 @@ def test_tabs(explore: Explore) -> None:
             expect(panel).not_to_have_text(text, use_inner_text=True)
 
 
-def test_curators_files(explore: Explore) -> None:
+def test_files_for_the_curator_are_marked_and_agree_with_the_page(explore: Explore) -> None:
     """Names of files with figures from raw rows contain CURATOR_ONLY, and the numbers agree with the page."""
     explore.open(**SMALL, trees=5, depth=3, tab="Leaves")
     name, text = explore.download("Download these leaves")
@@ -288,7 +288,7 @@ def test_as_published_shows_its_true_loss(explore: Explore) -> None:
     assert explore.reds() == []
 
 
-def test_address_with_nonsense(explore: Explore) -> None:
+def test_a_mistyped_link_shows_default_settings(explore: Explore) -> None:
     """A mistyped link shows default settings and no error."""
     explore.page.goto(
         f"{explore.url}/?data=nothing&forest=oak&eps=-3&depth=999&trees=x&tab=Attic&mode=perhaps&rows=maybe"

@@ -101,7 +101,7 @@ def test_the_control_moves_by_keyboard_and_is_in_the_link(small: Explore) -> Non
     expect(small.main.get_by_text("of rows get a lie, 79")).to_be_visible()
 
 
-def test_phone(phone: Explore) -> None:
+def test_the_lesson_fits_a_phone(phone: Explore) -> None:
     opened(phone)
     for number in range(len(STEPS)):
         no_sideways(phone.page)

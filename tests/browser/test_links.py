@@ -24,7 +24,7 @@ def losses(explore: Explore) -> list[dict]:
     return Chart(explore.page, titled("Privacy loss of")).traces()
 
 
-def test_audit(explore: Explore, friend: Explore) -> None:
+def test_a_link_opens_audit_in_the_same_state(explore: Explore, friend: Explore) -> None:
     explore.page.goto(f"{explore.url}/Audit")
     looked_at(explore)
     with explore.refigured():
@@ -103,7 +103,7 @@ def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
 
 
 @pytest.mark.slow
-def test_epsilon_is_near_by_keyboard(explore: Explore) -> None:
+def test_the_epsilon_slider_is_among_the_first_tab_stops(explore: Explore) -> None:
     """The ε slider is one of the first five tab stops after the link that skips the sidebar."""
     for path in ("/", "/Compare?data=zoo", "/Audit"):
         explore.page.goto(f"{explore.url}{path}")
@@ -119,7 +119,7 @@ def test_epsilon_is_near_by_keyboard(explore: Explore) -> None:
         assert any(re.match("range .*ε", stop) for stop in stops), stops
 
 
-def test_compare(explore: Explore, friend: Explore) -> None:
+def test_a_link_opens_compare_in_the_same_state(explore: Explore, friend: Explore) -> None:
     query = "data=zoo&forests=RF-E&forests=JPW&releases_each=2&eps=0.3&compare_tab=Depth&compared=balanced+accuracy"
 
     def drawn(window: Explore) -> tuple[list[dict], list[str]]:
@@ -136,7 +136,7 @@ def test_compare(explore: Explore, friend: Explore) -> None:
     assert drawn(friend) == figures and friend.link() == link
 
 
-def test_choose(explore: Explore, friend: Explore) -> None:
+def test_a_link_opens_choose_in_the_same_state(explore: Explore, friend: Explore) -> None:
     """The question and the promise of a link appear before all releases are simulated."""
     query = "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3&looked_at=RF-E&look_eps=0.5"
 

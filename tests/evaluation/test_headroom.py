@@ -28,7 +28,7 @@ def at(private, nonprivate: float, floor: float, n_test: float = MANY, best: flo
         ([0.76, 0.80, 0.82, 0.78], 0.76, 0.76, False),  # the noise itself helps
     ],
 )
-def test_curves_by_hand(private, nonprivate, floor, nothing):
+def test_headroom_of_made_up_curves_matches_values_by_hand(private, nonprivate, floor, nothing):
     assert at(private, nonprivate, floor).has_none is nothing
 
 

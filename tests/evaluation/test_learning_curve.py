@@ -41,7 +41,7 @@ def power(a: float, b: float, c: float):
 
 
 @pytest.mark.parametrize("a, b, c", [(0.1, 8.0, 0.5), (0.2, 60.0, 0.8), (0.0, 2.0, 0.3)])
-def test_a_known_power_law_is_met_within_the_table_and_beyond(a, b, c):
+def test_a_known_power_law_is_recovered_within_the_table_and_beyond(a, b, c):
     learned, pmf = surface(power(a, b, c)), power(a, b, c)
     for epsilon in (0.4, 1.0, 1.6):
         for times in (0.1, 0.3, 0.9, 1.5, 3.0, 7.0):
@@ -75,7 +75,7 @@ def test_unknown_numbers_of_rows_are_not_reported():
         rows_needed(learned, 0.05, 0.8)
 
 
-def test_where_rows_teach_and_noise_does_not_matter_the_interval_says_how_little_is_known():
+def test_without_effective_noise_the_interval_is_wide():
     def pmf(n, eps):
         return 0.95 - 3.0 * n**-0.5 + 0.0 * eps
 
@@ -86,7 +86,7 @@ def test_where_rows_teach_and_noise_does_not_matter_the_interval_says_how_little
     assert needed.how != "extrapolated" and needed.rows is None
 
 
-def test_a_curve_that_jumps_about_gives_no_number():
+def test_an_irregular_curve_gives_no_number():
     learned = surface(lambda n, eps: 0.3 + 0.5 / (1 + (6_000 / n) ** 8) * (eps / (eps + 0.5)))
     assert off_by(learned, 0.2) > 0.04
     assert rows_needed(learned, 0.2, float(learned.by_rows(0.5)[-1])).how == "unclear"
@@ -132,7 +132,7 @@ def learned_from(forest, name, epsilons, *, n_repeats, seed=0):
 
 
 @pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(n_estimators=5), FriedmanSchusterClassifier()])
-def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
+def test_all_rows_give_the_figures_of_a_sweep_and_seeds_repeat_them(forest):
     learned, data, split = learned_from(forest, "car", [0.1, 1.0], n_repeats=2, seed=7)
     n = len(split.y_train)
     assert learned.rows.tolist() == sorted(round(s * n) for s in SHARES) and learned.epsilons.tolist() == [0.1, 1.0]
@@ -157,7 +157,7 @@ def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
     assert not np.array_equal(learned.accuracy[0], learned.accuracy[1])
 
 
-def test_a_tiny_table_has_fewer_parts_and_its_answers_say_so():
+def test_a_tiny_table_has_fewer_parts_and_its_answers_state_this():
     learned, _, _ = learned_from(MajorityLabelForestClassifier(n_estimators=3), "zoo", [0.5, 1.0, 2.0], n_repeats=2)
     assert learned.rows[0] >= 30 and learned.rows[-1] == 70
     assert rows_needed(learned, 0.5, 0.999).how in ("above", "unclear", "beyond")
@@ -171,7 +171,7 @@ def test_a_tiny_table_has_fewer_parts_and_its_answers_say_so():
         ("mushroom", RandomDecisionForestClassifier(), 0.03),
     ],
 )
-def test_a_quarter_of_a_table_tells_of_the_whole(name, forest, most):
+def test_a_quarter_of_a_table_predicts_the_accuracy_of_the_whole(name, forest, most):
     grid = [0.1, 0.2, 0.4, 0.8, 1.6]
     learned = learned_from(forest, name, grid, n_repeats=6)[0]
     quarter = Learning(learned.rows[:3], learned.epsilons, learned.accuracy[:, :3], learned.ceiling[:, :3])

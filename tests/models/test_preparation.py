@@ -134,14 +134,14 @@ def test_under_replace_one_the_exact_number_of_rows_is_used(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("value", [0, 1.0, -0.1, "none", True, float("nan"), None])
-def test_shares_that_make_no_sense_are_refused(kind, value):
+def test_invalid_shares_are_refused(kind, value):
     X, y = table(50)
     with pytest.raises(ValueError, match="scale_share="):
         forest(kind, scale_share=value).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_trees_see_where_the_rows_are(kind):
+def test_trees_split_the_range_where_the_rows_lie(kind):
     """Trees split rows that lie in a sixteenth of a linear range if the scale is released, but not if it is public."""
     rng = np.random.default_rng(1)
     domain = public_domain(None, None)  # on a linear scale

@@ -53,7 +53,7 @@ def table(n: int = 120, n_persons: int = 30, seed: int = 0) -> tuple[pd.DataFram
 # ---------------------------------------------------------------- formulas
 
 
-def test_sensitivities_by_hand():
+def test_sensitivities_match_values_by_hand():
     for level in (0, 3, 12):
         assert unit_sensitivity("max", 100, level) == 1_024
         assert unit_sensitivity("gini", 100, level) == 2_048

@@ -25,7 +25,7 @@ def named(figure, name):
     return trace
 
 
-def test_no_forest_wears_a_color_that_means_something():
+def test_no_forest_has_a_color_with_a_meaning():
     assert len(set(COLORS)) == len(COLORS) >= len(FORESTS) and not {NON_PRIVATE, NOT_HELD} & set(COLORS)
 
 
@@ -71,7 +71,7 @@ def test_the_map_marks_the_best_depths_and_shows_the_price():
 
 
 @pytest.mark.parametrize("certified", [True, False])
-def test_dots_are_full_where_one_is_sure(certified):
+def test_dots_are_full_exactly_for_sure_answers(certified):
     answers = [
         Answer("a", 0.3, 0.8, 60, 60, 0.907, True),
         Answer("b", 1.0, 0.8, 5, 5, 0.5, False),

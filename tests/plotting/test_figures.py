@@ -164,7 +164,7 @@ def test_focus_has_at_most_six_levels():
     assert max(drawn.level.values()) == 5 and len(drawn.nodes) == 63
 
 
-def test_curve_marks_where_you_are():
+def test_the_curve_marks_the_current_epsilon():
     figure = plotting.accuracy_curve(*curve(), 1.0, floor_label="<u>yes</u>")
     here = figure.data[-1]
     assert list(here.x) == [1.0]

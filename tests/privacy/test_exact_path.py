@@ -45,7 +45,7 @@ def passed(monkeypatch) -> list[tuple]:
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("name", FORESTS)
-def test_whole_numbers_from_the_systems_entropy_only(name, neighbors, passed, monkeypatch):
+def test_releases_draw_only_whole_numbers_from_the_systems_entropy(name, neighbors, passed, monkeypatch):
     def refused(*arguments, **settings):
         raise AssertionError("a release asked another generator than the operating system")
 

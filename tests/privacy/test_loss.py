@@ -140,7 +140,7 @@ def test_numbers_as_long_as_files_may_have_them_are_bounded_too(exponent):
 
 
 @pytest.mark.parametrize("delta", MU)
-def test_golden_mu(delta):
+def test_mu_matches_golden_values(delta):
     """The module returns the known μ, and a slightly larger μ² does not hold."""
     for epsilon, mu in zip(EPSILONS, MU[delta], strict=True):
         loss = mu_for(epsilon, delta)
@@ -150,7 +150,7 @@ def test_golden_mu(delta):
         assert not more.holds(epsilon, delta) and reference(more.mu_squared, Fraction(epsilon)) > Fraction(delta)
 
 
-def test_golden_rho():
+def test_rho_matches_golden_values():
     for epsilon, rho in {".05": 1.04199e-4, ".1": 3.79354e-4, ".3": 2.96205e-3, "1": 0.0280145, "3": 0.209775}.items():
         assert float(mu_for(epsilon, "1e-6").rho) == pytest.approx(rho, rel=1e-5)
     assert PrivacyLoss.pure("1/3").rho == Fraction(1, 18)
@@ -253,7 +253,7 @@ def test_a_group_of_gaussian_rows_is_a_gaussian_of_that_many_mu():
     assert np.allclose(step(step(step(rate))), ndtr(ndtri(rate) + three), rtol=1e-12)
 
 
-def test_kinds_do_not_mix():
+def test_losses_of_different_kinds_do_not_add_up():
     pure, gauss = PrivacyLoss.pure(1), PrivacyLoss.gaussian(1)
     for mixed in (
         lambda: pure + gauss,

@@ -86,7 +86,7 @@ def last_of(work):
 # ---------------------------------------------------------------- estimates, and the best guess between two laws
 
 
-def test_the_limit_is_that_of_randomised_response():
+def test_the_limit_is_that_of_randomized_response():
     # A coin that is right with odds e^ε : 1 is ε-private, and its answer is the best guess.
     assert most_success(math.log(3)) == pytest.approx(0.75)
     assert most_success(1e-9) == pytest.approx(0.5) and most_success(math.inf) == 1
@@ -118,7 +118,7 @@ def test_guesses_all_count_and_stop_at_the_limit():
 
 
 @pytest.mark.parametrize("n_laws, n_outputs", [(1, 3), (2, 2), (4, 3), (6, 2)])
-def test_composition_against_enumeration(n_laws, n_outputs):
+def test_composition_matches_an_enumeration(n_laws, n_outputs):
     rng = np.random.default_rng(n_laws)
     p, q = rng.dirichlet(np.ones(n_outputs), (2, n_laws))
     exact = 0.0
@@ -161,7 +161,7 @@ def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
 
 
 @pytest.mark.parametrize("n_trees", [1, 2, 5, 12])
-def test_many_noisy_counts_against_the_binomial_law(n_trees):
+def test_many_noisy_counts_match_the_binomial_law(n_trees):
     # Each tree votes yes with odds e^κ : 1, κ = ε / trees; their majority is the best guess.
     forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2, **PUBLIC)
     yes, k = most_success(2.0 / n_trees), np.arange(n_trees + 1)
@@ -176,7 +176,7 @@ def test_continuous_noise_in_one_tree():
 
 
 @pytest.mark.parametrize("others, n_trees", [((3, 1), 2), ((0, 0), 5), ((2, 2), 3)])
-def test_sharing_out_against_enumeration(others, n_trees):
+def test_assigning_rows_to_trees_matches_an_enumeration(others, n_trees):
     labels = [0] * (others[0] + 1) + [1] * others[1]
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=n_trees, max_depth=0, **PUBLIC)
     record = record_of(forest, labels)
@@ -307,7 +307,7 @@ def test_a_record_sees_the_others_only():
 @pytest.mark.parametrize("settings", [{}, {"scale_share": 0.2}, {"size": 1_000}, {"n_estimators": 3, "max_depth": 2}])
 @pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("kind", RANDOM)
-def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbors, settings):
+def test_the_attacker_sees_the_forest_of_a_fit(kind, neighbors, settings):
     """The attacker uses the trees of a fit with the same seeds, and the rate of the budget left for its leaves."""
     domain, codes, labels = small_table(1_200)
     forest = kind(epsilon=0.5, neighbors=neighbors, structure_seed=3, random_state=8, **settings)

@@ -359,7 +359,7 @@ def test_the_views_counts_are_those_of_the_routed_rows(nursery):
 # ---------------------------------------------------------------- splits
 
 
-def test_a_split_shares_out_every_row_once_and_keeps_the_shares_of_the_classes(nursery):
+def test_a_split_assigns_every_row_once_and_keeps_the_shares_of_the_classes(nursery):
     domain, X, y, _ = nursery
     split = split_table(domain, X, y, test_share=0.25, seed=3)
     assert (len(split.y_train), len(split.y_test)) == (300, 100)
@@ -375,7 +375,7 @@ def test_a_split_shares_out_every_row_once_and_keeps_the_shares_of_the_classes(n
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0, 0, 1], [0, 1], [0, 0, 1, 1]])
-def test_a_table_too_small_to_stratify_is_split_all_the_same(labels):
+def test_a_table_too_small_to_stratify_is_still_split(labels):
     domain = public_domain(None)
     X = pd.DataFrame({"f0": np.linspace(0, 1, len(labels))})
     split = split_table(domain, X, labels)

@@ -35,7 +35,7 @@ def drawn_shares(scores: np.ndarray, b: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("d", "low", "high"), [(2, 0.0067, 0.9933), (4, 0.00224, 0.9802), (18, 0.000396, 0.897), (30, 0.000232, 0.8365)]
 )
-def test_lemma_3(d, low, high):
+def test_bounds_of_lemma_3_hold_and_are_attained(d, low, high):
     """Bounds on probabilities match golden values at B1 = 10, hold for random scores, and are attained.
 
     One feature that differs from all others attains both bounds.
@@ -102,7 +102,7 @@ def test_a_good_split_is_as_likely_as_the_theorem_says_where_potentials_are_as_i
 
 
 @pytest.mark.parametrize("lead", [6, 12, 60])
-def test_equation_14_is_what_the_laws_say(lead):
+def test_exponents_of_equation_14_are_log_odds_of_the_laws(lead):
     """The exponents of equation 14 are the log-odds of the more frequent of two labels.
 
     With the published law, disjoint rows have τ times the exponent of shared rows; with a law of counts, both are

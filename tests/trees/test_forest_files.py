@@ -71,7 +71,7 @@ def test_files_of_version_1_are_read_and_predict_the_same(name):
     assert_predicts(again, OLD[name])
 
 
-def test_thresholds_are_mended_as_they_would_have_grown():
+def test_thresholds_of_version_1_are_corrected_as_they_would_have_grown():
     for name, model in {
         "overflow": MajorityLabelForestClassifier(n_estimators=3, max_depth=8, structure_seed=23),
         "ordered": RandomDecisionForestClassifier(n_estimators=3, max_depth=5, categorical="ordered"),
@@ -167,7 +167,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("what", SIZES)
-def test_a_file_is_a_tenth_of_what_it_was(what):
+def test_a_file_is_a_tenth_of_its_size_in_version_1(what):
     model, domain, share = SIZES[what]
     rng = np.random.default_rng(0)
     columns = [rng.choice(f.categories, 1_000) if f.categories else rng.random(1_000) for f in domain.features]
@@ -378,7 +378,7 @@ def test_data_that_grow_when_decompressed_are_not_read_on():
     assert "larger than any forest" in why and memory < 5_000_000
 
 
-def test_a_million_trees_are_refused_at_once():
+def test_a_million_trees_are_refused_before_they_are_built():
     """A million trees are refused before they are built: 28 MB in the earlier format, and as many trees in the new."""
     old = json.loads((DATA / "v1_single_leaf.json").read_text())
     n = 1_000_000

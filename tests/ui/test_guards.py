@@ -71,7 +71,7 @@ def listening(address, names):
         config.set_option(name, value)
 
 
-def test_no_other_host_is_asked_for_anything():
+def test_pages_request_nothing_from_other_hosts():
     headers = dict(asked(host=OURS)[0]["headers"])
     rules = dict(rule.split(" ", 1) for rule in headers[b"content-security-policy"].decode().split("; "))
     assert rules["img-src"] == "'self' data: blob:"
@@ -89,7 +89,7 @@ def test_the_app_answers_to_its_address(host, kind):
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "evil.example:8501", "", "127.0.0.1.nip.io", "[", "a]b:c"]
 )
-def test_it_answers_to_no_other(host, kind):
+def test_the_app_answers_to_no_other_address(host, kind):
     assert not is_served(kind, host=host)
 
 
@@ -152,12 +152,12 @@ def test_the_start_prints_addresses_without_asking_another_host(listening_to_oth
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://localhost:9999", f"http://{OURS}.evil.example", "http://["]
 )
-def test_pages_of_others_may_not_ask(origin, kind):
+def test_pages_of_other_sites_may_not_send_requests(origin, kind):
     assert not is_served(kind, host=OURS, origin=origin)
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_pages_of_the_app_may_connect(kind):
+def test_pages_of_the_app_may_send_requests(kind):
     assert is_served(kind, host=OURS, origin=f"http://{OURS}")
     assert is_served(kind, host=OURS)  # programs other than browsers send no origin
 

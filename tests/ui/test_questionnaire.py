@@ -79,7 +79,7 @@ def test_sources_can_be_changed_in_bulk(page):
     assert {(f.high, f.source_note) for f in group} == {(50, "the second edition of the manual")}
 
 
-def test_no_part_gets_public_that_was_not_asked_about():
+def test_only_parts_that_were_asked_about_become_public():
     known = Feature("b", "numeric", 0, 5, source="documented", source_note="the manual", type_source="data")
     before = Domain((Feature("a", "numeric", 1, 2), known, Feature("c", "categorical", categories=("x",))), (0, 1), "y")
     about = targets(before, ["a", "b"], {"bounds", "type"})

@@ -105,7 +105,7 @@ def test_a_gaussian_sum_is_reported_at_its_delta():
 # ---------------------------------------------------------------- groups of people
 
 
-def test_merging_and_taking_out(state):
+def test_releases_can_be_merged_with_a_group_and_removed_from_it(state):
     state["releases"] = [FIRST, replace(EXCHANGED, people=2), replace(ZOO, people=3)]
     assert sums() == {
         (1,): (Fraction(1, 2), "add-remove"),

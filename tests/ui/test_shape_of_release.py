@@ -74,7 +74,7 @@ def test_the_rule_differs_between_all_rows_and_seven_tenths():
     assert at_ten(table).shape(table.domain, len(tables.split(table).y_train)) == (DEPTH, 3)
 
 
-def test_explore_shows_and_simulates_them():
+def test_explore_shows_and_simulates_the_shape_of_a_release():
     page = visit(**ADDRESS, forest=KIND, eps="10")
     assert f"{N_TREES} trees of depth {DEPTH}" in words(page)
     assert page.select_slider(key="trees").value == N_TREES and page.slider(key="depth").value == DEPTH
@@ -85,7 +85,7 @@ def test_explore_shows_and_simulates_them():
     assert job.releases.view(EPSILON).trees.n_trees == N_TREES
 
 
-def test_compare_shows_them_and_its_code_gives_them():
+def test_compare_shows_the_shape_of_a_release_and_its_code_uses_it():
     page = visit("pages/1_Compare.py", **ADDRESS, forests=[KIND], releases_each="2", eps="10")
     row = page.dataframe[0].value.set_index("forest").loc[KIND]
     assert (row["depth"], row["trees"]) == (DEPTH, N_TREES)
@@ -98,7 +98,7 @@ def test_compare_shows_them_and_its_code_gives_them():
     assert grid["accuracy"].mean() == pytest.approx(row["accuracy"])
 
 
-def test_every_row_held_out_once_has_them_too():
+def test_cross_validation_has_the_shape_of_a_release():
     """Cross-validation uses the shape for all rows.
 
     At ε = 8, the rule gives another shape for four fifths of the rows.
@@ -122,7 +122,7 @@ def test_theory_measures_trees_of_the_sizes_that_it_names(n_rows):
     assert empty_leaves_at(domain, split, depth=4, n_trees=10)["leaves"] == 10 * 2**4
 
 
-def test_the_board_report_names_those_whose_accuracy_it_shows(monkeypatch):
+def test_the_board_report_names_the_shape_whose_accuracy_it_shows(monkeypatch):
     made = []
     monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
     shown = []
@@ -143,7 +143,7 @@ def test_the_board_report_names_those_whose_accuracy_it_shows(monkeypatch):
     assert means[EPSILON] == pytest.approx(frame["accuracy"].mean())
 
 
-def test_what_more_data_would_buy_starts_from_the_releases_of_the_other_pages():
+def test_the_tab_more_data_starts_from_the_releases_of_the_other_pages():
     table = breast_wisconsin()
     settings = at_ten(table)
     learning = more_data._make(("all rows", EPSILON, (EPSILON,)), table, settings)
@@ -151,7 +151,7 @@ def test_what_more_data_would_buy_starts_from_the_releases_of_the_other_pages():
     assert accuracy == gathered([worked(table, settings)]).pieces.query("epsilon == @EPSILON").accuracy.item()
 
 
-def test_taking_a_forest_from_choose_to_explore_opens_them():
+def test_explore_opens_the_shape_that_choose_shows():
     """Explore takes depth and number of trees over from Choose ε, also if Explore had others before."""
     page = visit(**ADDRESS, forest=KIND, eps="1", depth="2", trees="5", by_rule="false")
     page.query_params.clear()
@@ -167,7 +167,7 @@ def test_taking_a_forest_from_choose_to_explore_opens_them():
     assert f"{N_TREES} trees of depth {DEPTH}" in words(page) and f"Tree 1 of {N_TREES}" in words(page)
 
 
-def test_going_from_compare_to_explore_opens_the_same():
+def test_explore_opens_the_shape_that_compare_shows():
     """Explore and Compare show the same depth of 3 at ε = 1. For seven tenths of the rows, the rule would give 2."""
     page = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/1_Compare.py")
     page.query_params.update({"forests": [KIND], "releases_each": "2"})

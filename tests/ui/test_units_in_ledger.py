@@ -118,7 +118,7 @@ def test_clearing_keeps_the_unit_so_that_later_releases_add_up(state):
 # ---------------------------------------------------------------- words
 
 
-def test_a_sum_for_persons_speaks_of_persons():
+def test_a_sum_for_persons_mentions_persons():
     for group in ([PERSON], [PERSON, PERSON_EXCHANGED], [PERSON_EXCHANGED]):
         text = "\n".join([sentence(group), explained(group), session_ledger.table(group).to_csv()])
         assert "row" not in text.replace("a table", "") and "person" in text and "not added" not in text
@@ -197,7 +197,7 @@ def test_the_sum_after_a_release_is_for_its_unit():
     assert "at δ = 10⁻⁶. For a person with all of their rows, no sum" in text
 
 
-def test_the_budget_tab_speaks_of_persons():
+def test_the_budget_tab_mentions_persons():
     ledger = Ledger(Fraction(1, 2), "replace-one", unit="patient_id")
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 9, "parallel")
     text = budget_tab._sentence(ledger.entries[0], ledger.budget, ledger.unit)
