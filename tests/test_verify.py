@@ -120,7 +120,7 @@ def put(*path, value):
 
 
 def unasked(what: str):
-    """Return a change that removes a query from the ledger and adjusts the sums. The answer stays in the file."""
+    """Return a change that removes a query from the ledger and adjusts the sums, but leaves its answer in the file."""
 
     def change(content: dict) -> None:
         ledger, certificate = content["ledger"], content["certificate"]

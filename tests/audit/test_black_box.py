@@ -67,7 +67,7 @@ def test_a_generator_that_travels_to_other_processes_is_refused():
 
 
 def test_the_lower_bound_holds_and_comes_near_to_the_true_ratio():
-    """Over all outcomes, the bound fails with a probability of at most alpha. The test enumerates them exactly."""
+    """The bound fails with a probability of at most alpha. The test computes this by enumerating all outcomes."""
     n, p, q, alpha = 60, 0.5, 0.5 * np.exp(-1.0), 0.05
     a, b = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
     chance = binom.pmf(a, n, p) * binom.pmf(b, n, q)
@@ -182,7 +182,7 @@ def fitted(X, y):
 
 
 def visited_leaves(X, y):
-    """Export a leaf when a row first asks for it, so that leaves without rows are missing."""
+    """Export a leaf when a row first reaches it, so that leaves without rows are missing."""
     forest = fitted(X, y)
     return {f"label of leaf {leaf}": forest.leaves.labels[leaf] for leaf in np.unique(forest.apply(X))}
 

@@ -37,9 +37,9 @@ def test_exactly_the_neighbors_of_a_leaf_are_tried():
 def test_classes_may_be_taken_in_one_order_where_the_law_treats_them_alike(mechanism, n_classes, most):
     pmf = leaf_log_pmf(mechanism, 0.7)
     for neighbors in ("add-remove", "replace-one"):
-        some = worst_change(pmf, n_classes, most=most, neighbors=neighbors, symmetric=True)
+        in_one_order = worst_change(pmf, n_classes, most=most, neighbors=neighbors, symmetric=True)
         every = worst_change(pmf, n_classes, most=most, neighbors=neighbors)
-        assert some.loss == pytest.approx(every.loss, rel=1e-12)
+        assert in_one_order.loss == pytest.approx(every.loss, rel=1e-12)
 
 
 def test_worst_losses_of_ten_classes_match_those_of_the_papers():

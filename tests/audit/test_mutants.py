@@ -77,7 +77,7 @@ def test_compiled_callers_are_replaced_in_all_modules_and_leave_no_cache():
             assert getattr(*name) is not right and getattr(*name).stats.cache_path is None
             assert right.stats.cache_path is not None
         assert selection.bernoulli_exp is samplers.bernoulli_exp
-        assert samplers.uniform.stats.cache_path is not None, "what does not call it stays"
+        assert samplers.uniform.stats.cache_path is not None, "a function that does not call it stays"
         raise KeyError("an error in the block")
     assert [getattr(*name) for name in names] == before
 

@@ -68,10 +68,10 @@ def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
 def test_the_refined_figures_agree_with_the_curve(explore: Explore) -> None:
     explore.page.goto(explore.url)
     chart_ready(explore.page, FITTING)
-    _of_one_piece(explore, all_of_them=False)  # the number of releases depends on the machine
+    _check_figures(explore, all_of_them=False)  # the number of releases depends on the machine
 
 
-def _of_one_piece(explore: Explore, *, all_of_them: bool = True) -> None:
+def _check_figures(explore: Explore, *, all_of_them: bool = True) -> None:
     """Check the number of releases, and that the figures agree with the curve."""
     accuracy, ceiling, floor, _ = explore.figures()
     assert floor.number < accuracy.number < ceiling.number
@@ -84,7 +84,7 @@ def _of_one_piece(explore: Explore, *, all_of_them: bool = True) -> None:
 
 def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
     explore.open(**SMALL, trees=11)
-    _of_one_piece(explore)
+    _check_figures(explore)
     curve = explore.curve()
     assert list(curve)[0] == 0.01 and list(curve)[-1] == 10
     slider = explore.slider("Privacy budget ε")
@@ -99,8 +99,8 @@ def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
         accuracy, *_, meaning = explore.figures()
         assert explore.settings()["eps"] == epsilon
         assert explore.here() == (float(epsilon), pytest.approx(accuracy.number / 100, abs=6e-4))
-        now = explore.curve()
-        assert {e: now[e] for e in curve} == curve, "moving ε must not recount"
+        later_curve = explore.curve()
+        assert {e: later_curve[e] for e in curve} == curve, "moving ε must not recount"
         assert meaning.label == f"What ε = {epsilon} means"
         assert shares is None or all(share in meaning.note for share in shares)
         assert explore.reds() == [], "a small ε is no error"
@@ -225,7 +225,7 @@ def test_every_tab_opens_and_describes_its_charts(explore: Explore) -> None:
             expect(panel).to_contain_text(text)
         for chart in panel.locator("[data-testid=stPlotlyChart]").all():
             words = chart.get_attribute("aria-label") or ""
-            assert len(words) > 20, f"a chart of the tab {name} says nothing to those who cannot see it"
+            assert len(words) > 20, f"a chart of the tab {name} has no description for those who cannot see it"
         assert explore.settings().get("tab", TABS[0]) == name
         assert explore.reds() == [], "a small ε is no error"
 

@@ -77,8 +77,8 @@ class Taint:
 
     def shown(self, text: str) -> bool:
         """Return whether a page showed this text, letter for letter."""
-        wanted = text.translate(HIDDEN)
-        return any(wanted in seen.translate(HIDDEN) for seen in self._seen)
+        expected = text.translate(HIDDEN)
+        return any(expected in seen.translate(HIDDEN) for seen in self._seen)
 
     def close(self, *texts: str) -> None:
         assert not self.faults, "\n".join(self.faults)

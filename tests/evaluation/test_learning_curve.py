@@ -45,8 +45,8 @@ def test_a_known_power_law_is_recovered_within_the_table_and_beyond(a, b, c):
     learned, pmf = surface(power(a, b, c)), power(a, b, c)
     for epsilon in (0.4, 1.0, 1.6):
         for times in (0.1, 0.3, 0.9, 1.5, 3.0, 7.0):
-            wanted = float(pmf(8_000 * times, epsilon))
-            needed = rows_needed(learned, epsilon, wanted)
+            expected = float(pmf(8_000 * times, epsilon))
+            needed = rows_needed(learned, epsilon, expected)
             assert needed.how == ("observed" if times <= 1 else "extrapolated")
             # linear interpolation between points a factor of 2 (rows) or 2^(1/4) (ε) apart
             assert needed.times == pytest.approx(times, rel=0.06 if times <= 1 else 0.02)
@@ -56,10 +56,10 @@ def test_a_known_power_law_is_recovered_within_the_table_and_beyond(a, b, c):
 
 def test_half_of_epsilon_takes_twice_the_rows_where_noise_decides():
     learned = surface(power(0.1, 8.0, 0.5))
-    now = float(learned.by_rows(1.0)[-1])
-    assert rows_needed(learned, 0.5, now).times == pytest.approx(2.0, rel=0.01)
-    assert rows_needed(learned, 0.2, now).times == pytest.approx(5.0, rel=0.01)
-    assert rows_needed(learned, 1.0, now).times == pytest.approx(1.0)
+    accuracy = float(learned.by_rows(1.0)[-1])
+    assert rows_needed(learned, 0.5, accuracy).times == pytest.approx(2.0, rel=0.01)
+    assert rows_needed(learned, 0.2, accuracy).times == pytest.approx(5.0, rel=0.01)
+    assert rows_needed(learned, 1.0, accuracy).times == pytest.approx(1.0)
 
 
 def test_unknown_numbers_of_rows_are_not_reported():

@@ -227,19 +227,19 @@ def test_fits_convert_whole_numbers_of_numpy_to_int(kind, mode):
 
     With `np.int32(16385)` rows, for example, the noise would be 65,536 times too small.
     """
-    wanted = {"max_depth": 8, "n_estimators": 60, "n_bins": 16, "n_bound": WIDE, "max_leaf": 16, "alpha": 1,
+    expected = {"max_depth": 8, "n_estimators": 60, "n_bins": 16, "n_bound": WIDE, "max_leaf": 16, "alpha": 1,
               "random_state": 3, "structure_seed": 5, "max_leaves": 200, "n_quantiles": 16, "min_leaf": 9}  # fmt: skip
-    wanted = {name: value for name, value in wanted.items() if name in kind().get_params()}
-    how: dict = {"domain": DOMAIN, **({"mode": mode} if "mode" in kind().get_params() else {})}
-    model = kind(**how, **wanted)
+    expected = {name: value for name, value in expected.items() if name in kind().get_params()}
+    settings: dict = {"domain": DOMAIN, **({"mode": mode} if "mode" in kind().get_params() else {})}
+    model = kind(**settings, **expected)
     spec, (certificate, ledger) = model.spec(DOMAIN, 100), model.preview(DOMAIN, 100)
     for whole in KINDS_OF_WHOLE:
-        converted = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
-        other = kind(**how, **{**wanted, **converted})
+        converted = {name: whole(value) for name, value in expected.items() if value <= np.iinfo(whole).max}
+        other = kind(**settings, **{**expected, **converted})
         # the estimator keeps the object that it received
         assert all(other.get_params()[name] is value for name, value in converted.items())
         used = other._checked().get_params()
-        assert {type(value) for name, value in used.items() if name in wanted} == {int}
+        assert {type(value) for name, value in used.items() if name in expected} == {int}
         assert other.spec(DOMAIN, 100) == spec
         assert other.preview(DOMAIN, 100) == (certificate, ledger)
         assert clone(other).set_params(**converted).spec(DOMAIN, 100) == spec

@@ -94,8 +94,8 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neig
     assert sum(entry.epsilon for entry in ledger.entries) == ledger.spent == Fraction(7, 10)
     assert model.certificate_.certified and model.certificate_.loss == Fraction(7, 10)
     assert ledger.entries[0].what.startswith("scale of numeric") and ledger.entries[0].epsilon == Fraction(7, 100)
-    left = ledger.spent * Fraction(9, 10)
-    share = {entry.what.split()[0]: entry.epsilon / left for entry in ledger.entries[1:]}
+    for_trees = ledger.spent * Fraction(9, 10)
+    share = {entry.what.split()[0]: entry.epsilon / for_trees for entry in ledger.entries[1:]}
     assert set(share) == {"splits,", "values" if leaf == "range" else "class"} | (
         {"error"} if alpha == "noisy" else set()
     ) | ({"coefficient"} if beta == "laplace" else set())

@@ -91,11 +91,11 @@ def test_parts_give_the_forest_of_the_whole_table_with_default_settings(kind, pa
     assert ("scale" in whole[0]) == (mode.get("mode") is None and mode["epsilon"] is not None)
     parts = [(X.iloc[rows], y[rows]) for rows in cut(len(y), 1)]
     assert written(clone(forest).fit_chunks(parts)) == whole
-    one = clone(forest)
-    scales = [pickle.loads(pickle.dumps(one.partial_scale(*part))) for part in parts]
-    prepared = pickle.dumps(one.fit_scale(sum(scales)))
+    model = clone(forest)
+    scales = [pickle.loads(pickle.dumps(model.partial_scale(*part))) for part in parts]
+    prepared = pickle.dumps(model.fit_scale(sum(scales)))
     counts = [pickle.loads(prepared).partial_counts(*part) for part in parts]
-    assert written(one.fit_counts(sum(counts))) == whole
+    assert written(model.fit_counts(sum(counts))) == whole
 
 
 @pytest.mark.parametrize("kind", ["array", "numbered anew", "named", "slices"])

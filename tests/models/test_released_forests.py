@@ -200,14 +200,14 @@ def test_a_release_draws_afresh_while_its_structure_stays(name):
 
     More than 60 leaves are empty and draw their values at random, so equal noise has probability below 2^-60.
     """
-    how = {"n": 2, "n_estimators": 20, "max_depth": 3, "size": 2}  # too few rows for a released scale
-    a, b = (fitted(name, structure_seed=4, **how).released_ for _ in range(2))
+    settings = {"n": 2, "n_estimators": 20, "max_depth": 3, "size": 2}  # too few rows for a released scale
+    a, b = (fitted(name, structure_seed=4, **settings).released_ for _ in range(2))
     one, two = (json.loads(saved(forest)) for forest in (a, b))
     (values,) = a.leaves.arrays
     assert a.trees.n_leaves > 60 + 20 * 2
     assert one.pop(values) != two.pop(values)
     assert one == two
-    c = fitted(name, structure_seed=5, **how).released_
+    c = fitted(name, structure_seed=5, **settings).released_
     assert json.loads(saved(c))["trees"] != one["trees"]
 
 

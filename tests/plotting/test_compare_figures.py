@@ -39,11 +39,11 @@ def test_claims_are_dashed_in_the_color_of_their_forest():
 
 
 def test_bands_can_be_left_out_and_go_with_their_line():
-    some = [series("a", 0), series("b", 1)]
-    figure = comparison(some, 1.0, SCALE)
+    two_forests = [series("a", 0), series("b", 1)]
+    figure = comparison(two_forests, 1.0, SCALE)
     lines = [t for t in figure.data if t.legendgroup]
     assert len(lines) == 6 and all(t.legendgroup in "ab" for t in lines)
-    assert len(comparison(some, 1.0, SCALE, bands=False).data) == len(figure.data) - 4
+    assert len(comparison(two_forests, 1.0, SCALE, bands=False).data) == len(figure.data) - 4
 
 
 def test_everything_is_inside_the_picture():

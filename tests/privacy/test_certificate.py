@@ -1,4 +1,4 @@
-"""Tests that a certificate certifies only if no reason speaks against it, and always states its assumptions."""
+"""Tests that a certificate certifies only if there is no reason against it, and always states its assumptions."""
 
 import json
 import math

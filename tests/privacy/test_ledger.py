@@ -26,12 +26,12 @@ COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
 def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, neighbors):
     for source in (SecretSource(), DemoSource(1)):
         ledger = Ledger(epsilon, neighbors)
-        how = {"epsilon": epsilon, "n_trees": 2, "partition": partition, "neighbors": neighbors}
+        settings = {"epsilon": epsilon, "n_trees": 2, "partition": partition, "neighbors": neighbors}
         if mechanism == "discrete-laplace":
-            out = release_counts(COUNTS, **how, ledger=ledger, source=source)
+            out = release_counts(COUNTS, **settings, ledger=ledger, source=source)
             assert out.shape == COUNTS.shape and out.dtype == np.int64
         else:
-            out = release_labels(COUNTS, mechanism=mechanism, **how, ledger=ledger, source=source)
+            out = release_labels(COUNTS, mechanism=mechanism, **settings, ledger=ledger, source=source)
             assert out.shape == (4,) and out.dtype == np.uint8 and out.max() < 2
         ledger.close()
         # The ablation keeps the rate of the paper, exp(eps u / 2), which costs half of ε under add-remove.
@@ -55,23 +55,23 @@ def test_scales_of_noisy_counts_match_golden_values():
 
 
 def test_blocks_and_mechanisms_without_proof_are_refused():
-    how = {"epsilon": 1, "n_trees": 2, "source": DemoSource(0)}
+    settings = {"epsilon": 1, "n_trees": 2, "source": DemoSource(0)}
     for neighbors in ("add-remove", "replace-one"):
         ledger = Ledger(1, neighbors)
         with pytest.raises(BudgetError, match="equal blocks cannot be certified"):
-            release_counts(COUNTS, partition="blocks", neighbors=neighbors, ledger=ledger, **how)
+            release_counts(COUNTS, partition="blocks", neighbors=neighbors, ledger=ledger, **settings)
         for mechanism in ("smooth-sensitivity", "smooth-sensitivity-clamped", "continuous-laplace"):
             with pytest.raises(BudgetError, match="no proof of privacy"):
                 release_labels(
-                    COUNTS, mechanism=mechanism, partition="shared", neighbors=neighbors, ledger=ledger, **how
+                    COUNTS, mechanism=mechanism, partition="shared", neighbors=neighbors, ledger=ledger, **settings
                 )
         with pytest.raises(ValueError, match="partition must be"):
-            release_counts(COUNTS, partition="bagging", neighbors=neighbors, ledger=ledger, **how)
+            release_counts(COUNTS, partition="bagging", neighbors=neighbors, ledger=ledger, **settings)
         assert ledger.spent == 0
     with pytest.raises(ValueError, match="kept for add-remove"):
-        release_counts(COUNTS, partition="shared", neighbors="replace-one", ledger=Ledger(1), **how)
+        release_counts(COUNTS, partition="shared", neighbors="replace-one", ledger=Ledger(1), **settings)
     with pytest.raises(BudgetError, match="without a budget"):
-        release_counts(COUNTS, partition="shared", neighbors="add-remove", ledger=Ledger(None), **how)
+        release_counts(COUNTS, partition="shared", neighbors="add-remove", ledger=Ledger(None), **settings)
 
 
 def test_nothing_is_drawn_when_the_budget_is_short():

@@ -190,9 +190,9 @@ def test_every_computed_delta_holds_as_a_decimal(mu_squared, epsilon, factor):
 @given(MU_SQUARED, EPSILON, st.fractions(1, 2))
 def test_delta_falls_in_epsilon_and_rises_in_mu(mu_squared, epsilon, factor):
     factor = factor + Fraction(1, 100)
-    here = hockey_stick(mu_squared, epsilon)
-    assert here.high <= hockey_stick(mu_squared * factor, epsilon).high
-    assert here.high >= hockey_stick(mu_squared, epsilon * factor).high
+    delta = hockey_stick(mu_squared, epsilon)
+    assert delta.high <= hockey_stick(mu_squared * factor, epsilon).high
+    assert delta.high >= hockey_stick(mu_squared, epsilon * factor).high
 
 
 @exactly
@@ -208,8 +208,12 @@ def test_a_pure_loss_has_the_delta_of_randomized_response(loss, epsilon):
 def test_the_epsilon_of_a_pure_loss():
     loss = PrivacyLoss.pure("1/3")
     assert loss.epsilon() == loss.epsilon(0) == Fraction(1, 3)
-    some = loss.epsilon("0.01")
-    assert some < Fraction(1, 3) and loss.holds(some, "0.01") and not loss.holds(some - Fraction(1, 10**9), "0.01")
+    epsilon = loss.epsilon("0.01")
+    assert (
+        epsilon < Fraction(1, 3)
+        and loss.holds(epsilon, "0.01")
+        and not loss.holds(epsilon - Fraction(1, 10**9), "0.01")
+    )
     assert loss.epsilon("0.5") == 0
     assert loss.holds("1/3", 0) and not loss.holds("0.3333", 0)
 

@@ -131,5 +131,5 @@ def test_the_map_of_each_entry_is_its_cost_in_the_ledger(scale):
 def test_the_map_of_a_composition_is_the_total_of_the_ledger():
     ledger = Ledger(1)
     ledger.charge("counts of trees", "discrete-laplace", 1, "1/10", 10, "sequential")
-    one = dp.m.make_laplace(*COUNTS, scale=10.0)
-    assert ledger.spent <= Fraction(dp.c.make_composition([one] * 10).map(1)) < ledger.spent * ROUNDING
+    laplace = dp.m.make_laplace(*COUNTS, scale=10.0)
+    assert ledger.spent <= Fraction(dp.c.make_composition([laplace] * 10).map(1)) < ledger.spent * ROUNDING

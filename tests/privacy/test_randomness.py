@@ -47,8 +47,8 @@ def test_a_fork_does_not_repeat_draws():
 
 def test_two_releases_differ():
     def release():
-        how = {"epsilon": 1, "n_trees": 1, "partition": "shared", "neighbors": "add-remove"}
-        return release_counts(np.zeros((50, 2), int), **how, ledger=Ledger(1), source=SecretSource())
+        settings = {"epsilon": 1, "n_trees": 1, "partition": "shared", "neighbors": "add-remove"}
+        return release_counts(np.zeros((50, 2), int), **settings, ledger=Ledger(1), source=SecretSource())
 
     assert (release() != release()).any()  # equal with probability below 0.4**100
 

@@ -255,7 +255,7 @@ def test_a_choice_is_made_at_the_coarse_scores_and_the_rate_paid_for(source, s):
 
 def largest_spreads() -> list[tuple[int, int]]:
     """Return (sensitivity, largest difference of scores) of every criterion at its smallest and largest tables."""
-    one = public_candidates(public_domain(2), 2)
+    candidates = public_candidates(public_domain(2), 2)
     spreads = []
     for criterion, n in itertools.product(CRITERIA, (2, 3, 100, 65_536, MAX_BOUND)):
         weighted = criterion == "m-alpha"
@@ -264,7 +264,7 @@ def largest_spreads() -> list[tuple[int, int]]:
                 # All rows in one child with equal classes have the lowest possible score.
                 whole = np.full(k, -(-n * top // k))
                 histogram = np.stack([whole, 0 * whole])[None]
-                worst = score_splits(np.ascontiguousarray(histogram), one, criterion, alpha).min()
+                worst = score_splits(np.ascontiguousarray(histogram), candidates, criterion, alpha).min()
                 s = sensitivity(criterion, n, alpha=alpha, weight=top) if weighted else sensitivity(criterion, n)
                 spreads.append((s, -int(worst)))
     return spreads

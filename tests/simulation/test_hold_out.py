@@ -48,8 +48,8 @@ def test_another_process_holds_out_the_same_persons():
     code = "from dpforest.simulation.hold_out import hold_out\n"
     code += "print(hold_out([f'p{i}' for i in range(50)], share=0.3, seed=3).nonzero()[0].tolist())"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    here = hold_out([f"p{i}" for i in range(50)], share=0.3, seed=3).nonzero()[0].tolist()
-    assert printed.strip() == str(here)
+    in_this_process = hold_out([f"p{i}" for i in range(50)], share=0.3, seed=3).nonzero()[0].tolist()
+    assert printed.strip() == str(in_this_process)
 
 
 def test_a_new_person_moves_few_others():

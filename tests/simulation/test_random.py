@@ -425,6 +425,6 @@ def test_a_plan_at_one_budget_stays_when_another_budget_is_planned_meanwhile():
     given = MajorityLabelForestClassifier(), data.domain, split, len(data.y)
     interrupted = Meanwhile(*given)
     interrupted.asked = False
-    (spec, scale), (wanted, other) = (structures.prepare(1.0, 3) for structures in (interrupted, Structures(*given)))
-    assert interrupted.asked and spec == wanted
+    (spec, scale), (expected, other) = (structures.prepare(1.0, 3) for structures in (interrupted, Structures(*given)))
+    assert interrupted.asked and spec == expected
     assert np.array_equal(scale.cumulative, other.cumulative)

@@ -266,7 +266,7 @@ def test_parts_of_a_table_are_read_as_the_whole(table, size):
 
 
 def test_values_that_differ_only_as_texts_must_be_passed_as_texts():
-    """The certificate assumes that a column is passed as texts if its values differ only as texts.
+    """The certificate assumes that a column is passed as texts if some of its values differ only as texts.
 
     pandas, for example, reads 01 as 1 if all cells of the column are numbers.
     """

@@ -1,7 +1,7 @@
 """Tests of array bounds: few attributes, deep trees, and extreme codes.
 
-`scripts/test` runs these tests a second time with NUMBA_BOUNDSCHECK=1. Without this setting, compiled kernels check no
-bounds. So only the second run raises an IndexError for an access beyond an array.
+`scripts/test` runs these tests a second time with NUMBA_BOUNDSCHECK=1. Only this second run raises an IndexError for an
+access beyond an array, because compiled kernels check no bounds without this setting.
 """
 
 import numpy as np

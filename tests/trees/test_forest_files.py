@@ -379,7 +379,7 @@ def test_data_that_grow_when_decompressed_are_not_read_on():
 
 
 def test_a_million_trees_are_refused_before_they_are_built():
-    """A million trees are refused before they are built: 28 MB in the earlier format, and as many trees in the new."""
+    """A million trees are refused before they are built, in the earlier format (28 MB) and in the new one."""
     old = json.loads((DATA / "v1_single_leaf.json").read_text())
     n = 1_000_000
     plain = lambda array, kind: {  # noqa: E731

@@ -128,8 +128,10 @@ def test_masses_and_codes_are_inverse(seed, first):
 def test_on_the_public_scale_trees_are_the_same(thresholds):
     """On a scale where rows are spread evenly, trees are the same as on the public scale."""
     domain = public_domain(None, 3, None)
-    how = {"n_trees": 5, "depth": 6, "seed": 3, "categorical": "ordered", "thresholds": thresholds}
-    plain, even = (grow_random_trees(domain, **how, scale=s) for s in (None, ReleasedScale(np.stack([PUBLIC] * 2))))
+    settings = {"n_trees": 5, "depth": 6, "seed": 3, "categorical": "ordered", "thresholds": thresholds}
+    plain, even = (
+        grow_random_trees(domain, **settings, scale=s) for s in (None, ReleasedScale(np.stack([PUBLIC] * 2)))
+    )
     assert np.array_equal(plain.feature, even.feature)
     # A quantile is the code above it on this scale, and the code below it on the public scale.
     assert np.abs(plain.threshold - even.threshold).max() <= (thresholds == "quantized")
@@ -145,11 +147,11 @@ def test_thresholds_lie_where_rows_are(thresholds):
     cells = np.zeros((1, CELLS), np.int64)
     cells[0, 10] = 10**6
     scale = scale_from(nested(cells), Fraction(1))
-    how = {"n_trees": 300, "seed": 1, "thresholds": thresholds, "scale": scale}
-    trees = grow_random_trees(domain, depth=2, **how)
+    settings = {"n_trees": 300, "seed": 1, "thresholds": thresholds, "scale": scale}
+    trees = grow_random_trees(domain, depth=2, **settings)
     roots = trees.threshold[trees.tree_start[:-1]]
     assert np.mean((roots >= 10 * 1_024 - 1) & (roots < 11 * 1_024)) > 0.99
-    deeper = grow_random_trees(domain, depth=4, **how)
+    deeper = grow_random_trees(domain, depth=4, **settings)
     assert np.array_equal(deeper.threshold[deeper.tree_start[:-1]], roots)
     for grown in (trees, deeper):
         grown.check(np.array([N_CODES]))

@@ -238,8 +238,8 @@ def test_the_board_report_is_about_the_selected_forest(monkeypatch):
             data, chosen, certificate, answer.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(data)
         )
     for report, line in zip(seen, lines, strict=True):
-        wanted = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
-        assert [mean for _, mean, _, _ in report.curve] == pytest.approx(wanted[[0.1, 1.0]].tolist())
+        expected = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
+        assert [mean for _, mean, _, _ in report.curve] == pytest.approx(expected[[0.1, 1.0]].tolist())
         assert float(report.certificate.delta) == line.line.settings.delta
     assert seen[0].curve != seen[1].curve
 

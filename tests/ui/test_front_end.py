@@ -1,4 +1,4 @@
-"""The front end's files are served from memory."""
+"""The server sends the front end's files from memory."""
 
 import asyncio
 import re

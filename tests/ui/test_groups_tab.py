@@ -90,7 +90,7 @@ VISITS = "patient_id,sex,age,ill\n" + "".join(
 
 @pytest.mark.parametrize("mode", ["certified", "as published"])
 def test_groups_count_persons_where_a_person_has_several_rows(app, mode):
-    """A forest as published ignores persons, so other rows are held out from it, but of as many persons."""
+    """A published forest ignores persons, so other rows are held out, but the number of held-out persons is equal."""
     app.query_params.update({"data": "upload a CSV", "mode": mode, "depth": "3"})
     app.session_state["tab"] = "Data"
     app.run()

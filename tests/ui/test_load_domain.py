@@ -156,7 +156,7 @@ def test_a_changed_bound_loses_words_that_were_about_another_one():
     known = replace(AGE, low=0, high=120, source="asserted", source_note="people live so long")
     now = replace(PEOPLE, features=(known, CITY))
     same = from_codebook(now, "name,low,high\nage,0,120\n").domain.features[0]
-    assert same == known, "an empty cell says nothing"
+    assert same == known, "an empty cell changes nothing"
     assert from_codebook(now, "name,low,high\nage,0,99\n").domain.features[0].source == "data"
     documented = replace(known, source="documented", type_source="", missing_source="")
     there = replace(now, features=(documented, CITY))
@@ -238,7 +238,7 @@ def test_how_the_file_is_written_is_not_loaded():
     assert (after.reading_source, after.reading_note) == ("asserted", "the export program")
     assert after.columns_note == "the plan of the study"
     fewer = from_json(replace(PEOPLE, features=(AGE,)), same).domain
-    assert fewer.columns_source == "data", "those words were about other columns"
+    assert fewer.columns_source == "data", "the loaded text was about other columns"
 
 
 CSV = "age;city;ill\n" + "".join(

@@ -1,4 +1,4 @@
-"""Texts of the pages: no absolute claims about privacy, nothing that papers do not say, one word for each concept."""
+"""Texts of the pages: no absolute claims about privacy, no false claims about papers, one word for each concept."""
 
 import ast
 import json

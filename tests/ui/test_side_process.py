@@ -250,7 +250,7 @@ def test_a_session_that_leaves_a_sweep_leaves_its_pieces_to_others(worker, monke
 
 
 def test_a_process_that_has_died_is_replaced_and_its_work_is_done_here():
-    """A process may die within a call or between two calls. A pool that has died does not bury the next one."""
+    """A process may die within a call or between two calls. The failure of one pool does not affect the next pool."""
     processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)

@@ -1,4 +1,4 @@
-"""The Theory page (AppTest): every theorem, both ends of its sliders, and the cases in which it says nothing."""
+"""The Theory page (AppTest): every theorem, both ends of its sliders, and the cases in which its bound is vacuous."""
 
 import re
 from html import unescape

@@ -1,4 +1,4 @@
-"""The session's ledger adds releases for rows and releases for persons only as far as that is proved, and says so."""
+"""The session's ledger adds releases for rows and for persons only as far as this is proved, and states how far."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def persons(rows: list[Row], unit: str | None) -> Counter:
 
 
 def loss(one: list[Row], other: list[Row], costs: list[Cost]) -> Fraction:
-    """Return the loss of histograms of rows or persons with geometric noise, each as dear as its cost.
+    """Return the loss of histograms of rows or persons with geometric noise, where each histogram has a given cost.
 
     A cost under replace-one pays for two bins, which is what the exchange of a person changes.
     """
@@ -73,7 +73,7 @@ def test_the_sum_over_units_is_reached_and_never_exceeded(units, relations):
 
 
 def test_what_no_sum_over_units_covers():
-    """A row more or less costs more than ε of a row and ε of a person; the sum over units covers no other exchange."""
+    """One more row costs more than ε of a row and ε of a person; the sum over units covers no other exchange."""
     costs = [Cost(Fraction(1), "add-remove"), Cost(Fraction(3), "add-remove", "patient_id")]
     rest, row = [(0, 0, "a")], (0, 0, "b")
     (total, _), k = added_up(costs), 10
