@@ -143,11 +143,11 @@ def run(
     tables = [t for folder in folders for t in tables_of(folder) if not only or t[0] in only]
     jobs = []
     for seed, table, forest in itertools.product(range(seeds), tables, forests):
-        at = (np.inf,) if forest in NOT_PRIVATE else epsilons
+        forest_epsilons = (np.inf,) if forest in NOT_PRIVATE else epsilons
         has_numbers = any(f.kind == "numeric" for f in table[3].features)
         for w, mode in itertools.product((False, True) if wide and has_numbers else (False,), modes):
             if mode == "certified" or forest in FORESTS:
-                missing = tuple(e for e in at if (table[0], w, forest, mode, seed, e) not in done)
+                missing = tuple(e for e in forest_epsilons if (table[0], w, forest, mode, seed, e) not in done)
                 jobs += [(table, w, forest, mode, seed, missing)] if missing else []
     rows, written = kept.to_dict("records"), time.perf_counter()
     for job_rows in Parallel(n_jobs, return_as="generator")(delayed(measure)(*job) for job in jobs):
@@ -169,10 +169,10 @@ def keep(rows: list[dict], path: Path) -> None:
 
 def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the mean over tables of the mean over seeds, and its standard error over seeds."""
-    each = frame.groupby(["wide", "mode", "forest", "epsilon", "table"])[metric].agg(["mean", "var", "count"])
-    each["error"] = each["var"] / each["count"]
-    by = each.groupby(["wide", "mode", "forest", "epsilon"])
-    return pd.DataFrame({"mean": by["mean"].mean(), "se": np.sqrt(by["error"].sum()) / by["mean"].count()})
+    tables = frame.groupby(["wide", "mode", "forest", "epsilon", "table"])[metric].agg(["mean", "var", "count"])
+    tables["error"] = tables["var"] / tables["count"]
+    groups = tables.groupby(["wide", "mode", "forest", "epsilon"])
+    return pd.DataFrame({"mean": groups["mean"].mean(), "se": np.sqrt(groups["error"].sum()) / groups["mean"].count()})
 
 
 def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
@@ -181,11 +181,11 @@ def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
     Only binary tables of at least 1,000 rows count.
     """
     binary = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
-    each = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
+    means = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
     out = []
-    for (forest, table), line in each.groupby(["forest", "table"]):
-        for i, low in line.reset_index(drop=True).iterrows():
-            for _, high in line.iloc[i + 1 :].iterrows():
+    for (forest, table), by_epsilon in means.groupby(["forest", "table"]):
+        for i, low in by_epsilon.reset_index(drop=True).iterrows():
+            for _, high in by_epsilon.iloc[i + 1 :].iterrows():
                 drop, se = low["mean"] - high["mean"], float(np.hypot(low["sem"], high["sem"]))
                 if drop > 0.02 + 3 * se:
                     out.append(

@@ -218,8 +218,8 @@ def _every_table(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     for table, rows in after.groupby("table", sort=False):
         cells = []
         for forest in FORESTS:
-            a, b = (" ".join(f"{f[forest, e, table]:.3f}"[1:] for e in SHOWN) for f in (old, new))
-            cells.append(f"{a} → **{b}**")
+            earlier, now = (" ".join(f"{means[forest, e, table]:.3f}"[1:] for e in SHOWN) for means in (old, new))
+            cells.append(f"{earlier} → **{now}**")
         lines.append(f"| {table} | {int(rows['rows'].iloc[0] / 0.8):,} | " + " | ".join(cells) + " |")
     return lines
 

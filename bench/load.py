@@ -117,15 +117,15 @@ class Person:
 
     def _next(self) -> tuple[str, int]:
         """Return the next control and its number of steps."""
-        rng, there = self._rng, self._tab.widgets
+        rng, widgets = self._rng, self._tab.widgets
         if self._away is not None and rng.random() < 0.3:
             control, self._away = self._away, None
             return control, -1
-        detours = [d for d in DETOURS if d in there and self._away is None]
+        detours = [d for d in DETOURS if d in widgets and self._away is None]
         if detours and rng.random() < 0.1:
             self._away = rng.choice(detours)
             return self._away, 1
-        sliders = {s: SLIDERS.get(s, 5) for s, (_, kind) in there.items() if kind == "slider"}
+        sliders = {s: SLIDERS.get(s, 5) for s, (_, kind) in widgets.items() if kind == "slider"}
         return rng.choices(list(sliders), list(sliders.values()))[0], rng.choice((-2, -1, 1, 2))
 
 
@@ -135,8 +135,8 @@ async def watch(server: psutil.Process, until: float, totals: Totals, verbose: b
     while time.monotonic() < until:
         totals.memory.append((time.monotonic() - start, server.memory_info().rss / 2**20))
         if verbose:
-            every = [s for seconds in totals.reruns.values() for s in seconds]
-            middle = f", median rerun {np.median(every):.2f} s of {len(every)}" if every else ""
+            reruns = [s for seconds in totals.reruns.values() for s in seconds]
+            middle = f", median rerun {np.median(reruns):.2f} s of {len(reruns)}" if reruns else ""
             print(f"  {totals.memory[-1][0]:6.0f} s  {totals.memory[-1][1]:6.0f} MB{middle}", flush=True)
         await asyncio.sleep(10)
 
@@ -182,10 +182,10 @@ async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) 
 def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
     """Print the measurements. Return whether they meet the goals."""
     moves = {control: s for control, s in totals.reruns.items() if control != "opening the page"}
-    every = [s for seconds in moves.values() for s in seconds]
+    reruns = [s for seconds in moves.values() for s in seconds]
     for control, seconds in sorted(totals.reruns.items(), key=lambda item: -len(item[1])):
         print(f"  {control:20} {_spread(seconds)}")
-    print(f"rerun, move sent to new figures: {_spread(every)}")
+    print(f"rerun, move sent to new figures: {_spread(reruns)}")
     print(f"finished, move sent to the end of the script: {_spread(totals.finished)}; the next move ended the others")
     n_errors = sum(totals.errors.values()) + tracebacks
     print(f"later than the next move {totals.late}, never answered {totals.lost}, connections dropped {totals.dropped}")
@@ -200,16 +200,16 @@ def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
     thirds = np.array_split([mb for _, mb in totals.memory], 3)
     print("median memory in each third of the time: " + ", ".join(f"{np.median(third):.0f} MB" for third in thirds))
     print("processors in use: " + ", ".join(f"{who} {share:.2f}" for who, share in cpu.items()))
-    return bool(np.median(every) < GOAL and not (n_errors or totals.lost or totals.dropped))
+    return bool(np.median(reruns) < GOAL and not (n_errors or totals.lost or totals.dropped))
 
 
 def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
     """Return the growth in MB over the time after warm-up, and per minute, by least squares."""
-    kept = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
-    if len(kept) < 3:
+    warm = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
+    if len(warm) < 3:
         return np.nan, np.nan
-    per_second = float(np.polyfit(kept[:, 0], kept[:, 1], 1)[0])
-    return per_second * (kept[-1, 0] - kept[0, 0]), 60 * per_second
+    per_second = float(np.polyfit(warm[:, 0], warm[:, 1], 1)[0])
+    return per_second * (warm[-1, 0] - warm[0, 0]), 60 * per_second
 
 
 def _spread(seconds: list[float]) -> str:

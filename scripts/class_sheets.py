@@ -157,8 +157,8 @@ def clock() -> list[str]:
 
 def sheets() -> dict[Path, str]:
     """Return the text of every sheet, with all figures filled in."""
-    here = FileSystemLoader(Path(__file__).parent / "sheets")
-    environment = Environment(loader=here, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
+    templates = FileSystemLoader(Path(__file__).parent / "sheets")
+    environment = Environment(loader=templates, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
     texts = values()
     return {path: environment.get_template(name).render(texts) for name, path in SHEETS.items()}
 

@@ -185,7 +185,7 @@ def test_blocks_are_equal_and_random_and_omit_the_remaining_rows():
     assert set(deal_blocks(3, 10, seed=0)) == {-1} and len(deal_blocks(0, 3, seed=0)) == 0
 
 
-def judged(mechanism, partition="independent", neighbors="add-remove", n_trees=10, epsilon=1, share=1):
+def reasons_for(mechanism, partition="independent", neighbors="add-remove", n_trees=10, epsilon=1, share=1):
     choices = SimpleNamespace(
         mechanism=mechanism,
         partition=partition,
@@ -197,19 +197,19 @@ def judged(mechanism, partition="independent", neighbors="add-remove", n_trees=1
 
 
 def test_reasons_state_the_proved_loss_and_the_claim():
-    why = judged("smooth-sensitivity")
+    why = reasons_for("smooth-sensitivity")
     assert len(why) == 2 and "without bound" in why[0] and why[-1] == REPRODUCTION
-    why = judged(CLAMPED)
+    why = reasons_for(CLAMPED)
     assert "capped at 50" in why[0] and "at most 22.8, not ε = 1;" in why[1]
-    why = judged("permute-and-flip", partition="blocks")
+    why = reasons_for("permute-and-flip", partition="blocks")
     assert "up to 10 times" in why[0] and "at most 10, not ε = 1;" in why[1]
-    why = judged("continuous-laplace", partition="shared", share=10)
+    why = reasons_for("continuous-laplace", partition="shared", share=10)
     assert "floating point" in why[0] and "at most 1;" in why[1]
     assert (
         "at most 2, not ε = 1;"
-        in judged("continuous-laplace", partition="shared", share=10, neighbors="replace-one")[1]
+        in reasons_for("continuous-laplace", partition="shared", share=10, neighbors="replace-one")[1]
     )
-    why = judged("exponential", partition="shared", share=20)
+    why = reasons_for("exponential", partition="shared", share=20)
     assert "at most 0.5;" in why[0] and why[1:] == (REPRODUCTION,)
 
 
@@ -217,7 +217,7 @@ def test_reasons_state_the_proved_loss_and_the_claim():
 @given(st.fractions(Fraction(1, 1000), 100), st.integers(1, 1000), st.sampled_from(["add-remove", "replace-one"]))
 def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbors):
     """The loss for ideal real numbers is marked as such, and is at least the sum of the losses of the leaves."""
-    why = judged("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
+    why = reasons_for("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
     ideal = re.fullmatch(
         r"In ideal real numbers the loss would be at most ([^,;]*)(, not ε = \S+)?; for the floating point that is "
         "used no finite bound is known.",

@@ -72,14 +72,14 @@ def record_of(estimator, labels, n_classes: int = 2, row: int = 0) -> Record:
     return count_in_leaves(estimator, *at_one_point(labels, n_classes)).record(row)
 
 
-def played(record: Record, trials: int = 40_000, seed: int = 1):
+def last_estimate(record: Record, trials: int = 40_000, seed: int = 1):
     """Return the last estimate from `trials` guesses."""
     looks = [look for _, look in exact_attack(record, seed=seed, seconds=math.inf, most=trials) if look]
     assert looks[-1].trials == trials
     return looks[-1]
 
 
-def last_of(work):
+def last_look(work):
     return [look for _, look in work if look is not None][-1]
 
 
@@ -225,7 +225,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_guesses_are_right_as_often_as_in_the_formula(name, neighbors):
     record = record_of(CASES[name].set_params(neighbors=neighbors), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
-    look = played(record)
+    look = last_estimate(record)
     # the formula is accurate to 0.003
     exact = best_success(record)
     assert binom.sf(look.right - 1, look.trials, min(exact + 0.003, 1)) > ALARM
@@ -234,7 +234,7 @@ def test_guesses_are_right_as_often_as_in_the_formula(name, neighbors):
 
 def test_permute_and_flip_reaches_its_exact_value():
     record = record_of(MajorityLabelForestClassifier(n_estimators=1, max_depth=1, **PUBLIC), [0, 0, 1])
-    look = played(record, 400_000)
+    look = last_estimate(record, 400_000)
     exact = 0.5 + (1 - math.exp(-1)) / 4
     assert binomtest(look.right, look.trials, exact).pvalue > ALARM and abs(look.share - exact) < 0.005
 
@@ -248,7 +248,7 @@ def test_no_certified_forest_exceeds_the_limit(name, neighbors):
         codes, labels = domain.encode(X), domain.encode_labels(y)
         loss = model.preview(domain, len(labels))[0].true_epsilon
         assert loss <= epsilon * (1 + 1e-9)
-        look = last_of(attack_record(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, most=1_000))
+        look = last_look(attack_record(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, most=1_000))
         assert binom.sf(look.right - 1, look.trials, most_success(loss)) > ALARM / 32
         assert look.trials >= 500
 
@@ -258,7 +258,7 @@ def test_the_published_forest_exceeds_its_claim():
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, mode="as_published")
     record = record_of(forest, [0, 0, 0], n_classes=50)
     assert best_success(record) > most_success(1.0) + 0.03
-    look = played(record, 20_000)
+    look = last_estimate(record, 20_000)
     assert look.low > most_success(1.0)
     certified = record_of(MajorityLabelForestClassifier(n_estimators=1, max_depth=1), [0, 0, 0], n_classes=50)
     assert best_success(certified) < most_success(1.0)
@@ -338,7 +338,7 @@ def test_the_rarest_row_is_the_odd_one():
 def test_a_shadow_attack_finds_a_row_that_is_alone():
     domain, codes, labels = at_one_point([0])
     forest = FriedmanSchusterClassifier(epsilon=6.0, max_depth=1, n_bins=2)
-    look = last_of(shadow_attack(forest, domain, codes, labels, 0, seed=2, seconds=math.inf, most=1_000))
+    look = last_look(shadow_attack(forest, domain, codes, labels, 0, seed=2, seconds=math.inf, most=1_000))
     assert look.low > 0.55
     assert binom.sf(look.right - 1, look.trials, most_success(6.0)) > ALARM
 

@@ -102,7 +102,7 @@ def test_files_of_version_2_are_read_and_predict_the_same(name):
 
 @pytest.mark.parametrize("name", PERSONS)
 def test_files_of_version_3_with_a_unit_are_read_and_predict_the_same(name):
-    """Their certificate is for a person. A file that is written anew has the same content."""
+    """The certificate of such a file is for a person, and a file that is written again has the same content."""
     data = (DATA / f"v3_{name}.json.gz").read_bytes()
     forest, content = ReleasedForest.from_bytes(data), json.loads(gzip.decompress(data))
     assert_predicts(forest, PERSONS[name])

@@ -314,7 +314,7 @@ def plain_search(domain: Domain, n_bins: int, rows, *, depth: int, criterion: st
         elif f.n_codes > 1:
             tests += [(j, "is", v) for v in (range(f.n_codes) if f.n_codes > 2 else [1])]
 
-    def says(test, code) -> bool:
+    def answer_of(test, code) -> bool:
         return code >= test[2] if test[1] == "at least" else code == test[2]
 
     def table(members) -> list[int]:
@@ -323,11 +323,11 @@ def plain_search(domain: Domain, n_bins: int, rows, *, depth: int, criterion: st
     def split(members, box, level) -> list:
         if level == depth:
             return table(members)
-        may = [t for t in tests if len({says(t, code) for code in box[t[0]]}) == 2] or tests
-        sides = lambda t: [[i for i in members if says(t, codes[i][t[0]]) == side] for side in (False, True)]
+        may = [t for t in tests if len({answer_of(t, code) for code in box[t[0]]}) == 2] or tests
+        sides = lambda t: [[i for i in members if answer_of(t, codes[i][t[0]]) == side] for side in (False, True)]
         # the first of the best tests
         best = max(may, key=lambda t: plain_score([table(s) for s in sides(t)], criterion, alpha))
-        inside = lambda side: [[c for c in b if j != best[0] or says(best, c) == side] for j, b in enumerate(box)]
+        inside = lambda side: [[c for c in b if j != best[0] or answer_of(best, c) == side] for j, b in enumerate(box)]
         return [best, *[split(s, inside(side), level + 1) for side, s in enumerate(sides(best))]]
 
     every = [range(f.n_codes) if f.kind == "categorical" else range(0, 65_536, 64) for f in domain.features]

@@ -19,7 +19,7 @@ def page(app):
 
 
 def left_out(page):
-    return next(one for one in page.multiselect if one.label == "Columns to leave out")
+    return next(widget for widget in page.multiselect if widget.label == "Columns to leave out")
 
 
 def test_a_table_that_is_refused_can_be_used_without_the_column(page):

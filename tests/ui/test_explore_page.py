@@ -467,7 +467,9 @@ def test_an_invalid_range_gets_a_message(with_upload):
     app.run()
     about(app, "one by one …")
     next(box for box in app.multiselect if box.label == "These attributes").select("age").run()
-    lowest, highest = (next(one for one in app.number_input if one.label == label) for label in ("Lowest", "Highest"))
+    lowest, highest = (
+        next(widget for widget in app.number_input if widget.label == label) for label in ("Lowest", "Highest")
+    )
     assert (lowest.value, highest.value) == (0, 120)
     highest.set_value(-5.0).run()
     assert not app.exception and "lower bound of 'age' must be below" in app.warning[-1].value

@@ -16,7 +16,7 @@ from ui.server.host_names import HostNames, addresses
 OURS = "localhost:8501"
 
 
-def asked(kind: str = "http", path: str = "/", **headers: str) -> list[dict[str, Any]]:
+def response_to(kind: str = "http", path: str = "/", **headers: str) -> list[dict[str, Any]]:
     """Return the messages of the response to a request with these headers."""
     sent: list[dict[str, Any]] = []
 
@@ -39,7 +39,7 @@ def asked(kind: str = "http", path: str = "/", **headers: str) -> list[dict[str,
 
 
 def is_served(kind: str = "http", **headers: str) -> bool:
-    first = asked(kind, **headers)[0]
+    first = response_to(kind, **headers)[0]
     assert first["type"] in ("http.response.start", "websocket.accept", "websocket.close")
     assert first.get("status", 200) in (200, 403)
     return first["type"] == "websocket.accept" or first.get("status") == 200
@@ -72,7 +72,7 @@ def listening(address, names):
 
 
 def test_pages_request_nothing_from_other_hosts():
-    headers = dict(asked(host=OURS)[0]["headers"])
+    headers = dict(response_to(host=OURS)[0]["headers"])
     rules = dict(rule.split(" ", 1) for rule in headers[b"content-security-policy"].decode().split("; "))
     assert rules["img-src"] == "'self' data: blob:"
     assert rules["default-src"] == rules["connect-src"] == "'self'"
@@ -164,5 +164,5 @@ def test_pages_of_the_app_may_send_requests(kind):
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/"])
 def test_the_size_of_uploads_of_other_sessions_is_hidden(path):
-    assert asked(host=OURS, path=path)[0]["status"] == 404
-    assert asked(host=OURS, path="/_stcore/health")[0]["status"] == 200
+    assert response_to(host=OURS, path=path)[0]["status"] == 404
+    assert response_to(host=OURS, path="/_stcore/health")[0]["status"] == 200

@@ -258,11 +258,11 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     app.run()
 
     def uploader():
-        return next(one for one in app.file_uploader if one.label == "Domain or codebook")
+        return next(widget for widget in app.file_uploader if widget.label == "Domain or codebook")
 
     uploader().upload("book.csv", BOOK.replace("0,120", "0,many").encode()).run()
     assert not app.exception and "column 'high'\\: 'many' is not a number" in app.warning[0].value
-    assert not [one for one in app.button if one.key == "load_domain"]
+    assert not [widget for widget in app.button if widget.key == "load_domain"]
     uploader().upload("book.csv", BOOK.encode()).run()
     assert not app.exception and "schemas" not in app.session_state, "nothing before the press"
     assert "2 attributes now have a source." in words(app)
@@ -273,7 +273,7 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     assert domain.classes_note == "the form has a box" and domain.reading_source == domain.columns_source == "data"
     assert "people" not in json.dumps(app.query_params), "neither the name of the table nor words of the file"
     file = json.dumps(domain.to_dict()).encode()
-    next(one for one in app.button if one.label == "Undo all edits").click().run()
+    next(widget for widget in app.button if widget.label == "Undo all edits").click().run()
     assert not app.success
     uploader().upload("domain.json", file).run()
     app.button(key="load_domain").click().run()

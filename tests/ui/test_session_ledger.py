@@ -287,7 +287,9 @@ def test_the_same_rows_in_another_file_are_not_split(app):
     app.run()
 
     def asked(csv: str) -> str:
-        next(one for one in app.file_uploader if one.label == "CSV file").upload("people.csv", csv.encode()).run()
+        next(widget for widget in app.file_uploader if widget.label == "CSV file").upload(
+            "people.csv", csv.encode()
+        ).run()
         app.session_state["tab"] = "Data"
         app.run()
         next(box for box in app.selectbox if box.label == "Now about").select(EVERYTHING).run()

@@ -55,7 +55,7 @@ def at_ten(table: Table, neighbors: str = "replace-one") -> ForestSettings:
     return replace(settings_of(table, KIND, "certified", neighbors), epsilon=EPSILON)
 
 
-def worked(table: Table, settings: ForestSettings) -> SweepJob:
+def finished_sweep(table: Table, settings: ForestSettings) -> SweepJob:
     job = sweep_job(table, Line(settings, (EPSILON,)))
     for _ in job.work():
         pass
@@ -80,7 +80,7 @@ def test_explore_shows_and_simulates_the_shape_of_a_release():
     assert page.select_slider(key="trees").value == N_TREES and page.slider(key="depth").value == DEPTH
     assert f"Tree 1 of {N_TREES}" in words(page)
     table = breast_wisconsin()
-    job = worked(table, at_ten(table))
+    job = finished_sweep(table, at_ten(table))
     assert simulated(job) == (DEPTH, N_TREES)
     assert job.releases.view(EPSILON).trees.n_trees == N_TREES
 
@@ -148,7 +148,7 @@ def test_the_tab_more_data_starts_from_the_releases_of_the_other_pages():
     settings = at_ten(table)
     learning = more_data._make(("all rows", EPSILON, (EPSILON,)), table, settings)
     (accuracy,) = [learning.task(0)[0](*learning.task(0)[1])[-1][0]]
-    assert accuracy == gathered([worked(table, settings)]).pieces.query("epsilon == @EPSILON").accuracy.item()
+    assert accuracy == gathered([finished_sweep(table, settings)]).pieces.query("epsilon == @EPSILON").accuracy.item()
 
 
 def test_explore_opens_the_shape_that_choose_shows():
@@ -191,7 +191,7 @@ def test_rows_without_a_label_count_where_the_number_of_rows_is_public(neighbors
     table = Table(f"breast_wisconsin, some unlabeled, {neighbors}", "some unlabeled", frame, data.label, data.domain)
     settings = at_ten(table, neighbors)
     _, shown = settings.shape(table.domain, tables.planned_rows(table, settings))
-    _, of_simulation = simulated(worked(table, settings))
+    _, of_simulation = simulated(finished_sweep(table, settings))
     certificate, _ = settings.estimator(table.domain).preview(table.domain, tables.planned_rows(table, settings))
     released = settings.estimator(table.domain).set_params(random_state=0).fit(table.columns(), frame[data.label])
     rows = SimpleNamespace(X=table.columns(), y=frame[data.label], domain=table.domain)

@@ -91,7 +91,7 @@ def cells_of_zoo() -> list[SweepJob]:
     return [job_of_zoo(kind) for kind in ("one greedy tree", "RF-E")]
 
 
-def made(line: SweepJob, n: int) -> list:
+def computed_piece(line: SweepJob, n: int) -> list:
     function, arguments = line.task(n)
     return function(*arguments)
 
@@ -110,7 +110,7 @@ def test_pieces_of_a_sweep_of_a_worker_equal_those_of_this_process(worker, monke
     here, there = cells_of_zoo(), cells_of_zoo()
     for line in here:
         for n in range(6):
-            line.add(n, made(line, n))
+            line.add(n, computed_piece(line, n))
     monkeypatch.setattr(job, "BACKGROUND", worker)
     assert list(job.run(there, 6, NoBar()))[-1] == 6
     # The worker did the work, and it keeps no trees between two pieces.
@@ -142,7 +142,7 @@ def test_a_piece_that_a_worker_has_begun_is_kept_after_all_sessions_leave(worker
     assert not line.claim(3) and done.wait(60)
     assert not line.claim(3) and line.n_done == 0
     here = cells_of_zoo()[0]
-    here.add(3, made(here, 3))
+    here.add(3, computed_piece(here, 3))
     assert line.pieces[3] == here.pieces[3]
 
 
@@ -220,11 +220,11 @@ def test_a_sweep_ends_although_its_worker_dies(monkeypatch):
 def test_a_piece_is_computed_once_and_an_abandoned_piece_again():
     line = cells_of_zoo()[0]
     assert line.claim(0) and not line.claim(0) and line.claim(1)
-    line.add(1, made(line, 1))
+    line.add(1, computed_piece(line, 1))
     assert line.n_done == 0 and not line.claim(1)  # the second piece is there, but not the first
     line.drop(0)
     assert line.claim(0)
-    line.add(0, made(line, 0))
+    line.add(0, computed_piece(line, 0))
     assert line.n_done == 2 and list(gathered([line]).pieces["repeat"].unique()) == [0, 1]
 
 
