@@ -66,7 +66,7 @@ def test_a_generator_that_travels_to_other_processes_is_refused():
     assert len(run_many(Carries(), X, y, 600)) == 600
 
 
-def test_the_lower_bound_holds_and_comes_near_to_the_true_ratio():
+def test_the_lower_bound_holds_and_is_close_to_the_true_ratio():
     """The bound fails with a probability of at most alpha. The test computes this by enumerating all outcomes."""
     n, p, q, alpha = 60, 0.5, 0.5 * np.exp(-1.0), 0.05
     a, b = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
@@ -130,7 +130,7 @@ def test_search_picks_the_event_that_distinguishes_the_tables():
         BoostedForestClassifier(n_estimators=2, max_depth=1, n_bound=10),
     ],
 )
-def test_the_short_way_gives_the_statistics_of_a_fit(estimator):
+def test_the_shortcut_returns_the_statistics_of_a_fit(estimator):
     domain = public_domain(None, 3)
     X, y = np.array([[0.1, "c0"], [0.9, "c2"]], object), np.array([0, 1])
     estimator.set_params(domain=domain, random_state=5)

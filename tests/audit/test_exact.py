@@ -34,7 +34,7 @@ def test_exactly_the_neighbors_of_a_leaf_are_tried():
 
 @pytest.mark.parametrize("mechanism", CERTIFIED)
 @pytest.mark.parametrize("n_classes, most", [(2, 12), (3, 5), (4, 3)])
-def test_classes_may_be_taken_in_one_order_where_the_law_treats_them_alike(mechanism, n_classes, most):
+def test_one_order_of_the_classes_is_enough_if_the_law_is_symmetric(mechanism, n_classes, most):
     pmf = leaf_log_pmf(mechanism, 0.7)
     for neighbors in ("add-remove", "replace-one"):
         in_one_order = worst_change(pmf, n_classes, most=most, neighbors=neighbors, symmetric=True)

@@ -125,7 +125,7 @@ def test_a_function_that_never_ends_is_refused():
         law_of(run)
 
 
-def test_a_loop_that_gives_up_is_detected(monkeypatch):
+def test_a_loop_that_stops_early_is_detected(monkeypatch):
     """The check detects a kernel that accepts any proposal in its third round, if it looks at three rounds."""
 
     def impatient(tape, row, counts, num, den, cap, out):

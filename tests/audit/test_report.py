@@ -36,7 +36,7 @@ def test_the_table_is_complete():
 
 
 @pytest.mark.parametrize("row", KEPT["rows"], ids=lambda r: f"{r['algorithm']} {r['mode']} {r['neighbors']}")
-def test_certified_forests_hold_and_published_ones_are_caught_where_they_fail(row):
+def test_certified_forests_keep_their_claim_and_failing_published_ones_are_caught(row):
     if row["mode"] in ("certified", "persons"):
         assert row["verdict"] == "holds" and row["faults"] == []
         assert row["bound"] <= row["epsilon"] and row["computed"] <= row["epsilon"] * (1 + 1e-9)

@@ -36,7 +36,7 @@ def test_figures_and_curve_appear_before_the_refinement_ends(explore: Explore) -
 
 
 @pytest.mark.slow
-def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
+def test_the_epsilon_slider_is_above_its_curve(explore: Explore) -> None:
     """On a small screen, ε slider and curve are visible together, and a typed ε moves the slider."""
     explore.page.set_viewport_size({"width": 1280, "height": 720})
     for page in ("", "Compare", "Choose_epsilon"):

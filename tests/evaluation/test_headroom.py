@@ -60,7 +60,7 @@ SHARES = st.floats(0.0, 1.0)
 
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.lists(SHARES, min_size=4, max_size=4), SHARES, SHARES, st.integers(10, 10**6), st.none() | SHARES)
-def test_no_price_is_named_where_there_is_no_headroom(private, nonprivate, floor, n_test, best):
+def test_without_headroom_no_price_is_named(private, nonprivate, floor, n_test, best):
     """A forest without headroom is never reported as one that loses less than a point to privacy."""
     room = headroom_of(private, nonprivate, floor, n_test, best)
     cheap = cheap_from(EPSILONS, private, room)

@@ -54,7 +54,7 @@ def test_a_known_power_law_is_recovered_within_the_table_and_beyond(a, b, c):
     assert off_by(learned, 1.0) < 0.002
 
 
-def test_half_of_epsilon_takes_twice_the_rows_where_noise_decides():
+def test_half_of_epsilon_takes_twice_the_rows_if_noise_decides():
     learned = surface(power(0.1, 8.0, 0.5))
     accuracy = float(learned.by_rows(1.0)[-1])
     assert rows_needed(learned, 0.5, accuracy).times == pytest.approx(2.0, rel=0.01)
@@ -104,7 +104,7 @@ def test_intervals_hold_the_truth():
     assert inside > 0.8 * n
 
 
-def test_beyond_starts_at_the_table_and_ends_where_nothing_is_known():
+def test_extrapolation_starts_at_the_table_and_ends_where_nothing_is_known():
     learned = surface(power(0.1, 8.0, 0.5), noise=0.01)
     more = beyond(learned, 0.5)
     assert more.rows[0] == 8_000 and more.rows[-1] == pytest.approx(MOST_TIMES * 8_000)

@@ -487,7 +487,7 @@ def test_two_threads_release_what_one_does(estimator, n):
         assert np.array_equal(getattr(one, ask)(X), getattr(two, ask)(X))
 
 
-def test_missing_cells_are_a_separate_category_if_the_domain_says_so():
+def test_missing_cells_are_a_separate_category_if_the_domain_states_this():
     features = (
         Feature("f0", "numeric", 0.0, 1.0, source="documented", source_note="made up", missing="category"),
         Feature(

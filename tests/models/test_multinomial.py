@@ -164,7 +164,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
     assert worst > 0.2
 
 
-def test_there_is_a_row_that_uses_nearly_all_that_splits_or_labels_get():
+def test_some_row_uses_nearly_the_whole_charge_of_splits_or_labels():
     """The loss nearly reaches the charge of splits, and the charge of labels.
 
     For splits, all features but one isolate a row, and the tree takes the remaining feature. For labels, a leaf with

@@ -210,7 +210,7 @@ def test_parts_can_be_pickled_and_leave_no_data_in_a_forest():
         assert all(part.counts is not value for value in vars(forest.forest_).values())
 
 
-def test_where_the_rows_of_parts_lie_stays_with_the_curator():
+def test_the_scale_of_parts_stays_with_the_curator():
     X, y = table(913)
     for kind, parameters in FORESTS:
         forest = kind(**AS_IT_COMES, **parameters)

@@ -100,7 +100,7 @@ def test_every_charge_adds_up_to_epsilon(kind, neighbors):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_queries_that_are_not_asked_cost_nothing(kind):
+def test_queries_that_are_skipped_cost_nothing(kind):
     X, y = table(400)
     for settings in ({"scale_share": "public"}, {"scale_share": "auto", "epsilon": 0.02, "size": 400}):
         entries = forest(kind, random_state=0, **settings).fit(X, y).ledger_.entries

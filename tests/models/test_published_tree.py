@@ -179,7 +179,7 @@ def test_a_branch_ends_where_its_noisy_count_is_small(n):
     assert binomtest(ended, 2_000, stops).pvalue > FALSE_ALARM
 
 
-def test_leaves_get_noise_of_their_share():
+def test_noise_on_leaves_has_the_scale_of_their_share():
     """The mean size of the noise on leaves is the scale that belongs to the leaves' share of ε.
 
     The mean is over 600 trees of one leaf with two classes. Its standard error is the scale divided by √1,200. A

@@ -189,7 +189,7 @@ def test_the_file_of_a_forest_has_the_unit_and_no_identifier(kind):
 @pytest.mark.parametrize(
     "name", ["majority label, permute-and-flip", "random decision, scale", "JPW", "RF-L", "RF-E, scale"]
 )
-def test_wherever_a_table_is_cut_the_demonstration_is_the_same(name):
+def test_a_demonstration_is_the_same_wherever_the_table_is_cut(name):
     kind, settings = settings_of(name)
     X, y = table(200)
     model = kind(random_state=0, **settings)

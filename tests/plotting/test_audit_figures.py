@@ -75,7 +75,7 @@ def test_no_smaller_tables_break_the_promise(n_classes, most, neighbors, epsilon
 @pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("rule", [*CERTIFIED, "discrete-laplace"])
-def test_the_tables_of_a_certified_rule_come_near_the_worst_and_never_above(rule, n_classes, neighbors):
+def test_the_tables_of_a_certified_rule_are_close_to_the_worst_and_never_above(rule, n_classes, neighbors):
     for epsilon in (0.1, 1.0, 5.0):
         pair, truth = first_pair(rule, epsilon, n_classes, neighbors), verdict(rule, epsilon, n_classes, neighbors)
         assert 0.95 * truth.loss <= pair.loss <= truth.loss * (1 + 1e-9) <= epsilon * (1 + 2e-9)

@@ -142,7 +142,7 @@ def test_forged_certificates_are_refused(forged):
         Certificate.from_dict({**honest, **forged})
 
 
-def test_a_file_that_says_certified_in_words_is_refused():
+def test_a_file_that_states_certified_as_text_is_refused():
     data = certify(Ledger(None), mechanism="none").to_dict()
     with pytest.raises(ValueError, match="true or false"):
         Certificate.from_dict({**data, "certified": "false"})

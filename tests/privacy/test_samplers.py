@@ -310,7 +310,7 @@ def test_bad_counts_are_refused(counts, message):
             draw(np.array(counts), TENTH, FixedWords())
 
 
-def test_labels_are_drawn_from_counts_and_noise_goes_on_sums():
+def test_labels_are_drawn_from_counts_and_noise_is_added_to_sums():
     for draw in (draw_permute_and_flip, draw_exponential):
         with pytest.raises(ValueError, match="between 0 and"):
             draw(np.array([[-1, 2]]), TENTH, FixedWords())

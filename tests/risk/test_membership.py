@@ -152,7 +152,7 @@ def test_permute_and_flip_at_a_tie(epsilon):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
+def test_one_noisy_count_reveals_as_much_as_allowed(epsilon):
     forest = RandomDecisionForestClassifier(
         epsilon=epsilon, partition="independent", n_estimators=7, max_depth=2, **PUBLIC
     )

@@ -171,7 +171,7 @@ def test_the_curve_is_symmetric_and_straight_between_its_kinks():
         np.testing.assert_allclose(game.misses(beta[falling]), rate[falling], atol=1e-9)
 
 
-def test_where_a_release_cannot_change_the_best_answer():
+def test_a_release_that_cannot_change_the_best_answer_has_the_success_of_the_prior():
     game = DistinguishingGame(Guarantee(0.1))
     assert game.success(0.1) == pytest.approx(0.9)
     assert game.success(0.5) > 0.5

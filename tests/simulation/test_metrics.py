@@ -52,7 +52,7 @@ def test_metrics_of_many_classes_equal_those_of_scikit_learn():
     assert measures["log_loss"] == pytest.approx(reference.log_loss(y, shares))
 
 
-def test_calibration_is_zero_where_shares_are_right_and_their_error_where_they_are_not():
+def test_the_calibration_error_is_the_error_of_the_shares():
     y = np.array([1] * 7 + [0] * 3)
     right, bold = np.tile([0.3, 0.7], (10, 1)), np.tile([0.1, 0.9], (10, 1))
     assert from_shares(right, y, np.ones(10, int))["calibration"] == pytest.approx(0)

@@ -565,7 +565,7 @@ class TestInfer:
             Domain.infer(X, y)
 
 
-def test_a_catalog_cannot_call_something_documented_without_saying_where():
+def test_a_catalog_must_name_the_document_of_a_documented_part():
     attribute = {"name": "age", "kind": "numeric", "low": 0, "high": 9, "domain_source": "documented"}
     entry = {"title": "Tiny", "attributes": [attribute], "label": "ill", "label_values": ["no", "yes"]}
     with pytest.raises(DomainError, match="but not where"):

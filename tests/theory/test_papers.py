@@ -69,7 +69,7 @@ def test_temperatures_are_those_of_the_papers_table_and_add_up_to_its_epsilon(bu
     assert published_epsilon(100, 10, b1, b2, math.inf) == math.inf
 
 
-def test_the_edge_of_a_split_is_what_weights_of_equal_classes_get_right():
+def test_the_edge_of_a_split_matches_its_definition_row_by_row():
     """The edge of a split equals definition 9, row by row: |Σ w y g(x)| with both classes of weight 1/2."""
     generator = np.random.default_rng(11)
     for _ in range(100):
@@ -82,7 +82,7 @@ def test_the_edge_of_a_split_is_what_weights_of_equal_classes_get_right():
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_a_good_split_is_as_likely_as_the_theorem_says_where_potentials_are_as_it_takes_them(epsilon):
+def test_a_good_split_is_at_least_as_likely_as_the_theorem_states(epsilon):
     """The odds of a good split equal the bound at the limits of its assumptions, and exceed it within them.
 
     The test computes exact shares of the exponential mechanism over all tests.

@@ -83,7 +83,7 @@ def test_the_number_of_trees_is_the_integer_with_the_least_loss(n, best):
     assert loss(best) < min(loss(best - 1), loss(best + 1))
 
 
-def test_the_best_number_of_trees_still_grows_where_its_loss_is_too_small_for_a_float():
+def test_the_best_number_of_trees_grows_even_if_its_loss_is_too_small_for_a_float():
     """The best number of trees is nearly the root of 200 times the rate, at which both exponents are equal."""
     for n in (1e26, 1e28):
         trees = direct_bound(0.1, n, 1, 1.0).trees

@@ -178,7 +178,7 @@ def test_a_file_is_a_tenth_of_its_size_in_version_1(what):
     assert len(forest.to_bytes()) < share * version_1_bytes(forest)
 
 
-def test_runs_of_equal_leaves_cost_next_to_nothing():
+def test_runs_of_equal_leaves_take_almost_no_space():
     """A million equal leaves take less than 2,000 characters.
 
     Such leaves occur if all rows have one class, and the budget is so large that no leaf flips.

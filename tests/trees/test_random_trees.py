@@ -175,7 +175,7 @@ def test_quantized_thresholds_are_equally_spaced_cuts():
     assert set(trees.threshold[trees.kind != LEAF]) == {16_383, 32_767, 49_151}
 
 
-def test_a_feature_of_one_category_splits_nothing_off(mixed):
+def test_a_feature_of_one_category_splits_no_rows_off(mixed):
     lonely = Feature("only", "categorical", categories=("x",), source="documented", source_note="made up")
     domain = Domain((lonely, *mixed.features), mixed.classes, "y", "documented", "made up")
     grow_random_trees(domain, n_trees=5, depth=4, seed=0).check(np.array([1, 65_536, 3, 65_536, 7, 2]))
