@@ -2,7 +2,8 @@
 
 Fits every estimator with default settings, certified and as published, on every table, at every ε, on the same splits,
 and writes one row for each fit into bench/accuracy-NAME.csv.gz. `--report` writes docs/ACCURACY.md from these files:
-before and after, with standard errors. A full run takes about an hour on two cores. It is not part of the tests.
+before and after, with standard errors. A full run takes about an hour on two cores. This program is not part of the
+tests.
 Boosters and other people's classifiers (`accuracy_peers.py`) are fitted only if `--forests` names them.
 
 A folder of other tables has a catalog.json like that of data/. `--wide` also fits with every numeric range a hundred
@@ -84,12 +85,12 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
     name, X, y, domain = table
     domain = widened(domain) if wide else domain
     classes, counts = np.unique(y, return_counts=True)
-    apart = y if counts.min() > 1 else None
-    train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=seed, stratify=apart)
+    stratify = y if counts.min() > 1 else None  # a class with one row cannot be in both halves
+    train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=seed, stratify=stratify)
     if mode == "as_published":
         train = np.random.default_rng(seed).permutation(train)[:MOST_PUBLISHED]
     index = {str(c): i for i, c in enumerate(domain.classes)}
-    wanted = np.array([index[str(c)] for c in y[test]])
+    y_true = np.array([index[str(c)] for c in y[test]])
     out = []
     for epsilon in epsilons:
         settings = {"epsilon": epsilon, "domain": domain, "random_state": 1_000 * seed + 7}
@@ -105,7 +106,7 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
             seconds = time.perf_counter() - start
             shares = model.predict_proba(X.iloc[test])
             predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
-        measures = from_shares(shares, wanted, predicted, step=1e-3)
+        measures = from_shares(shares, y_true, predicted, step=1e-3)
         out.append(
             {
                 "table": name,
@@ -135,19 +136,19 @@ def run(
     epsilons: tuple[float, ...] = EPSILONS,
     go_on: bool = False,
 ) -> pd.DataFrame:
-    """Make all fits, seed by seed over all tables. Save them now and then, so that a stopped run can continue."""
+    """Make all fits, seed by seed over all tables. Save them every `PAUSE` seconds, so a stopped run can continue."""
     path = ROOT / "bench" / f"accuracy-{name}.csv.gz"
     kept = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
     done = set(kept[[*_KEY, "epsilon"]].itertuples(index=False, name=None))
     tables = [t for folder in folders for t in tables_of(folder) if not only or t[0] in only]
     jobs = []
     for seed, table, forest in itertools.product(range(seeds), tables, forests):
-        at = (np.inf,) if forest in NOT_PRIVATE else epsilons
-        scaled = any(f.kind == "numeric" for f in table[3].features)
-        for w, mode in itertools.product((False, True) if wide and scaled else (False,), modes):
+        forest_epsilons = (np.inf,) if forest in NOT_PRIVATE else epsilons
+        has_numbers = any(f.kind == "numeric" for f in table[3].features)
+        for w, mode in itertools.product((False, True) if wide and has_numbers else (False,), modes):
             if mode == "certified" or forest in FORESTS:
-                left = tuple(e for e in at if (table[0], w, forest, mode, seed, e) not in done)
-                jobs += [(table, w, forest, mode, seed, left)] if left else []
+                missing = tuple(e for e in forest_epsilons if (table[0], w, forest, mode, seed, e) not in done)
+                jobs += [(table, w, forest, mode, seed, missing)] if missing else []
     rows, written = kept.to_dict("records"), time.perf_counter()
     for job_rows in Parallel(n_jobs, return_as="generator")(delayed(measure)(*job) for job in jobs):
         rows += job_rows
@@ -168,23 +169,23 @@ def keep(rows: list[dict], path: Path) -> None:
 
 def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the mean over tables of the mean over seeds, and its standard error over seeds."""
-    each = frame.groupby(["wide", "mode", "forest", "epsilon", "table"])[metric].agg(["mean", "var", "count"])
-    each["error"] = each["var"] / each["count"]
-    by = each.groupby(["wide", "mode", "forest", "epsilon"])
-    return pd.DataFrame({"mean": by["mean"].mean(), "se": np.sqrt(by["error"].sum()) / by["mean"].count()})
+    tables = frame.groupby(["wide", "mode", "forest", "epsilon", "table"])[metric].agg(["mean", "var", "count"])
+    tables["error"] = tables["var"] / tables["count"]
+    groups = tables.groupby(["wide", "mode", "forest", "epsilon"])
+    return pd.DataFrame({"mean": groups["mean"].mean(), "se": np.sqrt(groups["error"].sum()) / groups["mean"].count()})
 
 
 def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the certified cases in which AUC falls by over .02 and over 3 standard errors as ε grows.
+    """Return the certified cases in which AUC falls by more than .02 plus three standard errors as ε grows.
 
     Only binary tables of at least 1,000 rows count.
     """
     binary = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
-    each = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
+    means = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
     out = []
-    for (forest, table), line in each.groupby(["forest", "table"]):
-        for i, low in line.reset_index(drop=True).iterrows():
-            for _, high in line.iloc[i + 1 :].iterrows():
+    for (forest, table), by_epsilon in means.groupby(["forest", "table"]):
+        for i, low in by_epsilon.reset_index(drop=True).iterrows():
+            for _, high in by_epsilon.iloc[i + 1 :].iterrows():
                 drop, se = low["mean"] - high["mean"], float(np.hypot(low["sem"], high["sem"]))
                 if drop > 0.02 + 3 * se:
                     out.append(
@@ -203,14 +204,14 @@ def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, nargs="+", default=[ROOT / "data"], help="folders with a catalog.json")
-    parser.add_argument("--name", default="after", help="of the file that keeps the figures")
-    parser.add_argument("--wide", action="store_true", help="with bounds a hundred times as wide as well")
-    parser.add_argument("--only", nargs="+", default=[], help="some of the tables")
+    parser.add_argument("--name", default="after", help="NAME of the file with the results")
+    parser.add_argument("--wide", action="store_true", help="also fit with ranges 100 times as wide")
+    parser.add_argument("--only", nargs="+", default=[], help="names of tables; all by default")
     parser.add_argument("--forests", nargs="+", default=list(FORESTS), choices=[*FORESTS, *BOOSTERS, *PEERS])
     parser.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
     parser.add_argument("--epsilons", nargs="+", type=float, default=EPSILONS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--go-on", action="store_true", help="with what the file has, instead of starting it anew")
+    parser.add_argument("--go-on", action="store_true", help="keep the rows that the file already has")
     parser.add_argument("--n-jobs", type=int, default=-1)
     arguments = parser.parse_args()
     frame = run(

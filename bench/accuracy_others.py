@@ -1,4 +1,4 @@
-"""The section "Beside others" of docs/ACCURACY.md: the booster, other people's classifiers, published protocols."""
+"""Section "Compared with others" of docs/ACCURACY.md: our booster, other people's classifiers, published protocols."""
 
 import numpy as np
 import pandas as pd
@@ -37,11 +37,11 @@ MAJORITY = {"breast_wisconsin": 0.650, "congressional_voting": 0.534}
 
 def section(peers: pd.DataFrame, protocols: pd.DataFrame) -> list[str]:
     """Return lines of markdown; the list is empty if nothing was measured."""
-    lines = ["## Beside others", ""] if len(peers) or len(protocols) else []
-    return [*lines, *(_peers(_whole(peers)) if len(peers) else []), *_s_bdt(protocols), *_privatree(protocols)]
+    lines = ["## Compared with others", ""] if len(peers) or len(protocols) else []
+    return [*lines, *(_peers(_complete_seeds(peers)) if len(peers) else []), *_s_bdt(protocols), *_privatree(protocols)]
 
 
-def _whole(peers: pd.DataFrame) -> pd.DataFrame:
+def _complete_seeds(peers: pd.DataFrame) -> pd.DataFrame:
     """Drop each seed that lacks some table, as happens if a run was stopped.
 
     Then drop forests with only one seed, because their standard error is unknown.
@@ -54,17 +54,17 @@ def _whole(peers: pd.DataFrame) -> pd.DataFrame:
 def _peers(peers: pd.DataFrame) -> list[str]:
     epsilons = sorted(e for e in peers["epsilon"].unique() if np.isfinite(e))
     seeds = peers.groupby("forest")["seed"].nunique()
-    few = " ".join(
+    seeds_text = " ".join(
         f"{n} seeds: {'; '.join(forests.index)}." for n, forests in seeds[[*BOOSTERS, *PEERS]].groupby(seeds)
     )
     lines = [
-        f"The {peers['table'].nunique()} bundled tables, documented bounds, the same splits for all. {few} "
+        f"The {peers['table'].nunique()} bundled tables, documented bounds, the same splits for all. {seeds_text} "
         "**DP-EBM** is interpret-core 0.7.8, composition gdp, δ = 10⁻⁶, with its defaults and with learning rate .05. "
-        "It is told the public bounds and categories, takes the number of rows as public, which ours do not, and knows "
-        "two classes only: with K classes there are K models, one against the rest, each with 1/√K of the μ. "
+        "It gets the public bounds and categories. Unlike our forests, it takes the number of rows as public. It fits "
+        "only two classes, so with K classes there are K models, one class against the rest, each with 1/√K of the μ. "
         "**HistGradientBoosting** is scikit-learn's with its defaults, without privacy. Calibration error: mean gap "
-        "between how sure a prediction is and how often it is right, over ten bins, weighted by rows. The booster's "
-        f"rule was fitted on six of these tables ({', '.join(_FITTED_ON)}).",
+        "between the predicted probability and the accuracy, over ten bins, weighted by rows. The booster's rule was "
+        f"fitted on six of these tables ({', '.join(_FITTED_ON)}).",
         "",
     ]
     for metric, title in TITLES.items():
@@ -73,7 +73,7 @@ def _peers(peers: pd.DataFrame) -> list[str]:
         for forest in [*BOOSTERS, *PEERS]:
             lines.append(_row([forest, *(_cell(means, (forest, e)) for e in [*epsilons, np.inf])]))
         lines.append("")
-    return [*lines, *_won(peers, epsilons), *_single(peers)]
+    return [*lines, *_win_counts(peers, epsilons), *_single_tables(peers)]
 
 
 def _gains(peers: pd.DataFrame, forest: str, rival: str, epsilon: float, metric: str) -> pd.Series:
@@ -81,25 +81,27 @@ def _gains(peers: pd.DataFrame, forest: str, rival: str, epsilon: float, metric:
     scores = peers[peers["epsilon"] == epsilon].groupby(["forest", "table"])[metric].agg(["mean", "sem"])
     mine, other = scores.loc[forest], scores.loc[rival]
     gain = (mine["mean"] - other["mean"]) * (-1 if metric in ("log_loss", "calibration") else 1)
-    apart = gain.abs() > np.maximum(2 * np.hypot(mine["sem"], other["sem"]), _EVEN)
-    return gain.where(apart, 0)
+    differs = gain.abs() > np.maximum(2 * np.hypot(mine["sem"], other["sem"]), _EVEN)
+    return gain.where(differs, 0)
 
 
-def _won(peers: pd.DataFrame, epsilons: list[float]) -> list[str]:
+def _win_counts(peers: pd.DataFrame, epsilons: list[float]) -> list[str]:
     seeds = peers[peers["forest"].isin(_RIVALS)].groupby(["forest", "epsilon"])["seed"].nunique().min()
     lines = [
-        "Tables won / level / lost, a difference counting where it is above .002 and two standard errors, which "
-        f"{seeds} seeds of DP-EBM tell roughly only:",
+        "Tables won / level / lost. A difference counts if it is above .002 and above two standard errors; the "
+        f"{seeds} seeds of DP-EBM give rough standard errors only:",
         "",
         *_head(["booster against", *(f"ε = {e:g}" for e in epsilons)]),
     ]
     others = peers[~peers["table"].isin(_FITTED_ON)]
     lost = []
     for rival in _RIVALS:
-        asked = [(f"{_WEAK}: {title.lower().replace('auc', 'AUC')}", peers, _WEAK, m) for m, title in TITLES.items()]
-        asked.insert(1, (f"{_WEAK}: accuracy, tables that its rule was not fitted on", others, _WEAK, "accuracy"))
-        asked.append((f"{_PURE}: accuracy", peers, _PURE, "accuracy"))
-        for title, subset, forest, metric in asked:
+        comparisons = [
+            (f"{_WEAK}: {title.lower().replace('auc', 'AUC')}", peers, _WEAK, m) for m, title in TITLES.items()
+        ]
+        comparisons.insert(1, (f"{_WEAK}: accuracy, tables that its rule was not fitted on", others, _WEAK, "accuracy"))
+        comparisons.append((f"{_PURE}: accuracy", peers, _PURE, "accuracy"))
+        for title, subset, forest, metric in comparisons:
             cells = []
             for e in epsilons:
                 gain = _gains(subset, forest, rival, e, metric)
@@ -110,7 +112,7 @@ def _won(peers: pd.DataFrame, epsilons: list[float]) -> list[str]:
     return [*lines, "", f"Accuracy that the booster with δ = 10⁻⁶ loses: {'; '.join(lost) or 'none'}.", ""]
 
 
-def _single(peers: pd.DataFrame) -> list[str]:
+def _single_tables(peers: pd.DataFrame) -> list[str]:
     at = ", ".join(f"{e:g}" for e in SHOWN)
     means = peers.groupby(["forest", "epsilon", "table"])["accuracy"].mean()
     lines = [f"Accuracy on single tables at ε = {at}:", "", *_head(["table", *BOOSTERS, *PEERS])]
@@ -138,9 +140,10 @@ def _s_bdt(protocols: pd.DataFrame) -> list[str]:
         "### Adult by S-BDT's protocol",
         "",
         f"{scores['rows'].iloc[0]:,} complete rows, stratified 5-fold, δ = 5·10⁻⁸, {scores['repetition'].nunique()} "
-        "repetitions with other folds, ± standard error over repetitions (which share their rows). S-BDT: its own "
-        "figures, by settings chosen on test AUC; not run here, and its folds are not known. Ours with the defaults, "
-        "but Adult is one of the tables that the rule's constants were fitted on.",
+        "repetitions with other folds, ± standard error over repetitions (which share their rows). The figures of "
+        "S-BDT are the published ones, with settings chosen on test AUC; S-BDT was not run here, and its folds are "
+        "unknown. "
+        "Our booster has its defaults, but Adult is one of the tables that its constants were fitted on.",
         "",
         *_head(["Adult", *(f"ε = {e:g}" for e in S_BDT)]),
         _row(["S-BDT, AUC as published", *(_short(v) for v in S_BDT.values())]),
@@ -159,12 +162,12 @@ def _privatree(protocols: pd.DataFrame) -> list[str]:
     lines = [
         "### breast-w and vote by PrivaTree's protocol",
         "",
-        f"Complete rows, stratified 5-fold, δ = 0, accuracy; ours: {scores['repetition'].nunique()} repetitions with "
-        "other folds, ± standard error over repetitions. Theirs as published, trees of depth 4, ± standard error over "
-        "five folds, so their figures at small ε are five draws of noise. Bounds are read from the rows there; "
-        "PrivaTree* and BDPT leak numeric splits (vote has no numeric attribute); DPGDF takes categories only. "
-        "Published figures for ε = 0.1 are not copied here. breast_wisconsin is one of the tables that our rules were "
-        "fitted on.",
+        f"Complete rows, stratified 5-fold, δ = 0, accuracy. Our figures have {scores['repetition'].nunique()} "
+        "repetitions with other folds, ± standard error over repetitions. The other figures are the published ones, "
+        "with trees of depth 4, ± standard error over five folds, so at small ε they are means of five draws of noise. "
+        "Their bounds are read from the rows. PrivaTree* and BDPT leak numeric splits (vote has no numeric attribute). "
+        "DPGDF takes categories only. Published figures for ε = 0.1 are not copied here. breast_wisconsin is one of "
+        "the tables that our rules were fitted on.",
         "",
     ]
     for table, theirs in PRIVATREE.items():

@@ -1,7 +1,7 @@
 """Write docs/ACCURACY.md from the files of bench/accuracy.py: `python bench/accuracy_report.py`.
 
-Reads bench/accuracy-before.csv.gz, -after.csv.gz and, if they exist, -published.csv.gz, -booster.csv.gz, -peers.csv.gz
-protocols.csv.gz and persons.csv.
+Reads accuracy-before.csv.gz and accuracy-after.csv.gz in bench/ and, if they exist, accuracy-published.csv.gz,
+accuracy-booster.csv.gz, accuracy-peers.csv.gz, protocols.csv.gz and persons.csv.
 """
 
 import sys
@@ -41,13 +41,13 @@ def main() -> None:
             lines += [
                 f"## {title}, {bounds}",
                 "",
-                f"{frames[1]['table'].nunique()} tables. Before → after, mean ± standard error that the seeds leave; "
-                "the last columns are the paired gain in accuracy at ε = 1, its standard error over tables, and the "
-                "worst.",
+                f"{frames[1]['table'].nunique()} tables. Before → after, mean ± standard error over seeds. The last "
+                "columns are the paired gain in accuracy at ε = 1, its standard error over tables, and the table with "
+                "the worst gain.",
                 "",
             ]
             for metric, name in NAMES.items():
-                lines += _both(frames, metric, name, gains=metric == "accuracy")
+                lines += _before_and_after(frames, metric, name, gains=metric == "accuracy")
     lines += _against_published(kept["published"], after, bundled)
     lines += _losses(before, after) + _ranking(before, after) + _every_table(before, after)
     (ROOT / "docs" / "ACCURACY.md").write_text("\n".join(lines) + "\n")
@@ -63,7 +63,7 @@ def _read(name: str) -> pd.DataFrame:
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["table", "wide", "mode"])
 
 
-def _both(frames: list[pd.DataFrame], metric: str, name: str, *, gains: bool) -> list[str]:
+def _before_and_after(frames: list[pd.DataFrame], metric: str, name: str, *, gains: bool) -> list[str]:
     old, new = (summary(frame[frame["mode"] == "certified"], metric).droplevel([0, 1]) for frame in frames)
     head = [f"ε = {e:g}" for e in EPSILONS] + (["gain", "±", "worst"] if gains else [])
     lines = [f"| {name} | " + " | ".join(head) + " |", "| --- " * (1 + len(head)) + "|"]
@@ -98,10 +98,10 @@ def _booster(booster: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> l
     lines = [
         "## The random-tree booster",
         "",
-        "The same splits, documented bounds; mean over tables ± the standard error that the seeds leave, beside the "
-        "best of the eight other forests (the one with the best mean at that ε; chosen afterwards, so a little too "
-        "good). With δ = 10⁻⁶ the promise is a weaker one. Below: tables won, level and lost against the best other "
-        "forest of each table, a difference counting where it is above .002 and two standard errors.",
+        "The same splits, documented bounds; mean over tables ± standard error over seeds. The last row has the best "
+        "of the eight other forests: the one with the best mean at that ε, which was chosen afterwards, so its figures "
+        "are a little too good. The guarantee with δ = 10⁻⁶ is weaker. Below: tables won, level and lost against the "
+        "best other forest of each table. A difference counts if it is above .002 and above two standard errors.",
         "",
     ]
     known = after[(after["mode"] == "certified") & ~after["wide"] & after["table"].isin(booster["table"].unique())]
@@ -109,7 +109,7 @@ def _booster(booster: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> l
         ours, theirs = (f[f["table"].isin(bundled) == inside] for f in (booster, known))
         for metric in ("accuracy", "auc", "log_loss"):
             lines += _against_others(ours, theirs, metric, f"{title}: {NAMES[metric].lower()}")
-        lines += _won(ours, theirs)
+        lines += _win_counts(ours, theirs)
     return lines
 
 
@@ -124,7 +124,7 @@ def _against_others(ours: pd.DataFrame, theirs: pd.DataFrame, metric: str, title
     return [*lines, "| best of the others | " + " | ".join(cells) + " |", ""]
 
 
-def _won(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
+def _win_counts(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
     head = " | ".join(f"ε = {e:g}" for e in EPSILONS)
     lines = [f"| won / level / lost | {head} |", "| --- " * (1 + len(EPSILONS)) + "|"]
     our_scores, other = _by_table(ours).droplevel(0), _by_table(theirs).droplevel(0)
@@ -134,8 +134,8 @@ def _won(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
             mine, rest = our_scores.loc[(forest, e)], other.xs(e, level="epsilon")
             best = rest.loc[rest["mean"].groupby("table").idxmax()].reset_index("forest")
             gain, se = mine["mean"] - best["mean"], np.hypot(mine["sem"], best["sem"])
-            apart = gain.abs() > np.maximum(2 * se, 0.002)
-            cells.append(f"{(apart & (gain > 0)).sum()} / {(~apart).sum()} / {(apart & (gain < 0)).sum()}")
+            differs = gain.abs() > np.maximum(2 * se, 0.002)
+            cells.append(f"{(differs & (gain > 0)).sum()} / {(~differs).sum()} / {(differs & (gain < 0)).sum()}")
         lines.append(f"| {forest} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
@@ -149,8 +149,8 @@ def _against_published(published: pd.DataFrame, after: pd.DataFrame, bundled: se
     lines = [
         "## Against the papers' mechanisms",
         "",
-        "Bundled tables. Accuracy **as published** (whose ε is a claim only, at most 15,000 rows, three seeds) → "
-        "certified, after. Some of the published mechanisms give the rows away, and so learn at any ε.",
+        "Bundled tables. Accuracy **as published** (its ε is only a claim; at most 15,000 rows, three seeds) → "
+        "certified, after. Some of the published mechanisms reveal the rows, so they learn at any ε.",
         "",
         "| Accuracy | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |",
         "| --- " * (1 + len(EPSILONS)) + "|",
@@ -171,7 +171,7 @@ def _losses(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
         "## Wins and losses",
         "",
         f"Of {len(gain):,} cells (forest, ε, table, bounds) {len(won):,} are better by more than {_LOSS:g} and two "
-        f"standard errors, {len(lost):,} are worse by as much; the others cannot be told apart. The worst:",
+        f"standard errors, {len(lost):,} are worse by as much; in the others, the difference is smaller. The worst:",
         "",
         "| forest | table | ε | bounds | accuracy | ± |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -187,10 +187,10 @@ def _losses(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
 def _ranking(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     """Return lines on tables where AUC falls as ε grows."""
     lines = [
-        "## Does more ε ever rank worse?",
+        "## Does AUC fall as ε grows?",
         "",
         "Certified, binary tables of at least 1,000 rows, documented bounds: AUC that falls from one ε to a larger one "
-        "by more than .02 and three standard errors.",
+        "by more than .02 plus three standard errors.",
         "",
     ]
     for name, frame in (("Before", before), ("After", after)):
@@ -218,8 +218,8 @@ def _every_table(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     for table, rows in after.groupby("table", sort=False):
         cells = []
         for forest in FORESTS:
-            a, b = (" ".join(f"{f[forest, e, table]:.3f}"[1:] for e in SHOWN) for f in (old, new))
-            cells.append(f"{a} → **{b}**")
+            earlier, now = (" ".join(f"{means[forest, e, table]:.3f}"[1:] for e in SHOWN) for means in (old, new))
+            cells.append(f"{earlier} → **{now}**")
         lines.append(f"| {table} | {int(rows['rows'].iloc[0] / 0.8):,} | " + " | ".join(cells) + " |")
     return lines
 
@@ -227,13 +227,13 @@ def _every_table(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
 _INTRO = """# How accurate the forests are
 
 Every certified forest with its defaults, **before** (commit `{before}`: thresholds evenly between the bounds, the
-papers' depths and numbers of trees, averaged shares) and **after**: numbers are read on a public scale, where the
-rows lie on it is asked for with noise, depth and trees follow public rules, log-odds are added, the booster's weights
-move. All of it is paid from the same ε. Four fifths of the rows are learned from, one fifth is scored; {seeds} seeds,
-the same splits for all. {bundled} tables are bundled; {others} more public ones are not (their licenses or sizes),
-and only their results are here. The rules' constants were fitted on twelve of these 42 tables (adult, banknote,
-breast_wisconsin, car, cardiotocography, cmc, credit_default, mushroom, pendigits, phishing_websites, qsar_biodeg,
-wine_white), so gains on those are optimistic.
+papers' depths and numbers of trees, averaged shares) and **after**: numbers are read on a public scale, noisy queries
+measure where the rows lie on it, depth and trees follow public rules, log-odds are added, and the booster's weights
+move. The same ε pays for all of this. Forests train on four fifths of the rows and are scored on one fifth; {seeds}
+seeds, the same splits for all. {bundled} tables are bundled. {others} more public tables are not bundled, because of
+their licenses or sizes; only their results are here. The rules' constants were fitted on twelve of these 42 tables
+(adult, banknote, breast_wisconsin, car, cardiotocography, cmc, credit_default, mushroom, pendigits, phishing_websites,
+qsar_biodeg, wine_white), so the gains on these twelve are optimistic.
 
 `python bench/accuracy.py --data DIR` measures any folder of tables with a catalog (`data/catalog.json`);
 `bench/accuracy_report.py` writes this page from `bench/accuracy-*.csv.gz`.

@@ -36,8 +36,8 @@ WATCH = """() => {
   };
   window.latency = {before: shown(), released: null, changed: null};
   const look = () => {
-    const now = shown();
-    if (latency.released === null || latency.changed !== null || now === "" || now === latency.before) return;
+    const current = shown();
+    if (latency.released === null || latency.changed !== null || ["", latency.before].includes(current)) return;
     latency.changed = performance.now();
     observer.disconnect();
   };

@@ -94,8 +94,8 @@ def cold_start(results: Results, folder: Path, effort: Effort) -> None:
         browser.close()
     for state, goal in (("cold start", (AT_MOST, 5.0)), ("warm start", None), ("second visitor", None)):
         values = results.samples[f"{state}, curve"]
-        parts = [what for what in ("port", "app") if f"{state}, {what}" in results.samples]
-        detail = "".join(f"{what} after {seconds(results.median(f'{state}, {what}'))}, " for what in parts)
+        milestones = [what for what in ("port", "app") if f"{state}, {what}" in results.samples]
+        detail = "".join(f"{what} after {seconds(results.median(f'{state}, {what}'))}, " for what in milestones)
         detail += f"{len(values)} rounds, {seconds(min(values))} to {seconds(max(values))}"
         results.figure(
             "16 first chart", f"{state}: to the first chart", results.median(f"{state}, curve"), "s", goal, detail

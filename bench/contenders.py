@@ -100,7 +100,7 @@ def _hist_gradient_boosting(bounds: Bounds, n_jobs: int) -> Any:
     )
 
 
-def _hist_as_it_comes() -> Any:
+def _hist_with_defaults() -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return HistGradientBoostingClassifier()
@@ -159,7 +159,7 @@ CONTENDERS: dict[str, Callable] = {
     "booster, δ = 0": _booster(0),
     "booster, δ = 1e-6": _booster(1e-6),
     "HistGradientBoosting": _hist_gradient_boosting,
-    "HistGradientBoosting as it comes": lambda bounds, n_jobs: _hist_as_it_comes(),
+    "HistGradientBoosting as it comes": lambda bounds, n_jobs: _hist_with_defaults(),
     "DPExplainableBoosting": _explainable_boosting,
     "multinomial": _multinomial(None),
     "multinomial demo": _multinomial(0),

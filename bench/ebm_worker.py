@@ -4,7 +4,7 @@
     {"do": "shares", "X": columns}                  -> float array of shape (n, n_classes)
 
 X is a list of columns of numbers or texts. interpret-core fits only two classes. With more classes, there is a model of
-each class against all others, and all models together have the guarantee of one model (`one_of`).
+each class against all others, and all models together have the guarantee of one model (`budget_of_model`).
 """
 
 import math
@@ -22,22 +22,22 @@ from scipy.optimize import brentq
 BINS = 0.1  # share of ε for the bins, interpret's default
 
 
-def one_of(n, epsilon, delta):
+def budget_of_model(n, epsilon, delta):
     """Return the ε that each of n models gets, and the share of this ε for bins.
 
     All n models together then have the μ of a single model with ε, both for bins and for steps.
 
-    >>> one_of(1, 1.0, 1e-6)
+    >>> budget_of_model(1, 1.0, 1e-6)
     (1.0, 0.1)
     """
     if n == 1:
         return epsilon, BINS
 
-    def less(e):
+    def of_one_model(e):
         mu = 1 / calc_gdp_noise_multi(1, e, delta / 2) / math.sqrt(n)
         return brentq(lambda x: delta_eps_mu(x, mu) - delta / 2, 0, e)
 
-    bins, steps = less(BINS * epsilon), less((1 - BINS) * epsilon)
+    bins, steps = of_one_model(BINS * epsilon), of_one_model((1 - BINS) * epsilon)
     return bins + steps, bins / (bins + steps)
 
 
@@ -46,7 +46,7 @@ class Worker:
         """Fit. `domains` are public: bounds of each numeric column, and a list of categories of each text column."""
         table = pd.DataFrame(dict(enumerate(X)))
         models = 1 if n_classes == 2 else n_classes
-        epsilon, bins = one_of(models, epsilon, delta)
+        epsilon, bins = budget_of_model(models, epsilon, delta)
         self.models = []
         for k in range(models):
             wanted = (y == (k if models > 1 else 1)).astype(int)

@@ -51,8 +51,8 @@ def drag(page: Page) -> tuple[list[float], list[float]]:
         box = slider.bounding_box()
         assert box is not None
         middle = box["y"] + box["height"] / 2
-        place, most = (float(slider.evaluate(f"slider => slider.{what}")) for what in ("value", "max"))
-        page.mouse.move(box["x"] + 8 + place / most * (box["width"] - 16), middle)
+        value, maximum = (float(slider.evaluate(f"slider => slider.{what}")) for what in ("value", "max"))
+        page.mouse.move(box["x"] + 8 + value / maximum * (box["width"] - 16), middle)
         page.mouse.down()
         page.evaluate(RECORD)
         for move in range(MOVES // len(movable) + 1):
@@ -61,20 +61,21 @@ def drag(page: Page) -> tuple[list[float], list[float]]:
         page.evaluate("window.recording = false")
         script += page.evaluate("window.instrumentFrames")
         intervals += page.evaluate("window.intervals")
-        page.mouse.move(box["x"] + 8 + place / most * (box["width"] - 16), middle)  # back, so that nothing changes
+        page.mouse.move(box["x"] + 8 + value / maximum * (box["width"] - 16), middle)  # back, so that nothing changes
         page.mouse.up()
     return script, intervals
 
 
 def report(what: str, page: Page, start: float) -> None:
+    """Print a line of measurements of a page that was opened at the time `start`."""
     page.wait_for_selector(PICTURE, timeout=300_000)
     first = time.perf_counter() - start
     page.wait_for_timeout(500)
     page.wait_for_selector(IDLE, timeout=300_000)
     complete = time.perf_counter() - start
     script, intervals = drag(page)
-    ends = [f"{np.median(v):5.1f} {np.percentile(v, 95):5.1f} {max(v):6.1f}" for v in (script, intervals)]
-    print(f"{what:40} {len(script):4} {ends[0]}   {ends[1]}   {first:6.2f} {complete:6.1f}", flush=True)
+    columns = [f"{np.median(v):5.1f} {np.percentile(v, 95):5.1f} {max(v):6.1f}" for v in (script, intervals)]
+    print(f"{what:40} {len(script):4} {columns[0]}   {columns[1]}   {first:6.2f} {complete:6.1f}", flush=True)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ and then forest or label. The program measures two times:
 
 - *rerun*: from sending the move until the new figures and their chart arrive; this is the time that a person waits;
 - *finished*: from sending the move until the script ends, with all refinements. The next move ends an unfinished run,
-  so this time is known for some runs only; the report states how many.
+  so this time is known only for some runs; the report states for how many.
 
 If the figures of a session are missing when its next move is due, the session waits for them and moves late; the report
 counts such moves. The sessions run on the same machine as the server; the report states how much of the processors the
@@ -117,26 +117,26 @@ class Person:
 
     def _next(self) -> tuple[str, int]:
         """Return the next control and its number of steps."""
-        rng, there = self._rng, self._tab.widgets
+        rng, widgets = self._rng, self._tab.widgets
         if self._away is not None and rng.random() < 0.3:
             control, self._away = self._away, None
             return control, -1
-        detours = [d for d in DETOURS if d in there and self._away is None]
+        detours = [d for d in DETOURS if d in widgets and self._away is None]
         if detours and rng.random() < 0.1:
             self._away = rng.choice(detours)
             return self._away, 1
-        sliders = {s: SLIDERS.get(s, 5) for s, (_, kind) in there.items() if kind == "slider"}
+        sliders = {s: SLIDERS.get(s, 5) for s, (_, kind) in widgets.items() if kind == "slider"}
         return rng.choices(list(sliders), list(sliders.values()))[0], rng.choice((-2, -1, 1, 2))
 
 
-async def watch(server: psutil.Process, until: float, totals: Totals, out: bool) -> None:
-    """Record the server's memory every ten seconds."""
+async def watch(server: psutil.Process, until: float, totals: Totals, verbose: bool) -> None:
+    """Record the server's memory every ten seconds, and print it if `verbose`."""
     start = time.monotonic()
     while time.monotonic() < until:
         totals.memory.append((time.monotonic() - start, server.memory_info().rss / 2**20))
-        if out:
-            every = [s for seconds in totals.reruns.values() for s in seconds]
-            middle = f", median rerun {np.median(every):.2f} s of {len(every)}" if every else ""
+        if verbose:
+            reruns = [s for seconds in totals.reruns.values() for s in seconds]
+            middle = f", median rerun {np.median(reruns):.2f} s of {len(reruns)}" if reruns else ""
             print(f"  {totals.memory[-1][0]:6.0f} s  {totals.memory[-1][1]:6.0f} MB{middle}", flush=True)
         await asyncio.sleep(10)
 
@@ -182,11 +182,11 @@ async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) 
 def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
     """Print the measurements. Return whether they meet the goals."""
     moves = {control: s for control, s in totals.reruns.items() if control != "opening the page"}
-    every = [s for seconds in moves.values() for s in seconds]
+    reruns = [s for seconds in moves.values() for s in seconds]
     for control, seconds in sorted(totals.reruns.items(), key=lambda item: -len(item[1])):
         print(f"  {control:20} {_spread(seconds)}")
-    print(f"rerun, move sent to new figures: {_spread(every)}")
-    print(f"finished, move sent to the end of the script: {_spread(totals.finished)}; the others a next move ended")
+    print(f"rerun, move sent to new figures: {_spread(reruns)}")
+    print(f"finished, move sent to the end of the script: {_spread(totals.finished)}; the next move ended the others")
     n_errors = sum(totals.errors.values()) + tracebacks
     print(f"later than the next move {totals.late}, never answered {totals.lost}, connections dropped {totals.dropped}")
     print(f"exceptions on pages {sum(totals.errors.values())}, tracebacks in the log {tracebacks}")
@@ -200,16 +200,16 @@ def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
     thirds = np.array_split([mb for _, mb in totals.memory], 3)
     print("median memory in each third of the time: " + ", ".join(f"{np.median(third):.0f} MB" for third in thirds))
     print("processors in use: " + ", ".join(f"{who} {share:.2f}" for who, share in cpu.items()))
-    return bool(np.median(every) < GOAL and not (n_errors or totals.lost or totals.dropped))
+    return bool(np.median(reruns) < GOAL and not (n_errors or totals.lost or totals.dropped))
 
 
 def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
     """Return the growth in MB over the time after warm-up, and per minute, by least squares."""
-    kept = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
-    if len(kept) < 3:
+    warm = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
+    if len(warm) < 3:
         return np.nan, np.nan
-    per_second = float(np.polyfit(kept[:, 0], kept[:, 1], 1)[0])
-    return per_second * (kept[-1, 0] - kept[0, 0]), 60 * per_second
+    per_second = float(np.polyfit(warm[:, 0], warm[:, 1], 1)[0])
+    return per_second * (warm[-1, 0] - warm[0, 0]), 60 * per_second
 
 
 def _spread(seconds: list[float]) -> str:
@@ -224,11 +224,11 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=30)
     parser.add_argument("--every", type=float, default=10.0, help="seconds between two moves of one session")
     parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--page", default="", help="Explore if empty; else the name in the address, as in Audit")
+    parser.add_argument("--page", default="", help="page as in its address, such as Audit; Explore if empty")
     parser.add_argument("--port", type=int, default=8597)
-    parser.add_argument("--hostile", action="store_true", help="send choices that are not on offer, too")
-    parser.add_argument("--log", default="", help="a file for what the server writes")
-    parser.add_argument("--verbose", action="store_true", help="memory and median every ten seconds")
+    parser.add_argument("--hostile", action="store_true", help="also send choices that are not offered")
+    parser.add_argument("--log", default="", help="file for the server's output")
+    parser.add_argument("--verbose", action="store_true", help="print memory and median every ten seconds")
     arguments = parser.parse_args()
     with app(arguments.port) as (url, server, log):
         start, cpu_start = time.monotonic(), time.process_time()

@@ -11,7 +11,7 @@ from processes import HERE, ask, python_of
 from worker import measured
 
 SIZES = (10**6, 10**7, 10**8)
-FEATURES, PART = 10, 2**17
+FEATURES, CHUNK_ROWS = 10, 2**17
 ITEM = "15 larger than memory"
 ONE_SIZE = (
     "import sys, json; sys.path.insert(0, {here!r}); import memory_suite; print(json.dumps(memory_suite.fit({n})))"
@@ -31,7 +31,8 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
             f"{seconds(took)}, and {seconds(answer['making'])} more to make the rows; accuracy {answer['accuracy']:.3f}"
         )
         results.figure(ITEM, f"fit on {n:,} rows", n / took / 1e6, "million rows/s", None, detail)
-        detail = f"at peak, above a warm process; a part of {PART:,} rows takes {8e-6 * PART * FEATURES:.1f} MB"
+        chunk_mb = 8e-6 * CHUNK_ROWS * FEATURES
+        detail = f"at peak, above a warm process; a chunk of {CHUNK_ROWS:,} rows takes {chunk_mb:.1f} MB"
         results.figure(ITEM, f"memory, {n:,} rows", extra[n], "MB", None, detail)
     few, many = sizes[0], sizes[-1]
     what, detail = f"memory, {many:,} rows against {few:,}", f"{extra[many]:.1f} MB against {extra[few]:.1f} MB"
@@ -39,24 +40,26 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def fit(n: int) -> dict[str, float]:
-    """Return the seconds of a fit, how many of them make the rows, and the memory in addition to a warm process."""
+    """Return the seconds of a fit, the seconds of it that make the rows, and the memory on top of a warm process."""
     from dpforest import MajorityLabelForestClassifier
 
     domain = public_domain((np.zeros(FEATURES), np.ones(FEATURES)))
     forest = MajorityLabelForestClassifier(n_estimators=TREES, max_depth=DEPTH, domain=domain, random_state=0)
-    forest.fit_chunks(parts(2_000, []))  # compiles the kernels
+    forest.fit_chunks(chunks(2_000, []))  # compiles the kernels
     making: list[float] = []
-    measurement = measured(lambda: forest.fit_chunks(parts(n, making)), memory=True)
-    X, y = next(parts(PART, []))
+    measurement = measured(lambda: forest.fit_chunks(chunks(n, making)), memory=True)
+    X, y = next(chunks(CHUNK_ROWS, []))
     return {**measurement, "making": sum(making), "accuracy": forest.score(X, y)}
 
 
-def parts(n: int, making: list[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield rows in parts. Row i is always the same, as the generator is counter-based (Salmon et al. 2011, Philox)."""
-    for start in range(0, n, PART):
+def chunks(n: int, making: list[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rows in chunks, and append to `making` the seconds that each chunk took.
+    Row i is always the same, because the generator is counter-based (Philox, Salmon et al. 2011).
+    """
+    for start in range(0, n, CHUNK_ROWS):
         began = time.perf_counter()
         draws = np.random.Philox(key=0).advance(start * FEATURES // 4)  # each counter value yields four numbers
-        X = np.random.Generator(draws).random((min(PART, n - start), FEATURES))
+        X = np.random.Generator(draws).random((min(CHUNK_ROWS, n - start), FEATURES))
         y = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] < 0.1)).astype(np.int32)
         making.append(time.perf_counter() - began)
         yield X, y

@@ -25,21 +25,21 @@ RANDOM = ("majority labels", "noisy counts", "RF-L")
 FORESTS = (*RANDOM, "boosted", "multinomial", "one greedy tree", "random-tree booster")
 
 
-def shown(page: Page, selector: str, start: float) -> float:
+def seconds_until(page: Page, selector: str, start: float) -> float:
     page.wait_for_selector(selector, state="attached", timeout=300_000)
     return time.perf_counter() - start
 
 
-def opened(page: Page, results: Results, name: str, url: str, answer: str) -> None:
+def time_page(page: Page, results: Results, name: str, url: str, answer: str) -> None:
     """Open a page, and record the seconds to its first answer and until the page is at rest."""
     start = time.perf_counter()
     page.goto(url, wait_until="commit")
-    results.add(f"{name}: first answer", shown(page, answer, start))
+    results.add(f"{name}: first answer", seconds_until(page, answer, start))
     page.wait_for_timeout(500)
-    results.add(f"{name}: complete", shown(page, IDLE, start))
+    results.add(f"{name}: complete", seconds_until(page, IDLE, start))
 
 
-def explored(page: Page) -> None:
+def visit_explore(page: Page) -> None:
     """Visit Explore until it has drawn its first chart, and stay a while, like visitors on their way to other pages."""
     page.goto(URL)
     page.wait_for_selector(CURVE, state="attached", timeout=300_000)
@@ -49,16 +49,16 @@ def explored(page: Page) -> None:
 
 def choose(page: Page, results: Results) -> None:
     """Measure Choose ε on a server that has computed nothing for Adult."""
-    explored(page)
-    opened(page, results, "Choose ε", CHOOSE, "text=needs the smallest ε")
+    visit_explore(page)
+    time_page(page, results, "Choose ε", CHOOSE, "text=needs the smallest ε")
     for key in ("ArrowRight", "ArrowLeft"):
         results.add("Choose ε: marker", press(page, "at ε", key))
 
 
 def compare(page: Page, results: Results) -> None:
     """Measure Compare on a server that has computed nothing for Adult."""
-    explored(page)
-    opened(page, results, "Compare", COMPARE, CURVE)
+    visit_explore(page)
+    time_page(page, results, "Compare", COMPARE, CURVE)
     for key in ("ArrowRight", "ArrowLeft"):
         results.add("Compare: marker", press(page, "Privacy budget ε", key))
 

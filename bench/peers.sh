@@ -1,6 +1,6 @@
 #!/bin/sh
 # Make the environment of a peer: `peers.sh diffprivlib` or `peers.sh interpret`. diffprivlib 0.6.6 cannot be imported
-# with scikit-learn 1.9; interpret-core can, but nothing else here needs it.
+# with scikit-learn 1.9; interpret-core can, but no other program here needs it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 venv="$here/.venv-$1"

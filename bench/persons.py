@@ -1,8 +1,8 @@
 """Accuracy where persons have several rows: `python bench/persons.py` measures it, `--report` prints the table.
 
 In the bundled tables, each person has one row. Here each person in the training rows gets an identifier and several
-noisy copies of their row. Few persons get many copies. Held-out persons have one row, without noise. Three ways to fit
-are compared:
+noisy copies of their row. Few persons get many copies. Held-out persons have one row, without noise. The program
+compares three ways to fit:
 
 - *rows taken for persons*: the promise is wrong, because ε counts k times for a person with k rows;
 - *weights*: the unit of privacy is the person (`Domain.unit`), and each person counts once;
@@ -46,7 +46,7 @@ RESULTS = ROOT / "bench" / "persons.csv"
 
 
 def with_repeats(X: pd.DataFrame, y: pd.Series, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.Series]:
-    """Return noisy rows of each person. Their number is lognormal: median 2, mean about 5, at most `MOST`."""
+    """Return noisy rows of each person. Their number is lognormal with median 2 and mean about 5, at most `MOST`."""
     n_rows = np.clip(np.rint(2 * np.exp(1.3 * rng.standard_normal(len(X)))), 1, MOST).astype(int)
     person = np.repeat(np.arange(len(X)), n_rows)
     rows = X.iloc[person].reset_index(drop=True)
@@ -75,18 +75,18 @@ def main() -> None:
         labels = np.asarray(data.y).astype(str)
         for seed in range(SEEDS):
             rng = np.random.default_rng(seed)
-            some = rng.permutation(len(labels))[: PERSONS * 10 // 7]
-            train, test = train_test_split(some, test_size=0.3, random_state=seed)
+            sampled_rows = rng.permutation(len(labels))[: PERSONS * 10 // 7]
+            train, test = train_test_split(sampled_rows, test_size=0.3, random_state=seed)
             rows, y = with_repeats(data.X.iloc[train], data.y.iloc[train], rng)
             for epsilon in EPSILONS:
-                for way, kept, domain, each in ways(rows, data.domain, epsilon):
+                for way, fit_rows, domain, fit_epsilon in ways(rows, data.domain, epsilon):
                     for forest, model in FORESTS.items():
-                        fitted = model.set_params(epsilon=each, domain=domain, random_state=seed)
-                        fitted.fit(kept, y.loc[kept.index])
+                        fitted = model.set_params(epsilon=fit_epsilon, domain=domain, random_state=seed)
+                        fitted.fit(fit_rows, y.loc[fit_rows.index])
                         accuracy = np.mean(fitted.predict(data.X.iloc[test]).astype(str) == labels[test])
-                        of = {"table": name, "seed": seed, "epsilon": epsilon, "way": way, "forest": forest}
+                        cell = {"table": name, "seed": seed, "epsilon": epsilon, "way": way, "forest": forest}
                         most = int(rows[UNIT].value_counts().max())
-                        out.append({**of, "accuracy": accuracy, "rows": len(rows), "most": most})
+                        out.append({**cell, "accuracy": accuracy, "rows": len(rows), "most": most})
             print(name, seed, flush=True)
     pd.DataFrame(out).to_csv(RESULTS, index=False)
     print("\n".join(section()))

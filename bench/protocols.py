@@ -60,7 +60,7 @@ def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> l
     index = {str(c): i for i, c in enumerate(domain.classes)}
     out = []
     for fold, (train, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=repetition).split(X, y)):
-        wanted = np.array([index[str(c)] for c in y[test]])
+        y_true = np.array([index[str(c)] for c in y[test]])
         for epsilon in protocol.epsilons:
             seed = FOLDS * repetition + fold
             model = protocol.forests[forest](epsilon=epsilon, domain=domain, random_state=1_000 * seed + 7)
@@ -71,7 +71,7 @@ def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> l
                 model.fit(X.iloc[train], y[train])
                 shares = model.predict_proba(X.iloc[test])
                 predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
-            measures = from_shares(shares, wanted, predicted, step=1e-3)
+            measures = from_shares(shares, y_true, predicted, step=1e-3)
             out.append(
                 {
                     "protocol": protocol.name,
@@ -89,8 +89,8 @@ def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> l
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=10, help="of the folds")
-    parser.add_argument("--only", nargs="+", default=[p.name for p in PROTOCOLS], help="some of the protocols")
+    parser.add_argument("--repetitions", type=int, default=10, help="number of repetitions of the folds")
+    parser.add_argument("--only", nargs="+", default=[p.name for p in PROTOCOLS], help="names of protocols")
     arguments = parser.parse_args()
     path = ROOT / "bench" / "protocols.csv.gz"
     kept = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])

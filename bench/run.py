@@ -76,7 +76,7 @@ def _write(out: Path, content: dict) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rows and rounds; not what the goals are stated for")
+    parser.add_argument("--quick", action="store_true", help="fewer rows and rounds than the goals are stated for")
     parser.add_argument("--only", nargs="+", choices=ALL, help="some of the suites; the others keep their figures")
     parser.add_argument("--out", type=Path, help="folder for results.json and RESULTS.md; bench/ if all suites run")
     return parser.parse_args()
@@ -130,16 +130,17 @@ Made by {command}; every sample is in `results.json`.
 
 {about}
 
-100 trees of depth 10, 14 numeric features in float64, integer labels, bounds and classes given to all, ε = 1, one
-thread unless said. Medians; the runs of all contenders interleave. A fit is complete: trees, counts, exact noise,
-certificate. Compiled code is warm; compile time and exact noise are stated apart below. "demo" takes its noise from a
-seed. Goals are for wall time; ratios of processor time, which feel other programs less, stand beside them.
+100 trees of depth 10, 14 numeric features in float64, integer labels, ε = 1, and one thread unless another number is
+stated. All contenders get bounds and classes. Figures are medians; the runs of all contenders interleave. A fit is
+complete: trees, counts, exact noise, certificate. Code is already compiled; compile time and exact noise have separate
+figures below. "demo" takes its noise from a seed. Goals are for wall time. Ratios of processor time, which other
+programs affect less, are next to them.
 
 - *labels*: `MajorityLabelForestClassifier`, each row in one tree, as in diffprivlib's `RandomForestClassifier`
 - *labels shared*: the same, every row in every tree
 - *counts*: `RandomDecisionForestClassifier`, every row in every tree, as in `ExtraTreesClassifier(max_features=1)`
 
-Items 10 to 14: the forests that look at the data, on the bundled table "magic" (19,020 rows, 10 features), or on
+Items 10 to 14: the data-dependent forests, on the bundled table "magic" (19,020 rows, 10 features), or on
 uniform rows with 10 features.
 
 - *boosted*: `BoostedForestClassifier`, 20 trees of depth 6, 50 bins; *calibrated* with `alpha="noisy"`, a seed's noise
@@ -149,10 +150,10 @@ uniform rows with 10 features.
 - *RandomForest*: scikit-learn's with 100 trees
 
 Item 18 is on the rows of the items before 10, on two threads: *booster* is `RandomTreeBoosterClassifier` by its rule,
-at ε = 1, and *HistGradientBoosting as it comes* scikit-learn's with its defaults, not private.
+at ε = 1, and *HistGradientBoosting as it comes* is scikit-learn's with its defaults, not private.
 
 Items 9, 16 and 17 are the app in headless Chromium on the same two cores: moved sliders; the first chart after a start;
-what one waits for on other pages, and on a large table of one's own."""
+waiting times on other pages, and with a large uploaded table."""
 
 
 def _command(quick: bool) -> str:
@@ -170,8 +171,8 @@ def _machine(content: dict) -> str:
     return (
         f"{content['date'][:10]}, {machine['cores']} cores of {machine['cpu']}, load before the run "
         f"{content['load_before']:.1f}. Python {ours['python']}, numpy {ours['numpy']}, numba {ours['numba']}, "
-        f"scikit-learn {ours['sklearn']}; diffprivlib {peer['diffprivlib']} with scikit-learn {peer['sklearn']} in an "
-        f"environment of its own{interpret}."
+        f"scikit-learn {ours['sklearn']}; diffprivlib {peer['diffprivlib']} with scikit-learn {peer['sklearn']} in a "
+        f"separate environment{interpret}."
     )
 
 

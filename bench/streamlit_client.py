@@ -62,7 +62,7 @@ class Tab:
         self._script = ""
         # For each large message, by hash: its kind, the control that it draws, and the run in which it arrived last.
         self._kept: dict[str, tuple[str, str, int]] = {}
-        self._placed_now: set[str] = set()  # ids of the controls of this run
+        self._drawn_controls: set[str] = set()  # ids of the controls of this run
         self._runs = 0
         self._news = asyncio.Condition()
 
@@ -90,7 +90,7 @@ class Tab:
         state = message.rerun_script
         state.query_string = urlencode(self.query)
         state.page_script_hash, state.page_name = self._script, "" if self._script else self.page
-        state.widget_states.widgets.extend(self._sent(widget) for widget in self._states.values())
+        state.widget_states.widgets.extend(self._state_to_send(widget) for widget in self._states.values())
         state.cached_message_hashes.extend(self._kept)
         state.context_info.url = f"{self.url}/{self.page}"
         state.context_info.timezone, state.context_info.locale = "UTC", "en-US"
@@ -99,25 +99,25 @@ class Tab:
         await self._socket.send(message.SerializeToString())
         return self.run
 
-    def _sent(self, state: WidgetState) -> WidgetState:
+    def _state_to_send(self, state: WidgetState) -> WidgetState:
         if not self.hostile or state.WhichOneof("value") is not None:
             return state
         return WidgetState(id=state.id, string_value=STALE)
 
     async def move(self, label: str, steps: int) -> Run:
-        """Move a control by some steps, turning around at its ends, and run the page."""
+        """Move a control by a number of steps, turning around at its ends, and run the page."""
         widget, kind = self.widgets[label]
         state = WidgetState(id=widget.id)
         if kind == "slider" and not widget.options:
             at = int(self._states[widget.id].double_array_value.data[0]) + steps
-            new = _inside(at, int(widget.min), int(widget.max))
+            new = _reflected(at, int(widget.min), int(widget.max))
             state.double_array_value.data.append(new)
         else:
-            now = self._states[widget.id]
-            current = now.string_array_value.data[0] if kind == "slider" else now.string_value
+            state_before = self._states[widget.id]
+            current = state_before.string_array_value.data[0] if kind == "slider" else state_before.string_value
             options = list(widget.options)
             place = options.index(current) if current in options else -1  # nothing is chosen
-            new = options[_inside(place + steps, 0, len(options) - 1)]
+            new = options[_reflected(place + steps, 0, len(options) - 1)]
             if kind == "slider":
                 state.string_array_value.data.append(new)
             else:
@@ -142,7 +142,7 @@ class Tab:
             async for data in self._socket:
                 now, message = time.monotonic(), ForwardMsg.FromString(data)
                 async with self._news:
-                    self._take(message, now)
+                    self._handle(message, now)
                     self._news.notify_all()
         except websockets.ConnectionClosed:
             pass
@@ -153,28 +153,28 @@ class Tab:
         async with self._news:
             self._news.notify_all()
 
-    def _take(self, message: ForwardMsg, now: float) -> None:
+    def _handle(self, message: ForwardMsg, now: float) -> None:
         run, kind = self.run, message.WhichOneof("type")
         if kind == "new_session":
             self._runs += 1
-            self._placed_now = set()
+            self._drawn_controls = set()
             run.begun = run.begun or now
         elif kind == "navigation":
             self._script = message.navigation.page_script_hash
         elif kind == "ref_hash":
             what, control, _ = self._kept[message.ref_hash]
             self._kept[message.ref_hash] = what, control, self._runs
-            self._placed_now.add(control)
-            self._drawn(what, now)
+            self._drawn_controls.add(control)
+            self._record_chart(what, now)
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             element = message.delta.new_element
             what = element.WhichOneof("type") or ""
             if message.metadata.cacheable:
                 control = getattr(element, what).id if what in WIDGETS else ""
                 self._kept[message.hash] = what, control, self._runs
-            self._drawn(what, now)
+            self._record_chart(what, now)
             if what in WIDGETS:
-                self._placed(getattr(element, what), what)
+                self._record_control(getattr(element, what), what)
             elif what == "exception":
                 run.errors.append(f"{element.exception.type}: {element.exception.message}")
             elif what == "markdown" and element.markdown.body.startswith("### ") and run.begun:
@@ -187,22 +187,22 @@ class Tab:
                 run.errors.append("the script does not compile")
             self._kept = {hash: kept for hash, kept in self._kept.items() if kept[-1] > self._runs - KEPT_RUNS}
 
-    def _drawn(self, what: str, now: float) -> None:
+    def _record_chart(self, what: str, now: float) -> None:
         if what == "plotly_chart" and self.run.begun is not None and self.run.first_chart is None:
             self.run.first_chart = now
 
     def _forget_controls(self) -> None:
         """Forget controls that a complete run did not draw, because they have left the page."""
-        self._states = {name: state for name, state in self._states.items() if name in self._placed_now}
-        self.widgets = {label: drawn for label, drawn in self.widgets.items() if drawn[0].id in self._placed_now}
+        self._states = {name: state for name, state in self._states.items() if name in self._drawn_controls}
+        self.widgets = {label: drawn for label, drawn in self.widgets.items() if drawn[0].id in self._drawn_controls}
 
-    def _placed(self, widget, kind: str) -> None:
-        """Note a drawn control.
+    def _record_control(self, widget, kind: str) -> None:
+        """Record a drawn control.
 
         Its value becomes its state if the app or the address set it, or if nobody has moved it.
         """
         self.widgets[widget.label] = widget, kind
-        self._placed_now.add(widget.id)
+        self._drawn_controls.add(widget.id)
         if widget.id in self._states and not widget.set_value:
             return
         state = WidgetState(id=widget.id)
@@ -218,7 +218,7 @@ class Tab:
         self._states[widget.id] = state
 
 
-def _inside(place: int, low: int, high: int) -> int:
+def _reflected(place: int, low: int, high: int) -> int:
     """Return an index within the bounds: a step beyond a bound is reflected there."""
     if place > high:
         place = 2 * high - place

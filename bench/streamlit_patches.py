@@ -1,7 +1,7 @@
 """Measure the gain of each patch of Streamlit: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
 
 Each pair starts the app twice, once with the patch and once without it. The order alternates, so that other load on the
-machine affects both sides equally. There are four measures. Each patch has the measure that shows its gain:
+machine affects both sides equally. There are four measures; each patch is measured by the one that shows its gain:
 
 - *answers*: seconds for 100 small files over one connection;
 - *reruns*: `--sessions` sessions move ε on Explore for `--seconds`, each session as soon as it has new figures. Median
@@ -158,7 +158,7 @@ def measure(arguments: argparse.Namespace, name: str, side: str) -> dict[str, fl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("patches", nargs="*", choices=[[], *OFF], help="all by default")
+    parser.add_argument("patches", nargs="*", choices=[[], *OFF], help="patches to measure; all by default")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--sessions", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=20)
@@ -171,7 +171,7 @@ def main() -> None:
                 results[side].append(measure(arguments, name, side))
         print(name)
         for key in results["with"][0]:
-            values = {side: np.array([one[key] for one in results[side]]) for side in results}
+            values = {side: np.array([measures[key] for measures in results[side]]) for side in results}
             better = int(np.sum(values["with"] < values["without"]))
             print(
                 f"  {key}: {np.median(values['without']):.3g} without, {np.median(values['with']):.3g} with, "

@@ -186,9 +186,9 @@ print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted
                 for what, value in zip(("import", "first fit", "first prediction"), took, strict=True):
                     results.add(f"{state} {what}, {who}", value)
     for state in ("cold", "warm"):
-        parts = {what: results.median(f"{state} {what}, {who}") for what in ("import", "first fit", "first prediction")}
-        detail = ", ".join(f"{what} {seconds(value)}" for what, value in parts.items())
-        total = sum(parts.values())
+        steps = {what: results.median(f"{state} {what}, {who}") for what in ("import", "first fit", "first prediction")}
+        detail = ", ".join(f"{what} {seconds(value)}" for what, value in steps.items())
+        total = sum(steps.values())
         results.figure(item, f"{state} start", total, "s", None, detail)
 
 

@@ -12,19 +12,19 @@ REPEATS, SAMPLE = 20, 24
 
 
 def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
-    """Compute 12 ε x 10 depths x 4 numbers of trees x 20 repeats in two processes; fit a sample of the cells singly."""
+    """Compute 12 ε x 10 depths x 4 numbers of trees x 20 repeats in two processes; fit a sample of cells one by one."""
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
     from sklearn.model_selection import train_test_split
 
     from dpforest import MajorityLabelForestClassifier, load_dataset
     from dpforest.simulation.sweep import surface
 
-    data, as_it_comes = load_dataset("adult"), MajorityLabelForestClassifier()
+    data, with_defaults = load_dataset("adult"), MajorityLabelForestClassifier()
     shared = MajorityLabelForestClassifier(scale_share="public")  # this forest has the same trees at every ε
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
     rng = np.random.default_rng(0)
 
-    def at_once(forest: MajorityLabelForestClassifier) -> float:
+    def whole_grid(forest: MajorityLabelForestClassifier) -> float:
         start = time.perf_counter()
         table = surface([forest], data, **GRID, repeats=REPEATS, n_jobs=2)
         took = time.perf_counter() - start
@@ -59,11 +59,13 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
             roc_auc_score(y_test, share)
         return time.perf_counter() - start
 
-    surface([as_it_comes], data, epsilons=[1.0], repeats=2, n_jobs=2)  # compiles the kernels, and starts the processes
+    surface(
+        [with_defaults], data, epsilons=[1.0], repeats=2, n_jobs=2
+    )  # compiles the kernels, and starts the processes
     one_by_one()
     work = {
-        "surface": lambda: at_once(shared),
-        "surface, scale asked for": lambda: at_once(as_it_comes),
+        "surface": lambda: whole_grid(shared),
+        "surface, scale asked for": lambda: whole_grid(with_defaults),
         "grid of 1,500": small,
         "cells one by one": one_by_one,
     }

@@ -24,10 +24,10 @@ from reproduce.report import REPORT, in_order, report
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the parts that the command line names."""
-    given = _parser().parse_args(arguments)
-    if given.data is not None and not catalog_path(given.data).is_file():
-        _parser().error(f"{given.data} has no catalog.json; --data names a folder like data/.")
-    run(given.only, quick=given.quick, folder=given.data, fresh=given.fresh)
+    options = _parser().parse_args(arguments)
+    if options.data is not None and not catalog_path(options.data).is_file():
+        _parser().error(f"{options.data} has no catalog.json; --data names a folder like data/.")
+    run(options.only, quick=options.quick, folder=options.data, fresh=options.fresh)
 
 
 def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None, fresh: bool = False) -> None:
@@ -40,9 +40,9 @@ def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None
         check_names(cells)
         rows = list[Row]()
         for i, cell in enumerate(cells, n_before + 1):
-            cell_rows, how = _rows(cell, kept.get(name))
+            cell_rows, note = _rows(cell, kept.get(name))
             rows += cell_rows
-            print(f"{i:4} of {total}, {time.monotonic() - start:5.0f} s  {name}, {cell.name}{how}", flush=True)
+            print(f"{i:4} of {total}, {time.monotonic() - start:5.0f} s  {name}, {cell.name}{note}", flush=True)
         n_before += len(cells)
         missing = [cell.name for cell in cells if cell.work is None]
         _finish(PARTS[name], rows, missing, quick=quick)
@@ -53,7 +53,7 @@ def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None
 def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
     """Return the rows of a cell, and a note if the rows were stored before or if the table is missing."""
     if cell.work is None:
-        return [], ": not at hand"
+        return [], ": table missing"
     rows = None if kept is None else kept.get(cell)
     if rows is not None:
         return rows, ": done before"
@@ -66,7 +66,7 @@ def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
 def _finish(part: Part, rows: list[Row], missing: list[str], *, quick: bool) -> None:
     """Print the records, and write them into results.json and the report."""
     if missing and part.is_of_all:
-        print(f"This part is of all its tables together, and {', '.join(missing)} are missing: it stays as it was.")
+        print(f"This part needs all of its tables, and {', '.join(missing)} are missing: its records do not change.")
         return
     new_records = list(part.records(rows))
     for record in new_records:
@@ -84,13 +84,13 @@ def merged(before: list[Record], new_records: list[Record], *, keep: bool) -> li
         items = {(record.paper, record.item) for record in new_records}
         return [*(record for record in before if (record.paper, record.item) not in items), *new_records]
     new = {(record.paper, record.item, record.setting): record for record in new_records}
-    stay = [new.pop((record.paper, record.item, record.setting), record) for record in before]
-    return [*stay, *new.values()]
+    updated = [new.pop((record.paper, record.item, record.setting), record) for record in before]
+    return [*updated, *new.values()]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a few cells of each part; nothing is kept or written")
+    parser.add_argument("--quick", action="store_true", help="measure a few cells of each part, and write nothing")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     parser.add_argument("--data", type=Path, help="folder with tables that are not bundled")
     parser.add_argument("--fresh", action="store_true", help="forget the cells of a run that was stopped")

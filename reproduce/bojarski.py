@@ -42,7 +42,7 @@ METHODS: Final = (
 )
 RUNS: Final = 10  # number of runs, in the paper and here
 WHY: Final = {
-    "adult": "the paper's Adult has 123 columns of 0 and 1, ours the 14 it is made of",
+    "adult": "the paper's Adult has 123 columns of 0 and 1; ours has the 14 columns that these are made of",
     "private": "the printed rule discards a leaf with a negative count",
     "plain": "the paper does not say how categories became numbers; depth ends at 15 here",
     "cart": "rpart prunes by another rule",
@@ -50,7 +50,7 @@ WHY: Final = {
 
 
 def forest(domain: Any, k: int, h: int, voting: str, epsilon: float | None, mode: str, rule: str):
-    """Return a function that makes a forest from a seed. `rule` names the treatment of negative counts."""
+    """Return a function that makes a forest from a seed. `rule` is the `negative_rule` of the forest."""
     return lambda seed: RandomDecisionForestClassifier(
         epsilon=epsilon,
         n_estimators=k,
@@ -85,8 +85,8 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
         yield Cell(f"{name}, CART", partial(_by_cart, table, name, by_cart, folder))
         for (method, voting, private), (error, k, h) in zip(METHODS, printed, strict=True):
             setting = f"{name}, {method}, k = {k}, h = {h}"
-            named = {"k": k, "h": h, "voting": voting}
-            yield Cell(setting, partial(_by_forest, table, setting, error, named, private, folder))
+            parameters = {"k": k, "h": h, "voting": voting}
+            yield Cell(setting, partial(_by_forest, table, setting, error, parameters, private, folder))
 
 
 def _by_cart(table: str, name: str, error: float, folder: Path | None) -> list[Record]:
@@ -96,17 +96,17 @@ def _by_cart(table: str, name: str, error: float, folder: Path | None) -> list[R
 
 
 def _by_forest(
-    table: str, setting: str, error: float, named: dict[str, Any], private: bool, folder: Path | None
+    table: str, setting: str, error: float, parameters: dict[str, Any], private: bool, folder: Path | None
 ) -> list[Record]:
     data = load(table, folder)
-    named = {**named, "epsilon": round(1000 / (0.9 * len(data.y)), 6) if private else None}
-    ours = accuracies(forest(data.domain, **named, mode="as_published", rule="paper"), data, 1, RUNS)
+    parameters = {**parameters, "epsilon": round(1000 / (0.9 * len(data.y)), 6) if private else None}
+    ours = accuracies(forest(data.domain, **parameters, mode="as_published", rule="paper"), data, 1, RUNS)
     if not private:
         return [_record(setting, error, ours, None, WHY["plain"])]
-    with_zeros = accuracies(forest(data.domain, **named, mode="as_published", rule="clamp"), data, 1, RUNS)
-    keeps = certified_accuracies(forest(data.domain, **named, mode="certified", rule="clamp"), data, 1, RUNS)
+    with_zeros = accuracies(forest(data.domain, **parameters, mode="as_published", rule="clamp"), data, 1, RUNS)
+    certified = certified_accuracies(forest(data.domain, **parameters, mode="certified", rule="clamp"), data, 1, RUNS)
     why = f"{WHY['private']}; with 0 in place of such counts, the figure is {with_zeros.mean():.1f}"
-    return [_record(setting, error, ours, keeps, why)]
+    return [_record(setting, error, ours, certified, why)]
 
 
 def _record(setting: str, error: float, ours, certified, why: str) -> Record:

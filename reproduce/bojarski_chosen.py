@@ -111,11 +111,11 @@ def _figure_2b(name: str, quick: bool, folder: Path | None) -> Iterator[Record]:
     by_mode = {mode: surface({line: forests(mode)[line]}, data, **settings) for mode in modes}
     for eta in SOME_ETAS:
         for k in TREES:
-            ours, keeps = (
+            ours, certified = (
                 100 * frame[(frame.epsilon == eta) & (frame.trees == k)].accuracy.to_numpy(float)
                 if frame is not None
                 else None
                 for frame in (by_mode["as_published"], by_mode.get("certified"))
             )
             assert ours is not None
-            yield point(PAPER, f"{FIGURE_2B}, {TABLES[name]}", f"η = {eta:g}", "trees", k, ours, keeps)
+            yield point(PAPER, f"{FIGURE_2B}, {TABLES[name]}", f"η = {eta:g}", "trees", k, ours, certified)

@@ -79,13 +79,15 @@ def _curves(name: str, which: int, repeats: int, folder: Path | None) -> Iterato
     by_mode = {mode: surface(forests(mode), data, **settings) for mode in modes}
     for line in VOTING:
         for at in settings[f"{column}s"] if column != "trees" else settings["trees"]:
-            ours, keeps = (_accuracies(by_mode.get(mode), line, column, at) for mode in ("as_published", "certified"))
+            ours, certified = (
+                _accuracies(by_mode.get(mode), line, column, at) for mode in ("as_published", "certified")
+            )
             assert ours is not None
-            yield point(PAPER, f"{figure}, {TABLES[name]}", line, axis, at, ours, keeps)
+            yield point(PAPER, f"{figure}, {TABLES[name]}", line, axis, at, ours, certified)
             if line == BEST and figure in WITH_EXTREMES:
                 item = f"{WITH_EXTREMES[figure]}, {TABLES[name]}"
                 for of_runs, which_run in ((np.max, "least error"), (np.mean, "mean"), (np.min, "greatest error")):
-                    ends = (None if values is None else of_runs(values, keepdims=True) for values in (ours, keeps))
+                    ends = (None if values is None else of_runs(values, keepdims=True) for values in (ours, certified))
                     yield point(PAPER, item, f"{line}, {which_run}", axis, at, *ends)
 
 

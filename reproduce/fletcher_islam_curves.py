@@ -54,8 +54,8 @@ def over_rows(n_rows: int) -> Iterator[Record]:
             frames[mode].append(surface({"F": forest(8, mode)}, table, repeats=1, **common))
     by_mode = {mode: pd.concat(of_mode) for mode, of_mode in frames.items()}
     for epsilon in BUDGETS:
-        ours, keeps = (_at(by_mode[mode], epsilon) for mode in MODES)
-        yield point(PAPER, FIGURE_9, f"ε = {epsilon:g}", "rows", n_rows, ours, keeps)
+        ours, certified = (_at(by_mode[mode], epsilon) for mode in MODES)
+        yield point(PAPER, FIGURE_9, f"ε = {epsilon:g}", "rows", n_rows, ours, certified)
 
 
 def over_budgets() -> Iterator[Record]:
@@ -69,8 +69,8 @@ def over_budgets() -> Iterator[Record]:
     )
     by_mode = {mode: surface({"labels": forest(9, mode)}, data, **common) for mode in MODES}
     for epsilon in ADULT:
-        ours, keeps = (_at(by_mode[mode], epsilon) for mode in MODES)
-        yield point(PAPER, FIGURE_10, "100 trees", "ε", epsilon, ours, keeps)
+        ours, certified = (_at(by_mode[mode], epsilon) for mode in MODES)
+        yield point(PAPER, FIGURE_10, "100 trees", "ε", epsilon, ours, certified)
     for epsilon in ADULT:
         yield point(PAPER, FIGURE_10, "without privacy", "ε", epsilon, _at(by_mode["as_published"], np.inf), None)
 

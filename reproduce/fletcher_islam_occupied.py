@@ -55,16 +55,16 @@ def mean_leaves(depth: int, n_numeric: int, sizes: tuple[int, ...]) -> float:
     weight = np.zeros(len(sizes) + 1)
     weight[0] = 1.0
     for _ in range(depth):
-        below = np.zeros_like(weight)
-        for j, here in enumerate(weight):
+        next_weight = np.zeros_like(weight)
+        for j, weight_j in enumerate(weight):
             n_left = n_numeric + len(sizes) - j
             if n_left == 0:
-                below[j] += here
+                next_weight[j] += weight_j
                 continue
-            below[j] += here * 2 * n_numeric / n_left
+            next_weight[j] += weight_j * 2 * n_numeric / n_left
             if j < len(sizes):
-                below[j + 1] += here * (len(sizes) - j) / n_left
-        weight = below
+                next_weight[j + 1] += weight_j * (len(sizes) - j) / n_left
+        weight = next_weight
     return float(sum(w * symmetric[j] / comb(len(sizes), j) for j, w in enumerate(weight)))
 
 

@@ -36,7 +36,7 @@ QUICK: Final = ("nursery", "mushroom")
 FOLDS, REPEATS = 10, 3  # the folds of a repeat share its trees
 _EMPTY: Final = "not explained; the domain has the ranges of the rows here, as in their program"
 _SCORES: Final = {
-    "theirs": "not explained: the paper does not say what score AUC is taken over; F1 is of the rarer class, in both",
+    "theirs": "not explained: the paper does not state which score its AUC ranks; both F1 are those of the rarer class",
     "JPW": WHY["JPW"],
 }
 
@@ -94,9 +94,9 @@ def _record(
     why: str,
 ) -> Record:
     values = {mode: _values(cells, forest, measure, trees) for mode, cells in by_mode.items()}
-    ours, keeps = values["as_published"], values.get("certified")
+    ours, certified = values["as_published"], values.get("certified")
     group = forest if trees is None else f"{trees} tree{'s' if trees > 1 else ''}"
-    return compared(PAPER, item, setting, printed, ours, keeps, why, n_theirs=THEIR_FITS, group=group)
+    return compared(PAPER, item, setting, printed, ours, certified, why, n_theirs=THEIR_FITS, group=group)
 
 
 def _values(cells: pd.DataFrame, forest: str, measure: str, trees: int | None) -> np.ndarray:

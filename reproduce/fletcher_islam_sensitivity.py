@@ -1,4 +1,4 @@
-"""Fletcher and Islam, figure 5b: the smooth sensitivity of a leaf, with disjoint rows and without.
+"""Fletcher and Islam, figure 5b: the smooth sensitivity of a leaf, with and without disjoint rows.
 
 If the first class of a leaf leads by j rows, the smooth sensitivity of the leaf is e^{-jε}. The figure shows the mean
 sensitivity over leaves with rows. With disjoint rows, a tree has a hundredth of the rows and all of ε = 1; otherwise, a
@@ -28,7 +28,7 @@ PRINTED: Final = {
 }  # fmt: skip
 TREES: Final = 100
 QUICK: Final = ("SynthA",)
-_WHY: Final = "not explained; sets drawn with other seeds differ, and the seed of the paper's is not known"
+_WHY: Final = "not explained; sets drawn with other seeds differ, and the seed of the paper's sets is not known"
 
 
 def mean_sensitivity(leaves: np.ndarray, y: np.ndarray, trees: np.ndarray | None, epsilon: float) -> float:
@@ -41,10 +41,10 @@ def mean_sensitivity(leaves: np.ndarray, y: np.ndarray, trees: np.ndarray | None
     """
     sensitivities = []
     for tree, leaf_of_row in enumerate(leaves.T):
-        here = np.ones(len(y), bool) if trees is None else trees == tree
-        if not here.any():
+        is_in_tree = np.ones(len(y), bool) if trees is None else trees == tree
+        if not is_in_tree.any():
             continue
-        ordered = np.sort(counts_of(leaf_of_row[here], y[here], int(y.max()) + 1), axis=1)
+        ordered = np.sort(counts_of(leaf_of_row[is_in_tree], y[is_in_tree], int(y.max()) + 1), axis=1)
         sensitivities.append(np.exp(-epsilon * (ordered[:, -1] - ordered[:, -2])))
     return float(np.concatenate(sensitivities).mean())
 
@@ -53,9 +53,9 @@ def measured(name: str, draw: int) -> dict[str, float]:
     """Return the mean sensitivities of one draw of a set, in percent."""
     data = make_synthetic(name, seed=draw)
     leaves, y = routed(data, in_its_ranges(data), DEPTHS[name], TREES, draw)
-    dealt = np.arange(len(y)) % TREES  # a random assignment, because the rows are in random order
+    tree_of_row = np.arange(len(y)) % TREES  # a random assignment, because the rows are in random order
     return {
-        "disjoint": 100 * mean_sensitivity(leaves, y, dealt, 1.0),
+        "disjoint": 100 * mean_sensitivity(leaves, y, tree_of_row, 1.0),
         "not disjoint": 100 * mean_sensitivity(leaves, y, None, 1 / TREES),
     }
 

@@ -8,56 +8,57 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARY: Final[dict[str, str]] = {
-    "Bai et al. 2020": "Without privacy, most accuracies come out, and those that the paper prints for each ε come out "
-    "only if labels get no noise. The ε does not hold at any value, because splits lie between the values of the rows.",
-    "Bojarski et al. 2014": "Without noise, accuracies come out; with noise, ours are about 7 points lower on average, "
-    "because the printed rule discards leaves with a negative count, and with 0 in place of such counts about 2 points "
-    "are left. The ε holds for noise in real numbers, but not in a computer's decimal numbers, whose last digits can "
-    "show a count.",
-    "Fletcher and Islam 2017": "On synthetic tables the figures of their forest come out (all 35 shares of changed "
-    "labels are equal), except that ours is about 5 points less accurate with 100 or 300 trees at ε = 1; the forests "
-    "that they compare with are more accurate here than printed, and we do not know why. The ε does not hold at any "
-    "value, because a large lead gets almost no noise, and the author withdrew the mechanism in 2021.",
-    "Nock and Henecka 2020": "Boosted trees beat random forests, as the paper says, but objective calibration is not "
-    "the best rule at ε = 0.01 once each rule has separate noise: it is best on 25 % of our tables, and on 74 % of "
-    "theirs. The ε does not hold, because the weights of the trees are exact functions of the rows, so even at "
-    "ε = 10⁻⁴ the forest learns.",
+    "Bai et al. 2020": "Without privacy, we reproduce most accuracies; those that the paper prints for each ε can be "
+    "reproduced only if labels get no noise. The ε does not hold at any value, because splits lie between the values "
+    "of the rows.",
+    "Bojarski et al. 2014": "We reproduce the accuracies without noise; with noise, ours are about 7 points lower on "
+    "average, because the printed rule discards leaves with a negative count (with 0 in place of such counts, ours are "
+    "about 2 points lower). The ε holds for noise in real numbers, but not for noise in a computer's decimal numbers, "
+    "because their last digits can show a count.",
+    "Fletcher and Islam 2017": "On synthetic tables, we reproduce the figures of their forest (all 35 shares of "
+    "changed labels are equal), except that ours is about 5 points less accurate with 100 or 300 trees at ε = 1; the "
+    "forests that they compare with are more accurate here than printed, and we do not know why. The ε does not hold "
+    "at any value, because a large lead gets almost no noise, and the author withdrew the mechanism in 2021.",
+    "Nock and Henecka 2020": "Boosted trees beat random forests, as the paper states, but objective calibration is not "
+    "the best rule at ε = 0.01 if each rule has separate noise: it is best on 25 % of our tables, and on 74 % of the "
+    "paper's tables. The ε does not hold, because the weights of the trees are exact functions of the rows, so the "
+    "forest learns even at ε = 10⁻⁴.",
 }
 
 LEFT_OUT: Final[dict[str, dict[str, str]]] = {
     "Bai et al. 2020": {
-        "table 1, Ads": "the table is not at hand",
-        "table 1, Connect-4": "the paper has three classes; the table at hand has two, as it joins won and drawn games",
+        "table 1, Ads": "we do not have the table",
+        "table 1, Connect-4": "the paper has three classes; our table has two, because it joins won and drawn games",
         "table 1, the last three columns of fifteen rows": "one of their cells is missing in the text we have, and it "
         "is not clear which one",
         "table 3, Connect-4": "as in table 1",
-        "figures 1, 5 and 6": "they explain, and hold no measurement",
-        "figures 2 and 3": "they segment aerial images, which are no tables",
+        "figures 1, 5 and 6": "they are explanations without measurements",
+        "figures 2 and 3": "they are about the segmentation of aerial images, which are not tables",
         "figure 4, the other three of six sets": "the text we have does not name these sets, nor the range of the axes",
     },
     "Bojarski et al. 2014": {
-        "table 1, Covertype": "of its 581,012 rows the first 20,000 are at hand, with other shares of classes",
-        "table 1, Quantum": "the table is not at hand",
-        "figure 1, the numbers of trees of a and the heights of c": "the text we have does not name them; ours are 21 "
-        "trees and depth 10",
-        "figure 2, its heights and values of η": "the text we have does not name them; ours span the same panels",
+        "table 1, Covertype": "we have only the first 20,000 of its 581,012 rows, and their class shares differ",
+        "table 1, Quantum": "we do not have the table",
+        "figure 1, number of trees in panel a and height in panel c": "the text we have does not state them; ours are "
+        "21 trees and depth 10",
+        "figure 2, its heights and values of η": "the text we have does not state them; ours span the same panels",
         "figures of the appendix on Covertype and Quantum": "as in table 1",
     },
     "Fletcher and Islam 2017": {
-        "tables 1 and 5": "they hold settings and formulas, and no measurement",
+        "tables 1 and 5": "they have settings and formulas, and no measurements",
         "figures 11 to 13, Breiman's forest": "its bars have no printed figures",
         "figure 14, Fletcher and Islam's forest": "its bars repeat figures 7 and 11",
     },
     "Nock and Henecka 2020": {
-        "table 1, three of 19 sets": "Abalone is not at hand; EEG and the first rows of Credit are not run, as "
-        "the grid is long",
+        "table 1, three of 19 sets": "we do not have Abalone; EEG and the first rows of Credit are not run, because "
+        "the grid is large",
         "table 2": "it lists the sets",
-        "table 4, its cells": "they are an image that the text we have does not show; what the text says of them is "
-        "compared",
+        "table 4, its cells": "they are in an image, which the text we have does not show; we compare the claims of "
+        "the text about them",
         "figure 1": "it draws the loss; the page Theory draws it, too",
         "figures 3 to 7": "they draw the proofs",
         "figure 2, number of leaves": "private trees are complete, so depth alone decides it",
-        "figures 8 to 61": "they are the panels of figure 2 for each set, drawn without figures; Banknote is run",
-        "figure 62, its curves": "they are drawn without figures; the two gains that the text prints are compared",
+        "figures 8 to 61": "they are the panels of figure 2 for each set, drawn without numbers; Banknote is run",
+        "figure 62, its curves": "they are drawn without numbers; we compare the two gains that the text prints",
     },
 }

@@ -126,7 +126,7 @@ def _records(quick: bool) -> Iterator[Record]:
     for row in rows[:2] if quick else rows:
         below = row["published"] < row["most_frequent_class"]
         spread = spread_of(row["sd_folds"], REPETITIONS * FOLDS, THEIR_FITS)
-        how = verdict(row["published"], row["mean"], spread)
+        outcome = verdict(row["published"], row["mean"], spread)
         yield Record(
             "Bai et al. 2020",
             "table 1, accuracy without privacy",
@@ -135,8 +135,8 @@ def _records(quick: bool) -> Iterator[Record]:
             row["mean"],
             None,
             row["sd_folds"],
-            NOT_COMPARABLE if below else how,
-            "the printed figure lies below what always naming one class gets" if below else "",
+            NOT_COMPARABLE if below else outcome,
+            "the printed figure is below the accuracy of always predicting the most frequent class" if below else "",
             spread=round(spread, 2),
         )
 
@@ -177,7 +177,7 @@ def report(results: dict) -> str:
             "",
             *_below_the_floor(main),
             'Branches end here as in the authors\' program (`stopping="code"`): a child with k estimation rows or '
-            "fewer is a leaf. The paper's text asks for at least k in every leaf; the two ways to read that:",
+            "fewer is a leaf. The paper's text asks for at least k in every leaf, which can be read in two ways:",
             "",
             "| data | rule | accuracy, % | difference |",
             "|---|---|---|---|",
@@ -197,10 +197,10 @@ def _below_the_floor(rows: list[dict]) -> list[str]:
         for row in rows
         if row["published"] < row["most_frequent_class"]
         for line in (
-            f"{row['data']}: the published {row['published']:.2f} lies below what always naming the most frequent "
-            f"class gets right, {row['most_frequent_class']:.2f}. All six methods of the paper do (58.33 to 64.32), so "
-            "it has probably predicted another column or other rows; it does not say which. This row is not "
-            "reproduced.",
+            f"{row['data']}: the published {row['published']:.2f} is below the accuracy of always predicting the most "
+            f"frequent class, {row['most_frequent_class']:.2f}. So are the figures of all six methods of the paper "
+            "(58.33 to 64.32). The paper probably predicted another column or other rows, but does not state which. "
+            "This row is not reproduced.",
             "",
         )
     ]

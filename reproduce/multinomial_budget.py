@@ -21,7 +21,7 @@ ITEM: Final = "table 3, budget of a tree, labels without noise"
 BUDGETS: Final = (1, 5, 10, 20)
 PUBLISHED: Final = {"wdbc": ("Wdbc", (94.71, 94.95, 94.93, 95.21)), "cmc": ("Cmc", (52.58, 52.79, 52.94, 53.25))}
 DEPTH, FOLDS = 10, 10
-_WHY: Final = "not explained; the paper does not say how depth 10 and five rows a leaf go together"
+_WHY: Final = "not explained; the paper does not say how depth 10 is possible with at least five rows in each leaf"
 
 
 def forest(domain: Any, budget: float, seed: int) -> MultinomialForestClassifier:

@@ -49,16 +49,16 @@ PUBLISHED: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
 }
 FOLDS, REPETITIONS, FEW = 10, 10, 2
 LARGE: Final = 2_500  # tables with more rows get few repetitions
-# If a figure is this many points below the share of the most frequent class, then no forest that learns has it.
+# No forest that learns has an accuracy that is more than this many points below the share of the most frequent class.
 FAR_BELOW: Final = 5.0
-_FLOOR: Final = "the printed figure lies far below what always naming one class gets"
+_FLOOR: Final = "the printed figure is far below the accuracy of always predicting the most frequent class"
 _WHY: Final = {
     "Denil14": "not explained; the paper prints neither λ nor how many points are preselected (docs/PAPERS.md)",
     "BRF": "not explained",
     "CompRF-C": "not explained; the paper does not say how rows are compared, nor which are pivots",
     "MRF": "not explained",
     "CompRF-I": "not explained; the paper does not say how rows are compared",
-    "Breiman": "not explained; the paper does not say which rows its least leaf counts",
+    "Breiman": "not explained; the paper does not say which rows count toward the least size of a leaf",
 }
 _OTHER_COLUMNS: Final = {
     "hayes_roth": "the paper counts five attributes, so its table seems to have one more than ours: an identifier",

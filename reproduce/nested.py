@@ -54,8 +54,8 @@ def chosen(
     codes, y = domain.encode(data.X), domain.encode_labels(data.y)
     grid, key = sorted(float(e) for e in epsilons), ["epsilon", "depth", "trees"]
 
-    def right(fit: np.ndarray, look: np.ndarray, seed: int) -> pd.Series:
-        split = Split(codes[fit], y[fit], codes[look], y[look])
+    def accuracies(fit: np.ndarray, score: np.ndarray, seed: int) -> pd.Series:
+        split = Split(codes[fit], y[fit], codes[score], y[score])
         return (
             run_task(forest, domain, split, Task("", 0, 0), grid, cells, seed, {}, n_rows=len(split.y_train))
             .set_index(key)
@@ -64,9 +64,11 @@ def chosen(
 
     rows = []
     for seed, train, test, inner in nested_folds(data, 1, n_folds, n_inner):
-        looked = [right(*inner_split, 1_000 * (seed + 1) + i) for i, inner_split in enumerate(inner[:n_looked])]
+        on_inner = [accuracies(*inner_split, 1_000 * (seed + 1) + i) for i, inner_split in enumerate(inner[:n_looked])]
         table = pd.concat(
-            [(sum(looked) / len(looked)).round(12), right(train, test, seed)], axis=1, keys=["inner", "accuracy"]
+            [(sum(on_inner) / len(on_inner)).round(12), accuracies(train, test, seed)],
+            axis=1,
+            keys=["inner", "accuracy"],
         )
         table = table.reset_index().sort_values(["inner", "depth", "trees"], ascending=[False, True, True])
         rows.append(table.groupby(list(of_each), as_index=False).first().assign(fold=seed))

@@ -1,4 +1,4 @@
-"""Nock and Henecka: which α wins at which ε (table 1), small or big trees (3), boosted or random (4).
+"""Nock and Henecka: the best α at each ε (table 1), small or big trees (table 3), boosted or random trees (table 4).
 
 R. Nock, W. Henecka, *Boosted and differentially private ensembles of decision trees* (2020). The paper searches 1.3
 million ensembles on 19 tables in ten folds. Here, the grid has three depths, two numbers of trees and three folds; M is
@@ -81,7 +81,7 @@ TIE: Final = 1e-6  # in points; the paper's counts for 19 tables add up to 20 to
 SIGNIFICANT: Final = 0.01
 _WHY: Final = {
     "tables": "not explained; these are {n} tables and a small part of the paper's grid",
-    "rule": "not explained; the paper chose among far more depths, trees and parts for each rule",
+    "rule": "not explained; the paper chose among far more depths, numbers of trees and intervals for each rule",
 }
 
 
@@ -181,14 +181,14 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 def records(rows: list[Row]) -> Iterator[Record]:
     """Yield the records of all tables together: table 1, then 3, then 4."""
-    every = pd.DataFrame(rows)
-    every = every[np.isfinite(every.epsilon)]
-    published, certified = (every[every["mode"] == mode] for mode in ("as_published", "certified"))
+    private = pd.DataFrame(rows)
+    private = private[np.isfinite(private.epsilon)]
+    published, certified = (private[private["mode"] == mode] for mode in ("as_published", "certified"))
     n = published.table.nunique()
     for column, epsilon in enumerate(EPSILONS):
-        ours, keeps = winners(published, epsilon), winners(certified, epsilon)
+        ours, certified_winners = winners(published, epsilon), winners(certified, epsilon)
         for rule, counts in BEST.items():
-            yield _share(TABLE_1, rule, epsilon, counts[column], ours[rule], keeps[rule], n)
+            yield _share(TABLE_1, rule, epsilon, counts[column], ours[rule], certified_winners[rule], n)
     (share, n_sizes), (kept, _) = as_printed(published), as_printed(certified)
     yield Record(
         PAPER,
@@ -199,7 +199,7 @@ def records(rows: list[Row]) -> Iterator[Record]:
         round(kept, 2),
         round(100 * float(np.sqrt(0.25 / max(n_sizes, 1))), 2),
         NOT_COMPARABLE,
-        "the paper does not say what is small: here depth 2 and not 4 or 6, two trees and not twenty",
+        "the paper does not say what is small; here, depth 2 (not 4 or 6) and two trees (not twenty) are small",
     )
     for trees, printed, claim in ((TREES[-1], 80.0, "more than 80 %"), (TREES[0], 50.0, "a majority")):
         for rule in ("calibrated", "α = 1"):
@@ -209,42 +209,44 @@ def records(rows: list[Row]) -> Iterator[Record]:
             yield claimed(TABLE_4, setting, printed, share, kept, n_cells, _WHY["tables"].format(n=n))
 
 
-def claimed(item: str, setting: str, more_than: float, ours: float, keeps: float | None, n: int, why: str) -> Record:
-    """Return the record of a claim that a share is above a figure.
+def claimed(
+    item: str, setting: str, more_than: float, ours: float, certified: float | None, n: int, why: str
+) -> Record:
+    """Return the record of the claim that a share is larger than `more_than`.
 
     Our share is of `n` cases; all shares are in percent.
     """
     sd = 100 * float(np.sqrt(more_than / 100 * (1 - more_than / 100) / max(n, 1)))
-    how = COMPATIBLE if ours >= more_than - 2 * sd else CONTRADICTS
+    outcome = COMPATIBLE if ours >= more_than - 2 * sd else CONTRADICTS
     return Record(
         PAPER,
         item,
         setting,
         more_than,
         round(ours, 2),
-        None if keeps is None else round(keeps, 2),
+        None if certified is None else round(certified, 2),
         round(sd, 2),
-        how,
-        why if how == CONTRADICTS else "",
+        outcome,
+        why if outcome == CONTRADICTS else "",
         spread=round(2 * sd, 2),
     )
 
 
-def _share(item: str, rule: str, epsilon: float, count: int, ours: float, keeps: float, n: int) -> Record:
+def _share(item: str, rule: str, epsilon: float, count: int, ours: float, certified: float, n: int) -> Record:
     printed = 100 * count / 19
     # Standard error of the difference of two such shares.
     sd = float(np.sqrt(max(printed * (100 - printed), 1) * (1 / n + 1 / 19)))
-    how = verdict(printed, ours, 2 * sd)
+    outcome = verdict(printed, ours, 2 * sd)
     return Record(
         PAPER,
         item,
         f"{rule}, ε = {epsilon:g}",
         round(printed, 2),
         round(ours, 2),
-        round(keeps, 2),
+        round(certified, 2),
         round(sd, 2),
-        how,
-        _WHY["rule"] if how == CONTRADICTS else "",
+        outcome,
+        _WHY["rule"] if outcome == CONTRADICTS else "",
         spread=round(2 * sd, 2),
         group=f"ε = {epsilon:g}",
     )

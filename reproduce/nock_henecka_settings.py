@@ -66,7 +66,7 @@ def _parts(name: str, folder: Path | None) -> Iterator[Record]:
     gain = float(best[1].mean() - best[0].mean())
     sd = float(np.sqrt(sum(values.var(ddof=1) for values in best)))
     spread = 2 * sd / np.sqrt(REPEATS)
-    how = COMPATIBLE if gain >= GAIN - spread else CONTRADICTS
+    outcome = COMPATIBLE if gain >= GAIN - spread else CONTRADICTS
     yield Record(
         PAPER,
         PARTS,
@@ -75,8 +75,8 @@ def _parts(name: str, folder: Path | None) -> Iterator[Record]:
         round(gain, 2),
         None,
         round(sd, 2),
-        how,
-        _WHY if how == CONTRADICTS else "",
+        outcome,
+        _WHY if outcome == CONTRADICTS else "",
         unit="points",
         spread=round(spread, 2),
     )
@@ -108,5 +108,7 @@ def records(rows: list[Row]) -> Iterator[Record]:
         None,
         0.0,
         COMPATIBLE if share_of_tables == 100 else CONTRADICTS,
-        "" if share_of_tables == 100 else f"points that the share moves it, and the lesser of depth and trees: {why}",
+        ""
+        if share_of_tables == 100
+        else f"changes in points by the share, against the smaller one of depth and trees: {why}",
     )

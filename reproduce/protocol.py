@@ -165,7 +165,7 @@ def compared(
     """
     mean, sd = float(ours.mean()), float(ours.std(ddof=1)) if len(ours) > 1 else 0.0
     spread = spread_of(sd, len(ours), n_theirs)
-    how = verdict(published, mean, spread)
+    outcome = verdict(published, mean, spread)
     return Record(
         paper,
         item,
@@ -174,8 +174,8 @@ def compared(
         round(mean, 2),
         mean_of(certified),
         round(sd, 2),
-        how,
-        why if how == CONTRADICTS else "",
+        outcome,
+        why if outcome == CONTRADICTS else "",
         spread=round(spread, 2),
         group=group,
     )
@@ -208,8 +208,8 @@ def folds(
     labels = data.y.astype(str).to_numpy()
     smallest = int(np.unique(labels, return_counts=True)[1].min())
     for repetition in range(repetitions):
-        kind = StratifiedKFold if stratified else KFold
-        splitter = kind(n_folds, shuffle=True, random_state=repetition)
+        splitter_class = StratifiedKFold if stratified else KFold
+        splitter = splitter_class(n_folds, shuffle=True, random_state=repetition)
         if smallest < n_folds:  # a class of two rows cannot be in every fold
             labels = np.where(np.isin(labels, _rare(labels, n_folds)), "rare", labels)
         for fold, (train, test) in enumerate(splitter.split(labels, labels)):
@@ -229,12 +229,12 @@ def nested_folds(
     (3, True)
     """
     for seed, train, test in folds(data, repetitions, n_folds):
-        inside = SimpleNamespace(y=data.y.iloc[train])
-        yield seed, train, test, [(train[fit], train[look]) for _, fit, look in folds(inside, 1, n_inner)]
+        training_data = SimpleNamespace(y=data.y.iloc[train])
+        yield seed, train, test, [(train[fit], train[look]) for _, fit, look in folds(training_data, 1, n_inner)]
 
 
 def certified_accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray | None:
-    """Return accuracies of a certified forest. If bounds were read from the rows, none is certified: return None."""
+    """Return accuracies of a certified forest, or None if no forest is certified because bounds come from the rows."""
     return None if data.domain.leaks() else accuracies(make, data, repetitions, n_folds)
 
 

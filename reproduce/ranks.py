@@ -45,8 +45,8 @@ def ranks(scores: dict[str, list[float]]) -> Ranks:
 
     Examples
     --------
-    >>> found = ranks({"a": [9.0, 8.0, 7.0, 9.5], "b": [5.0, 6.0, 3.0, 4.5], "c": [1.0, 2.0, 3.5, 4.0]})
-    >>> found.mean_ranks, round(found.friedman, 3), found.wilcoxon["b"]
+    >>> result = ranks({"a": [9.0, 8.0, 7.0, 9.5], "b": [5.0, 6.0, 3.0, 4.5], "c": [1.0, 2.0, 3.5, 4.0]})
+    >>> result.mean_ranks, round(result.friedman, 3), result.wilcoxon["b"]
     ((1.0, 2.25, 2.75), 0.039, 0.125)
     """
     table = np.array(list(scores.values()), float)

@@ -50,7 +50,7 @@ def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
 
 
 def rebuilt(trees: int, epsilon: float | None = None) -> str:
-    """Return how many of thirty students are reconstructed, as a mean over the made-up classes."""
+    """Return the mean number of reconstructed students of thirty, over the made-up classes."""
     return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
 
 
@@ -60,7 +60,7 @@ def limit(epsilon: float) -> str:
 
 
 def without_small_leaves(trees: int, least: int = 5) -> str:
-    """Return how many of thirty students are reconstructed from exact counts of leaves of at least `least` students."""
+    """Return the mean number of reconstructed students of thirty, from exact counts of leaves with at least `least`."""
     members = classroom.members(trees)
     kept = members[members.sum(axis=1) >= least]
     right = []
@@ -87,9 +87,9 @@ def rules() -> dict[str, float]:
 
     def silent(least: int) -> Law:
         def law(counts: np.ndarray) -> np.ndarray:
-            nothing = counts.sum(axis=1) < least
-            labels = np.where(nothing[:, None], -np.inf, drawn("permute-and-flip")(counts))
-            return np.column_stack([labels, np.where(nothing, 0.0, -np.inf)])
+            is_silent = counts.sum(axis=1) < least
+            labels = np.where(is_silent[:, None], -np.inf, drawn("permute-and-flip")(counts))
+            return np.column_stack([labels, np.where(is_silent, 0.0, -np.inf)])
 
         return law
 
@@ -157,8 +157,8 @@ def clock() -> list[str]:
 
 def sheets() -> dict[Path, str]:
     """Return the text of every sheet, with all figures filled in."""
-    here = FileSystemLoader(Path(__file__).parent / "sheets")
-    environment = Environment(loader=here, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
+    templates = FileSystemLoader(Path(__file__).parent / "sheets")
+    environment = Environment(loader=templates, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
     texts = values()
     return {path: environment.get_template(name).render(texts) for name, path in SHEETS.items()}
 

@@ -31,11 +31,11 @@ def _frame(page: Page, url: str) -> Image.Image:
 
 
 def write(images: list[Image.Image], path: Path) -> None:
-    """Write the frames with one palette for all, so that colors do not flicker."""
-    all_of_them = Image.new("RGB", (images[0].width, images[0].height * len(images)))
+    """Write the frames with a common palette, so that colors do not flicker."""
+    stacked = Image.new("RGB", (images[0].width, images[0].height * len(images)))
     for i, image in enumerate(images):
-        all_of_them.paste(image, (0, i * image.height))
-    palette = all_of_them.quantize(200, method=Image.Quantize.MAXCOVERAGE)
+        stacked.paste(image, (0, i * image.height))
+    palette = stacked.quantize(200, method=Image.Quantize.MAXCOVERAGE)
     drawn = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     drawn[0].save(path, save_all=True, append_images=drawn[1:], duration=MILLISECONDS, loop=0, optimize=True)
     print(f"{path}: {path.stat().st_size // 1000} kB")
@@ -43,6 +43,6 @@ def write(images: list[Image.Image], path: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", help="of an app that runs already")
+    parser.add_argument("--url", help="address of an app that is already running")
     with serve(parser.parse_args().url) as address, open_browser() as browser:
         write(frames(browser.new_page(viewport=SIZE), address), PATH)

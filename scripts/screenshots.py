@@ -86,7 +86,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", type=Path, metavar="DIRECTORY")
     parser.add_argument("--only", nargs="+", default=[], choices=PAGES, help="with --all: some of the pages")
-    parser.add_argument("--url", help="of an app that runs already")
+    parser.add_argument("--url", help="address of an app that is already running")
     arguments = parser.parse_args()
     with serve(arguments.url) as address, open_browser() as browser:
         if arguments.all:

@@ -34,7 +34,7 @@ def of_table(name: str) -> dict[str, Any]:
 
 
 def made_up(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of a made-up table. The best possible classifier is right about 90 % of such rows."""
+    """Return rows of a made-up table. The best possible classifier is right on about 90 % of them."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, 6))
     true = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] > 0.7)).astype(int)
@@ -43,11 +43,11 @@ def made_up(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def consistency(temperature: float, n: int) -> float:
     """Return the error of multinomial forests on 10,000 other rows of the made-up table, as the mean of three fits."""
-    unit = [
+    features = [
         Feature(f"x{i}", "numeric", low=0, high=1, source="asserted", source_note="drawn", scale="linear")
         for i in range(6)
     ]
-    domain = Domain(tuple(unit), (0, 1), "y", "asserted", "a bit")
+    domain = Domain(tuple(features), (0, 1), "y", "asserted", "a bit")
     X, y = made_up(10_000, 999)
     errors = []
     for seed in range(3):

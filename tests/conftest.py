@@ -1,4 +1,4 @@
-"""Fixtures and helpers of all tests: small domains, random rows from fixed seeds, and choices of what is slow."""
+"""Fixtures and helpers of all tests: small domains, random rows from fixed seeds, and the choice of slow tests."""
 
 import os
 from collections.abc import Iterable

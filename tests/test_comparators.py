@@ -48,7 +48,7 @@ def table():
 
 
 @pytest.mark.parametrize("name", every(5, COMPARATORS))
-def test_each_learns_and_follows_from_its_seed(table, name):
+def test_each_comparator_learns_and_is_determined_by_its_seed(table, name):
     X, y = table
     forest = COMPARATORS[name](DOMAIN, seed=1).fit(X.iloc[:300], y[:300])
     right = float((forest.predict(X.iloc[300:]) == y[300:]).mean())
@@ -58,7 +58,7 @@ def test_each_learns_and_follows_from_its_seed(table, name):
 
 
 @pytest.mark.parametrize("rate", [0.3, 1.7, 5.0])
-def test_how_many_features_is_a_quantile_of_poisson(rate):
+def test_the_number_of_features_is_a_quantile_of_poisson(rate):
     u = (np.arange(2_000) + 0.5) / 2_000
     assert [poisson(rate, value) for value in u] == stats.poisson.ppf(u, rate).astype(int).tolist()
 
@@ -72,7 +72,7 @@ def test_every_choice_of_features_is_equally_likely():
     assert stats.chisquare([seen[pair] for pair in combinations(range(6), 2)]).pvalue > 1e-6
 
 
-def test_every_choice_of_points_is_equally_likely_and_all_are_taken_where_there_are_few():
+def test_every_choice_of_points_is_equally_likely_and_few_points_are_all_taken():
     room, seen = Room(np.arange(1), np.empty(10, np.int64)), Counter()
     for key in KEYS:
         assert draw_points(np.arange(5), key, 2, room) == 2
@@ -102,7 +102,7 @@ def test_a_row_goes_to_the_nearer_pivot():
         assert goes_second(points, row, points, 0, 1) == (distance[1] < distance[0])
 
 
-def test_ends_of_branches(table):
+def test_branches_end_by_the_least_number_of_rows(table):
     """Partitioned trees keep k estimation rows in each leaf; comparison trees split until at most k rows are left."""
     X, y = table
     for forest in (DenilForest(DOMAIN, n_trees=5), BernoulliForest(DOMAIN, n_trees=5)):
@@ -119,7 +119,7 @@ def test_ends_of_branches(table):
         assert (comparing.votes(X).sum(axis=1) == 5).all()
 
 
-def test_a_cut_of_denils_lies_in_the_range_of_its_points():
+def test_a_cut_of_denils_forest_lies_in_the_range_of_its_points():
     codes, room = np.array([7, 3, 9, 9, 1], np.uint16), Room(np.arange(1), np.array([0, 1, 2]))
     assert [cut for cut in range(12) if within(cut, codes, False, 3, room)] == [3, 4, 5, 6, 7, 8]
     # A cut of categories separates one category from all others.
@@ -129,7 +129,7 @@ def test_a_cut_of_denils_lies_in_the_range_of_its_points():
 
 
 @pytest.mark.parametrize("make", [DenilForest, BernoulliForest, ComparisonForest])
-def test_structure_rows_choose_tests_and_estimation_rows_name_classes(table, make):
+def test_structure_rows_choose_tests_and_estimation_rows_label_leaves(table, make):
     X, y = table
     structure = draw_structure(np.uint64(4), 0, len(y), len(y) // 2)
     whole, quiet, blind = (
@@ -146,7 +146,7 @@ def test_structure_rows_choose_tests_and_estimation_rows_name_classes(table, mak
         assert np.array_equal(quiet.trees.threshold, whole.trees.threshold)
 
 
-def test_distances_are_of_values_as_they_are():
+def test_distances_use_unscaled_values():
     """Distances use unscaled values: a feature of a wide range dominates, and two categories have a distance of √2."""
     wide = Feature("w", "numeric", low=0, high=1000)
     domain = Domain((wide, *DOMAIN.features), classes=("no", "yes"), label="y")
@@ -156,7 +156,7 @@ def test_distances_are_of_values_as_they_are():
     assert np.ptp(forest.learned.numbers, axis=0) == pytest.approx([1000, 0, 1], rel=1e-4)
 
 
-def test_breimans_is_scikit_learns_on_numbers(table):
+def test_breimans_forest_equals_that_of_scikit_learn_on_numbers(table):
     X, y = table
     numbers = Domain(DOMAIN.features[:2], classes=("no", "yes"), label="y")
     ours = BreimanForest(numbers, seed=7, n_trees=10).fit(X[["x", "z"]], y)
@@ -167,7 +167,7 @@ def test_breimans_is_scikit_learns_on_numbers(table):
 
 
 @pytest.mark.parametrize(("p_feature", "p_cut"), [(0.2, 0.3), (0.05, 0.05)])
-def test_how_often_bernoullis_root_takes_the_best_feature(p_feature, p_cut):
+def test_the_root_of_bernoullis_forest_takes_the_best_feature_by_its_law(p_feature, p_cut):
     """One of nine features is informative. Without random choices, the root takes the best of three drawn features."""
     domain = Domain(tuple(Feature(name, "numeric", low=0, high=1) for name in "abcdefghi"), ("no", "yes"), label="y")
     X = pd.DataFrame(np.random.default_rng(8).random((80, 9)), columns=list("abcdefghi"))
@@ -190,7 +190,7 @@ def test_the_certificate_of_rgv_states_its_weaker_guarantee(table):
     assert "not checked" in unchecked and DOMAIN.leaks()[0] in certificate.reasons
 
 
-def test_rgv_learns_where_one_of_its_trees_does_not():
+def test_rgv_learns_although_one_of_its_trees_does_not():
     """Rana's forest learns although a single tree does not: all trees read all rows, so averaging removes noise.
 
     Two numbers cost most of ε.

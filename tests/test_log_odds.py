@@ -15,7 +15,7 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("signal", GOLDEN)
-def test_golden_values(signal):
+def test_scores_match_golden_values(signal):
     """Scores match golden values: rows in leaves 0 and 2, and 1 and 3, of two trees; noise of scale 4."""
     how = LogOdds.of_signal(4.0, signal)
     prior = how.prior(COUNTS)
@@ -41,7 +41,7 @@ def test_no_leaf_can_outvote_all_others():
 
 
 @pytest.mark.parametrize("settings", [{}, {"epsilon": None}, {"mode": "as_published"}, {"neighbors": "replace-one"}])
-def test_a_forest_predicts_by_it_and_its_file_does(settings):
+def test_a_forest_and_its_file_predict_by_log_odds(settings):
     data = load_dataset("nursery")
     model = RandomDecisionForestClassifier(domain=data.domain, voting="log-odds", random_state=0, **settings)
     model.fit(data.X, data.y)
@@ -54,7 +54,7 @@ def test_a_forest_predicts_by_it_and_its_file_does(settings):
         assert np.array_equal(again.class_shares(data.X), shares)
 
 
-def test_it_helps_a_rare_class():
+def test_log_odds_help_a_rare_class():
     """On Adult, log-odds beat thresholds at the same released counts (about .81 and .775)."""
     data = load_dataset("adult")
     scores = [

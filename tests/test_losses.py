@@ -41,7 +41,7 @@ def prop(test):
         (1.0, [0.198997, 0.6, 0.866025, 1]),
     ],
 )
-def test_bayes_risk_of_the_m_alpha_loss(alpha, risks):
+def test_bayes_risk_of_the_m_alpha_loss_matches_its_formula(alpha, risks):
     assert m_alpha(alpha).bayes_risk([0.01, 0.1, 0.25, 0.5]) == pytest.approx(risks, abs=1e-6)
     assert m_alpha(alpha).bayes_risk([0.99, 0.9, 0.75, 0.5]) == pytest.approx(risks, abs=1e-6)
 
@@ -50,7 +50,7 @@ def test_bayes_risk_of_the_m_alpha_loss(alpha, risks):
     ("alpha", "values"),
     [(0.0, [2, 2]), (0.1, [1.915470, 2.066667]), (0.5, [1.577350, 2.333333]), (1.0, [1.154701, 2.666667])],
 )
-def test_link_of_the_m_alpha_loss(alpha, values):
+def test_link_of_the_m_alpha_loss_matches_its_formula(alpha, values):
     assert m_alpha(alpha).link([0.75, 0.9]) == pytest.approx(values, abs=1e-6)
 
 
@@ -63,7 +63,7 @@ def test_link_of_the_m_alpha_loss(alpha, values):
         (1.0, [0.723607, 0.853553, 0.916025, 0.990290]),
     ],
 )
-def test_inverse_link_of_the_m_alpha_loss(alpha, shares):
+def test_inverse_link_of_the_m_alpha_loss_matches_its_formula(alpha, shares):
     assert m_alpha(alpha).inverse_link([1, 2, 3, 10]) == pytest.approx(shares, abs=1e-6)
     assert m_alpha(alpha).inverse_link([-1, -2, -3, -10]) == pytest.approx(1 - np.array(shares), abs=1e-6)
 
@@ -77,7 +77,7 @@ def test_inverse_link_of_the_m_alpha_loss(alpha, shares):
         (1.0, [3.302776, 1.618034, 1, 0.618034, 0.414214, 0.302776, 0.099020]),
     ],
 )
-def test_surrogate_of_the_m_alpha_loss(alpha, losses):
+def test_surrogate_of_the_m_alpha_loss_matches_its_formula(alpha, losses):
     assert m_alpha(alpha).surrogate([-3, -1, 0, 1, 2, 3, 10]) == pytest.approx(losses, abs=1e-6)
 
 
@@ -90,7 +90,7 @@ def test_surrogate_of_the_m_alpha_loss(alpha, losses):
         (ERROR, 0.5, 2, 0.5, 0),
     ],
 )
-def test_the_losses_at_a_quarter_and_at_two(loss, risk, value, share, surrogate):
+def test_losses_match_golden_values_at_a_quarter_and_at_two(loss, risk, value, share, surrogate):
     assert loss.bayes_risk(0.25) == pytest.approx(risk, abs=1e-6)
     assert loss.link(0.75) == pytest.approx(value, abs=1e-6)
     assert loss.inverse_link(2) == pytest.approx(share, abs=1e-6)
@@ -98,7 +98,7 @@ def test_the_losses_at_a_quarter_and_at_two(loss, risk, value, share, surrogate)
 
 
 @every(LOSSES)
-def test_normalization(loss):
+def test_losses_are_normalized(loss):
     assert loss.bayes_risk([0, 0.5, 1]).tolist() == [0, 1, 0]
     assert loss.link(0.5) == 0
     assert loss.inverse_link(0) == 0.5
@@ -106,7 +106,7 @@ def test_normalization(loss):
 
 
 @every(LOSSES)
-def test_pure_leaves_have_the_links_ends_and_no_warning(loss):
+def test_pure_leaves_have_the_limits_of_the_link_without_a_warning(loss):
     end = {"gini": 4, "error": 2}.get(loss.name, np.inf)
     assert loss.link([0, 1]).tolist() == [-end, end]
     assert loss.inverse_link([-np.inf, -1e9, 1e9, np.inf]).tolist() == [0, 0, 1, 1]
@@ -114,7 +114,7 @@ def test_pure_leaves_have_the_links_ends_and_no_warning(loss):
 
 
 @every(LOSSES)
-def test_numbers_give_numbers_and_arrays_arrays_of_their_shape(loss):
+def test_a_number_returns_a_number_and_an_array_returns_an_array_of_its_shape(loss):
     for method in (loss.bayes_risk, loss.link, loss.inverse_link, loss.surrogate, loss.sensitivity):
         assert np.ndim(method(1)) == 0 and isinstance(method(1), float)
         assert method(np.ones((2, 3), int)).shape == (2, 3)
@@ -144,7 +144,7 @@ def test_the_mix_ends_in_the_error_and_in_matsushitas_loss(alpha, end):
     assert near.inverse_link(z[away]) == pytest.approx(end.inverse_link(z[away]), abs=1e-8)
 
 
-def test_closed_forms_of_matsushita_and_error():
+def test_matsushitas_loss_and_the_error_match_their_closed_forms():
     u, z = np.linspace(0.01, 0.99, 99), np.linspace(-9, 9, 181)
     assert MATSUSHITA.link(u) == pytest.approx((2 * u - 1) / np.sqrt(u * (1 - u)), rel=1e-12)
     assert MATSUSHITA.inverse_link(z) == pytest.approx((1 + z / np.sqrt(4 + z**2)) / 2, rel=1e-12)
@@ -301,7 +301,7 @@ def score(loss, cells, weight):
 @every(LOSSES)
 @pytest.mark.parametrize("weight", [1.0, 0.4])
 @pytest.mark.parametrize("n", range(1, 9))
-def test_sensitivity_is_the_most_that_a_row_can_change_among_all_tables(loss, weight, n):
+def test_sensitivity_is_the_largest_change_by_a_row_over_all_tables(loss, weight, n):
     others = tables(n - 1)
     with_row = score(loss, others[:, None] + KINDS, weight)  # tables of n rows; the last row is of each kind
     change = with_row - score(loss, others, weight)[:, None]
@@ -316,7 +316,7 @@ def test_sensitivity_is_the_most_that_a_row_can_change_among_all_tables(loss, we
 @every(LOSSES)
 @given(table=st.lists(ROW, max_size=30), one=ROW, other=ROW)
 @prop
-def test_no_table_with_any_weights_moves_more(loss, table, one, other):
+def test_no_table_with_any_weights_changes_more_than_the_sensitivity(loss, table, one, other):
     def scored(rows):
         return score(loss, sum((w * (np.arange(4) == cell) for cell, w in rows), np.zeros(4)), PARTS)
 
@@ -335,7 +335,7 @@ def test_no_table_with_any_weights_moves_more(loss, table, one, other):
         (1.0, [21.0, 55.70, 75.08, 140.97, 276.83], [19.90, 54.66, 74.05, 139.96, 275.82]),
     ],
 )
-def test_sensitivities_of_the_m_alpha_loss(alpha, published, tight):
+def test_sensitivities_of_the_m_alpha_loss_match_their_formula(alpha, published, tight):
     n, loss = np.array(ROWS), m_alpha(alpha)
     assert loss.published_sensitivity(n) == pytest.approx(published, abs=5.1e-3)
     assert loss.published_sensitivity(n) == pytest.approx(3 + 2 * alpha * (np.sqrt(n) - 1), rel=1e-12)
@@ -347,13 +347,13 @@ def test_sensitivities_of_the_m_alpha_loss(alpha, published, tight):
     ("loss", "published", "tight"),  # published: 1 and the Δ* of Lemma 5
     [(ENTROPY, 1 + 11.87, 11.86), (GINI, 1 + 3.997, 3.997), (MATSUSHITA, 75.08, 74.05), (ERROR, 3, 2)],
 )
-def test_sensitivities_of_the_losses_for_1372_rows(loss, published, tight):
+def test_sensitivities_for_1372_rows_match_golden_values(loss, published, tight):
     assert loss.published_sensitivity(1372) == pytest.approx(published, abs=5.1e-3)
     assert loss.sensitivity(1372) == pytest.approx(tight, abs=5.1e-3)
 
 
 @every(LOSSES)
-def test_a_bound_on_the_number_of_rows_may_stand_for_it(loss):
+def test_a_bound_may_replace_the_number_of_rows(loss):
     assert (np.diff(loss.sensitivity(np.arange(1, 500))) >= -1e-12).all()
     assert loss.sensitivity(1) == 0  # the leaf of the only row is pure
 

@@ -35,7 +35,7 @@ def test_the_report_is_made_of_the_results():
     )
 
 
-def test_every_complete_row_of_a_bundled_table_is_there():
+def test_every_complete_row_of_a_bundled_table_has_a_result():
     rows = {row["dataset"]: row for row in MULTINOMIAL_RESULTS["results"] if row["stopping"] == multinomial.RULE}
     complete = {"hepatitis": 64.32, "wdbc": 95.78, "yeast": 61.03, "image_segmentation": 97.47, "wilt": 98.56}
     bundled = {file.name.removesuffix(".csv.gz") for file in (HOME / "data").glob("*.csv.gz")}
@@ -51,7 +51,7 @@ def test_a_row_that_is_not_reproduced_has_a_reason():
     ]
     assert [row["dataset"] for row in missed] == ["hepatitis"]
     for row in missed:
-        assert f"{row['data']}: the published {row['published']:.2f} lies below" in report
+        assert f"{row['data']}: the published {row['published']:.2f} is below" in report
         assert f"ours is {row['mean']:.1f} %, the paper's {row['published']:.1f} %" in papers
 
 
@@ -86,7 +86,7 @@ def work(monkeypatch, tmp_path):
     return seen
 
 
-def test_a_run_that_was_stopped_loses_the_cell_at_work_only(work, capsys):
+def test_a_stopped_run_loses_only_its_unfinished_cell(work, capsys):
     program.run(["a", "b"])
     whole = work.results.read_text()
     work.results.unlink()
@@ -107,7 +107,7 @@ def test_a_run_that_was_stopped_loses_the_cell_at_work_only(work, capsys):
     assert len(work.done) == 12
 
 
-def test_fresh_forgets_and_quick_keeps_nothing(work):
+def test_fresh_ignores_stored_cells_and_quick_stores_none(work):
     work.stop_at = "a", 2
     for quick in (True, False):
         with pytest.raises(Stopped):
@@ -121,7 +121,7 @@ def test_fresh_forgets_and_quick_keeps_nothing(work):
     assert len(work.done) == 6 and work.results.exists()
 
 
-def test_kept_cells_need_the_same_code_and_whole_lines(tmp_path):
+def test_stored_cells_need_the_same_code_and_complete_lines(tmp_path):
     first, second = (Cell(name, lambda: pd.DataFrame({"x": [0.1, np.inf]})) for name in ("first", "second"))
     path = tmp_path / "here" / "part.jsonl"
     kept, rows = Kept(path, "1"), measured(first)
@@ -146,11 +146,11 @@ def test_records_of_unavailable_tables_stay():
     assert cells["WallSensor"] is None and cells["Mushroom, theirs"] is not None
 
 
-def test_a_part_of_all_tables_together_is_left_as_it_was_while_one_is_missing(work, monkeypatch, capsys):
+def test_a_part_over_all_tables_keeps_its_records_while_one_table_is_missing(work, monkeypatch, capsys):
     cells = [Cell("here", lambda: pd.DataFrame({"x": [1]})), Cell("elsewhere", None)]
     monkeypatch.setitem(program.PARTS, "a", Part(lambda *, quick, folder: cells, lambda rows: [record("all")]))
     program.run(["a"])
-    assert not work.results.exists() and "elsewhere are missing: it stays as it was" in capsys.readouterr().out
+    assert not work.results.exists() and "elsewhere are missing: its records do not change" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("quick", [True, False])
@@ -160,7 +160,7 @@ def test_every_part_lists_its_cells_without_running_them(quick):
         assert names and len(set(names)) == len(names), name
 
 
-def test_inner_folds_are_of_the_training_rows():
+def test_inner_folds_divide_the_training_rows():
     data = load_dataset("zoo")
     for _, train, test, inner in nested_folds(data, 1, 4, 3):
         assert len(inner) == 3 and not set(train) & set(test)
@@ -193,7 +193,7 @@ def test_the_smallest_of_the_best_settings_on_the_inner_folds_is_chosen(monkeypa
     assert sorted(each.depth.unique()) == [1, 3, 5] and (each.trees == 2).all() and len(sizes) == 16 + 8
 
 
-def test_smooth_sensitivity_is_of_leaves_with_rows():
+def test_smooth_sensitivity_is_the_mean_over_leaves_with_rows():
     leaves, y = np.array([[7, 1], [7, 2], [7, 2], [9, 2]]), np.array([0, 0, 1, 1])
     # first tree: two rows against one, and a single row; second tree: a single row, and two against one
     leads = [1, 1, 1, 1]
@@ -251,7 +251,7 @@ def test_counts_of_trees_divide_the_rows():
     assert first.tolist() == [[1, 0], [1, 0]] and second.tolist() == [[0, 2]]
 
 
-def test_nock_and_heneckas_tables_are_of_all_sets_and_sizes():
+def test_nock_and_heneckas_tables_cover_all_sets_and_sizes():
     """Records cover all data sets and sizes. Here, twenty trees beat the random forests, and two trees lose.
 
     One of the two data sets has public bounds.

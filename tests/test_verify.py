@@ -50,7 +50,7 @@ def verdict(data: bytes, folder: Path) -> tuple[int, str]:
     return code, out.read()
 
 
-def test_it_imports_nothing_but_the_standard_library():
+def test_the_script_imports_only_the_standard_library():
     tree = ast.parse(Path(verify.__file__).read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
@@ -88,7 +88,7 @@ POINTS = [(e, d) for e in ("1/10000", "1/100", "1/2", "3", "40", "1000", "10000"
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), POINTS)
-def test_its_delta_equals_ours(epsilon, delta):
+def test_delta_of_the_script_equals_that_of_dpforest(epsilon, delta):
     epsilon, delta = Fraction(epsilon), Fraction(delta)
     with localcontext(verify.EXACT):
         for mu_squared in (mu_for(epsilon, delta).mu_squared, Fraction(1, 3), epsilon, Fraction(2000)):
@@ -99,7 +99,7 @@ def test_its_delta_equals_ours(epsilon, delta):
         assert Fraction(verify.delta_at(mu_for(epsilon, delta).mu_squared, epsilon)) <= delta
 
 
-def test_its_delta_equals_that_of_another_accountant():
+def test_delta_of_the_script_equals_that_of_another_accountant():
     mechanism = pytest.importorskip("dp_accounting.pld.privacy_loss_mechanism")
     with localcontext(verify.EXACT):
         for mu, epsilon in ((0.05, 0.01), (0.25, 1.0), (1.0, 0.5), (2.0, 10.0), (6.0, 30.0)):
@@ -120,7 +120,7 @@ def put(*path, value):
 
 
 def unasked(what: str):
-    """Return a change that removes a query from the ledger and adjusts the sums. The answer stays in the file."""
+    """Return a change that removes a query from the ledger and adjusts the sums, but leaves its answer in the file."""
 
     def change(content: dict) -> None:
         ledger, certificate = content["ledger"], content["certificate"]
@@ -165,7 +165,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("what", FORGED)
-def test_forged_numbers_are_seen(what, tmp_path):
+def test_forged_numbers_are_detected(what, tmp_path):
     name, forge = FORGED[what]
     code, text = verdict(json.dumps(changed(name, forge)).encode(), tmp_path)
     lines = text.splitlines()
@@ -214,13 +214,13 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_file_gives_a_sentence(what, tmp_path):
+def test_a_broken_file_is_reported_in_a_sentence(what, tmp_path):
     code, text = verdict(BROKEN[what], tmp_path)
     assert code == 2 and text.splitlines()[-2].startswith("This file cannot be read: ")
     assert text.splitlines()[-2].endswith(".") and text.splitlines()[-1] == LAST
 
 
-def test_no_such_file_gives_a_sentence_and_no_traceback(tmp_path):
+def test_a_missing_file_is_reported_in_a_sentence_without_traceback(tmp_path):
     shutil.copy(verify.__file__, tmp_path / "verify.py")
     for arguments in (["nowhere"], ["."], []):
         done = subprocess.run(

@@ -69,7 +69,7 @@ def test_an_empty_leaf_under_the_papers_rule_is_uniform_after_noise():
     assert stats.kstest(theta, "uniform").pvalue > FALSE_ALARM
 
 
-def test_an_empty_leaf_that_is_clamped_is_certain_half_of_the_time():
+def test_an_empty_leaf_with_clamped_counts_is_certain_in_half_of_the_draws():
     noisy = simulate_laplace(np.zeros((20_000, 2), int), 11.0, seed=1)
     theta = voting.leaf_shares(noisy, "clamp", 2)[:, 0]
     certain = (theta == 0) | (theta == 1)
@@ -126,7 +126,7 @@ def test_coins_are_uniform_and_depend_on_the_codes_of_a_row():
     assert np.array_equal(voting.coins(np.concatenate([codes[:1]] * 3), seed=3), np.repeat(coins[:1], 3))
 
 
-def test_another_seed_or_column_order_tosses_again():
+def test_another_seed_or_column_order_draws_new_coins():
     codes = random_codes(public_domain(None, None), 2_000, seed=2)
     coins = voting.coins(codes, seed=3)
     for other in (voting.coins(codes, seed=4), voting.coins(np.ascontiguousarray(codes[:, ::-1]), seed=3)):
@@ -142,7 +142,7 @@ def test_neighboring_rows_get_unrelated_coins():
     assert stats.kstest(steps[::2], "triang", args=(0.5, -1, 2)).pvalue > FALSE_ALARM
 
 
-def test_seeds_next_to_each_other_give_unrelated_numbers():
+def test_neighboring_seeds_give_unrelated_numbers():
     numbers = np.stack([voting.uniform(seed, np.arange(4, dtype=np.uint64)) for seed in range(5_000)])
     assert ((numbers >= 0) & (numbers < 1)).all()
     for column in numbers.T:

@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Buffers that each node overwrites."""
+    """Room for the drawn features and rows of a node; each node overwrites it."""
 
     order: np.ndarray  # all features; the drawn features come first
     points: np.ndarray  # preselected rows

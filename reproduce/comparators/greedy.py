@@ -90,35 +90,37 @@ class Grower:
     def grow(self, generator: np.random.Generator) -> Node:
         """Return one tree."""
         ranges = np.stack([np.zeros_like(self.grid.widths), self.grid.widths - 1], axis=1)
-        every = np.ones(len(ranges), bool)
-        return self._grow(np.arange(len(self.y)), every, ranges, self.depth, generator)
+        usable = np.ones(len(ranges), bool)
+        return self._grow(np.arange(len(self.y)), usable, ranges, self.depth, generator)
 
     def _grow(
-        self, rows: np.ndarray, left: np.ndarray, ranges: np.ndarray, levels: int, generator: np.random.Generator
+        self, rows: np.ndarray, usable: np.ndarray, ranges: np.ndarray, levels: int, generator: np.random.Generator
     ) -> Node:
         k = self.grid.n_classes
-        enough = (len(rows) + generator.laplace(scale=1 / self.share)) / (self.widest * k) >= np.sqrt(2) / self.share
-        if not levels or not left.any() or not enough:
+        has_enough_rows = (len(rows) + generator.laplace(scale=1 / self.share)) / (self.widest * k) >= np.sqrt(
+            2
+        ) / self.share
+        if not levels or not usable.any() or not has_enough_rows:
             counts = np.bincount(self.y[rows], minlength=k) + generator.laplace(scale=1 / self.share, size=k)
             return Node(label=int(counts.argmax()))
         places, y = self.places[rows], self.y[rows]
         flat = (self._start + places * k + y[:, None]).ravel()
         table = np.bincount(flat, minlength=int(np.prod(self._shape))).reshape(self._shape)
-        cuts = np.full(len(left), -1)
+        cuts = np.full(len(usable), -1)
         scores = self.gain(table).sum(axis=1).astype(float)
         numeric = np.flatnonzero(self.grid.is_numeric)
         if len(numeric):
             cuts[numeric], scores[numeric] = self._cuts(table[numeric], ranges[numeric], generator)
-        logits = np.where(left, self.rate * scores, -np.inf)
+        logits = np.where(usable, self.rate * scores, -np.inf)
         j = int((logits + generator.gumbel(size=len(logits))).argmax())
         node = Node(feature=j, cut=int(cuts[j]))
         if node.cut < 0:
-            still = left & (np.arange(len(left)) != j)
-            sides = [(rows[places[:, j] == place], still, ranges) for place in range(self.grid.widths[j])]
+            others = usable & (np.arange(len(usable)) != j)
+            sides = [(rows[places[:, j] == place], others, ranges) for place in range(self.grid.widths[j])]
         else:
             below, lower, upper = places[:, j] <= node.cut, ranges.copy(), ranges.copy()
             lower[j, 1], upper[j, 0] = node.cut, node.cut + 1
-            sides = [(rows[below], left, lower), (rows[~below], left, upper)]
+            sides = [(rows[below], usable, lower), (rows[~below], usable, upper)]
         node.children = [self._grow(*side, levels - 1, generator) for side in sides]
         return node
 
@@ -155,6 +157,6 @@ def _label(node: Node, places: np.ndarray, rows: np.ndarray, classes: np.ndarray
         classes[rows] = node.label
         return
     values = places[rows, node.feature]
-    part = values if node.cut < 0 else values > node.cut
+    child_of_row = values if node.cut < 0 else values > node.cut
     for i, child in enumerate(node.children):
-        _label(child, places, rows[part == i], classes)
+        _label(child, places, rows[child_of_row == i], classes)

@@ -18,12 +18,12 @@ from reproduce.comparators.greedy import Grid, Grower, Node, labels
 
 LEAST_TREES: Final = 110  # least number of trees of Fletcher and Islam, who ran 110 to 1385 trees
 WEAKER: Final = (
-    "What this forest claims is weaker than differential privacy: nobody is to find out the values of somebody's "
-    "attributes, but whether somebody is in the table at all may be found out."
+    "The claim of this forest is weaker than differential privacy: it is only about the values of somebody's "
+    "attributes. It allows others to find out whether somebody is in the table."
 )
 NOT_CHECKED: Final = (
-    "How many trees keep that claim follows from formulas that are not known here; so the weaker claim itself is not "
-    "checked, and no number stands behind it."
+    "The largest number of trees that keeps this claim follows from formulas that are not known here. So the weaker "
+    "claim is not checked, and no number supports it."
 )
 
 
@@ -87,8 +87,8 @@ class RanaForest(Comparator):
         """Return the certificate under replace-one, the relation that is most like that of the paper's claim."""
         epsilon = Fraction(str(self.epsilon))
         spent = (
-            f"Each of the {self.n_trees} trees reads all rows and spends all of ε = {text_up(epsilon)}; by the rule "
-            f"that losses add up, together they may lose {self.n_trees} times what one loses."
+            f"Each of the {self.n_trees} trees reads all rows and spends all of ε = {text_up(epsilon)}. Losses add up, "
+            f"so all trees together may lose {self.n_trees} times as much as one tree."
         )
         return certify(
             Ledger(None, REPLACE_ONE),

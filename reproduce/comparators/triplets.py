@@ -11,7 +11,7 @@ from numba import njit
 
 from dpforest.trees.midpoint_kernels import ROOT, coin, draw_structure, hashed, tree_key
 
-ATTEMPTS = 10  # largest number of pairs of pivots that a node draws until a pair separates its rows
+ATTEMPTS = 10  # a node is a leaf if none of this many pairs of pivots separates its rows
 LEAF = -1
 FIRST, SECOND, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -56,15 +56,15 @@ def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
     else:
         taken = draw_structure(seed, tree, n, n // 2)
         structure, est = np.flatnonzero(taken), np.flatnonzero(~taken)
-    room = 2 * max(len(est), 1) - 1  # every leaf has an estimation row
-    nodes = ComparisonTree(np.full((room, 2), LEAF, np.int64), np.arange(room), np.zeros(room, np.int32))
-    span = np.zeros((room, 4), np.int64)
+    max_nodes = 2 * max(len(est), 1) - 1  # every leaf has an estimation row
+    nodes = ComparisonTree(np.full((max_nodes, 2), LEAF, np.int64), np.arange(max_nodes), np.zeros(max_nodes, np.int32))
+    span = np.zeros((max_nodes, 4), np.int64)
     span[0, 1], span[0, 3] = len(structure), len(est)
-    keys = np.zeros(room, np.uint64)
+    keys = np.zeros(max_nodes, np.uint64)
     keys[0] = hashed(key, ROOT)
     counts, spare = np.zeros(n_classes, np.int64), np.empty(n, np.int64)
     n_nodes = 1
-    for node in range(room):
+    for node in range(max_nodes):
         if node == n_nodes:
             break
         a, b, c, d = span[node]

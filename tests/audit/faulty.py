@@ -37,7 +37,7 @@ def query_budget(ledger: Ledger, what: str, epsilon: Fraction, times: int = 1):
     return ledger.charge(what, "any", 1, epsilon, times, "sequential")
 
 
-def right(table: Table) -> dict:
+def correct_fit(table: Table) -> dict:
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), N_TREES, SecretSource())
     return {"labels": labels_of(count(trees, y))}
@@ -154,7 +154,7 @@ def unpaid(table: Table) -> dict:
     return {"noisy": release.noisy_table(counts, 1, QueryBudget(Fraction(1, 50), 1), SecretSource())}
 
 
-def past_the_door(table: Table) -> dict:
+def direct_sampler_call(table: Table) -> dict:
     """Call the sampler directly, so that no sensitivity is declared and no budget is charged."""
     X, y = table
     counts = count(np.zeros(len(y), int), y, 1)
@@ -164,7 +164,7 @@ def past_the_door(table: Table) -> dict:
 # For each faulty fit, the kinds of findings that a replay must report at least.
 FAULTS = {
     unpaid: {"unpaid"},
-    past_the_door: {"undeclared"},
+    direct_sampler_call: {"undeclared"},
     by_position: {"trees", "sensitivity", "loss"},
     seeded: {"source"},
     same_noise_twice: {"release"},

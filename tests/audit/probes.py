@@ -51,8 +51,8 @@ class FixedWords(SecretSource):
 def labels_at_the_rate_of_the_entry() -> float:
     """Share of draws that give a label two rows below the top label, at ε = 1 under replace-one, where κ = 1/2."""
     counts, ledger = np.tile([2, 0], (DRAWS, 1)), Ledger(1, "replace-one")
-    how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "replace-one", "ledger": ledger}
-    return release_labels(counts, mechanism="exponential", source=FixedWords(), **how).mean()
+    settings = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "replace-one", "ledger": ledger}
+    return release_labels(counts, mechanism="exponential", source=FixedWords(), **settings).mean()
 
 
 def negative_zero_is_a_zero() -> float:
@@ -244,8 +244,8 @@ def values_are_clamped_below() -> float:
 
 def paid() -> dict[str, Any]:
     """Return the arguments of a release at ε = 1 that counts each row in one tree."""
-    how = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
-    return how | {"ledger": Ledger(1)}
+    settings = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
+    return settings | {"ledger": Ledger(1)}
 
 
 def mechanism_of(*, alpha: Any = 0.0, leaf: str = "counts", beta: str = "post") -> CertifiedBoostMechanism:

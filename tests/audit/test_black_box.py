@@ -66,8 +66,8 @@ def test_a_generator_that_travels_to_other_processes_is_refused():
     assert len(run_many(Carries(), X, y, 600)) == 600
 
 
-def test_the_lower_bound_holds_and_comes_near_to_the_true_ratio():
-    """Over all outcomes, the bound fails with a probability of at most alpha. The test enumerates them exactly."""
+def test_the_lower_bound_holds_and_is_close_to_the_true_ratio():
+    """The bound fails with a probability of at most alpha. The test computes this by enumerating all outcomes."""
     n, p, q, alpha = 60, 0.5, 0.5 * np.exp(-1.0), 0.05
     a, b = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
     chance = binom.pmf(a, n, p) * binom.pmf(b, n, q)
@@ -130,7 +130,7 @@ def test_search_picks_the_event_that_distinguishes_the_tables():
         BoostedForestClassifier(n_estimators=2, max_depth=1, n_bound=10),
     ],
 )
-def test_the_short_way_gives_the_statistics_of_a_fit(estimator):
+def test_the_shortcut_returns_the_statistics_of_a_fit(estimator):
     domain = public_domain(None, 3)
     X, y = np.array([[0.1, "c0"], [0.9, "c2"]], object), np.array([0, 1])
     estimator.set_params(domain=domain, random_state=5)
@@ -182,7 +182,7 @@ def fitted(X, y):
 
 
 def visited_leaves(X, y):
-    """Export a leaf when a row first asks for it, so that leaves without rows are missing."""
+    """Export a leaf when a row first reaches it, so that leaves without rows are missing."""
     forest = fitted(X, y)
     return {f"label of leaf {leaf}": forest.leaves.labels[leaf] for leaf in np.unique(forest.apply(X))}
 

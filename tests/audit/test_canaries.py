@@ -32,7 +32,7 @@ def pick(name: str, mode: str, neighbors: str, epsilon: float, called: str) -> C
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_canaries_are_neighbors_and_certified_as_they_say(name, neighbors):
+def test_canaries_are_neighbors_and_certified_as_they_state(name, neighbors):
     for mode in set(modes_of(name)) - {"data-derived"}:
         for canary in canaries(name, mode, neighbors, 1.0):
             (X, y), (Z, z) = canary.before, canary.after
@@ -124,12 +124,12 @@ def test_rf_e_as_published_is_not_seen_to_lose_more_than_in_ideal_numbers(neighb
 
 
 @pytest.mark.parametrize("called", ["a value that nobody else has", "the only row of its class"])
-def test_values_of_the_data_and_counts_that_stop_branches_show(called):
+def test_attacks_detect_values_of_the_data_and_counts_that_stop_branches(called):
     assert audit(pick("multinomial", "as_published", "add-remove", 1.0, called), 400, 0.999).epsilon > 1.0
 
 
 @pytest.mark.parametrize("name", every(3, ALGORITHMS))
-def test_bounds_read_from_the_data_show(name):
+def test_attacks_detect_bounds_read_from_the_data(name):
     (canary,) = canaries(name, "data-derived", "add-remove", 1.0)
     bound = audit(canary, 120)
     assert bound.epsilon > 1.0 and bound.trials[0] in bound.hits

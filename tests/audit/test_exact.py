@@ -22,7 +22,7 @@ from dpforest.privacy.true_loss import first_violation as first_lead
 EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
-def test_all_neighbors_are_tried_and_none_else():
+def test_exactly_the_neighbors_of_a_leaf_are_tried():
     before, after = neighboring_leaves(3, 2)
     assert len(before) == 27 * 3 and (after.sum(axis=1) == before.sum(axis=1) + 1).all()
     assert len({(*b, *a) for b, a in zip(before.tolist(), after.tolist())}) == 81
@@ -34,15 +34,15 @@ def test_all_neighbors_are_tried_and_none_else():
 
 @pytest.mark.parametrize("mechanism", CERTIFIED)
 @pytest.mark.parametrize("n_classes, most", [(2, 12), (3, 5), (4, 3)])
-def test_classes_may_be_taken_in_one_order_where_the_law_treats_them_alike(mechanism, n_classes, most):
+def test_one_order_of_the_classes_is_enough_if_the_law_is_symmetric(mechanism, n_classes, most):
     pmf = leaf_log_pmf(mechanism, 0.7)
     for neighbors in ("add-remove", "replace-one"):
-        some = worst_change(pmf, n_classes, most=most, neighbors=neighbors, symmetric=True)
+        in_one_order = worst_change(pmf, n_classes, most=most, neighbors=neighbors, symmetric=True)
         every = worst_change(pmf, n_classes, most=most, neighbors=neighbors)
-        assert some.loss == pytest.approx(every.loss, rel=1e-12)
+        assert in_one_order.loss == pytest.approx(every.loss, rel=1e-12)
 
 
-def test_ten_classes():
+def test_worst_losses_of_ten_classes_match_those_of_the_papers():
     """Worst losses for K = 10 and counts up to 3 match docs/PAPERS.md: published rule, and permute-and-flip (ε)."""
     published = [
         worst_change(leaf_log_pmf("smooth-sensitivity", e), 10, most=3, symmetric=True).loss / e for e in (1, 2)
@@ -116,7 +116,7 @@ def test_delta_under_replace_one_is_at_least_that_within_a_leaf():
     assert delta_curve(pmf, [1.0], 2, most=12, neighbors="replace-one", symmetric=True)[0] >= within - 1e-12
 
 
-def test_laws_of_any_kind():
+def test_loss_and_delta_of_any_two_laws_match_values_by_hand():
     p, q = np.log([0.5, 0.25, 0.25]), np.log([0.25, 0.25, 0.5])
     assert loss_between(p, q) == pytest.approx(math.log(2))
     np.testing.assert_allclose(delta_between(p, q, [0, math.log(2), 1]), [0.25, 0, 0], atol=1e-12)

@@ -37,7 +37,7 @@ def test_primitives_are_exact_on_every_lane():
     assert list(check_lanes(whole=False)) == []
 
 
-def test_composites_are_identities():
+def test_composed_samplers_have_the_exact_coefficients_of_their_laws():
     """Every label, split and noise value has the exact coefficients of its law, even for counts above 65,536."""
     assert list(check_identities(whole=False)) == []
 
@@ -64,7 +64,7 @@ def test_mistakes_are_detected_without_a_draw(mutant: Mutant):
 # ---------------------------------------------------------------- golden values
 
 
-def test_permute_and_flip_by_hand():
+def test_permute_and_flip_matches_its_law_by_hand():
     """The enumerated law and `pmf` both equal the law of permute-and-flip by hand, for counts 5, 3, 0."""
     law = permute_and_flip_law((5, 3, 0), 1, 1)
     assert law[0,] == ONE - power(2, 1) * HALF - power(5, 1) * HALF + power(7, 1) * Fraction(1, 3)
@@ -75,7 +75,7 @@ def test_permute_and_flip_by_hand():
     np.testing.assert_allclose(numbers, pmf("permute-and-flip", [[5, 3, 0]], 0.5)[0], rtol=1e-12)
 
 
-def test_noise_of_scale_two_by_hand():
+def test_noise_of_scale_two_matches_its_law_by_hand():
     """Noise of scale 2 has the law of the published algorithm."""
     law = _law_of_noise(2, 1, 3, 1)
     assert law[0] == ONE * Fraction(1, 4) - power(1, 1) * Fraction(1, 4)
@@ -125,7 +125,7 @@ def test_a_function_that_never_ends_is_refused():
         law_of(run)
 
 
-def test_a_loop_that_gives_up_is_detected(monkeypatch):
+def test_a_loop_that_stops_early_is_detected(monkeypatch):
     """The check detects a kernel that accepts any proposal in its third round, if it looks at three rounds."""
 
     def impatient(tape, row, counts, num, den, cap, out):

@@ -36,7 +36,7 @@ def certified(name: str, **settings: Any) -> bool:
 
 
 @each
-def test_mistake_is_in_force_unnoticed_and_gone_afterwards(mutant: Mutant):
+def test_a_mutant_acts_unnoticed_and_is_gone_afterwards(mutant: Mutant):
     probe = PROBES[mutant.name]
     right, wrong = SAYS[probe]
     everything, before = state(), float(probe())
@@ -61,7 +61,7 @@ def state() -> dict[tuple[str, ...], object]:
     }
 
 
-def test_they_are_of_forests_that_exist_and_different():
+def test_mutants_differ_and_name_existing_forests():
     assert len(MUTANTS) == len(by_name) == 35 and set(PROBES) | set(SETTINGS) <= set(by_name)
     assert all(mutant.forests and set(mutant.forests) <= set(EVERY) <= set(dpforest.__all__) for mutant in MUTANTS)
     assert len({(mutant.function, mutant.new) for mutant in MUTANTS}) == 35
@@ -77,7 +77,7 @@ def test_compiled_callers_are_replaced_in_all_modules_and_leave_no_cache():
             assert getattr(*name) is not right and getattr(*name).stats.cache_path is None
             assert right.stats.cache_path is not None
         assert selection.bernoulli_exp is samplers.bernoulli_exp
-        assert samplers.uniform.stats.cache_path is not None, "what does not call it stays"
+        assert samplers.uniform.stats.cache_path is not None, "a function that does not call it stays"
         raise KeyError("an error in the block")
     assert [getattr(*name) for name in names] == before
 

@@ -24,7 +24,7 @@ from dpforest.audit.replay.variants import (
     replay_variant,
 )
 from dpforest.privacy.ledger import NEIGHBORS
-from tests.audit.faulty import FAULTS, right
+from tests.audit.faulty import FAULTS, correct_fit
 from tests.conftest import every, some
 
 TWO = domain_of(2)
@@ -112,7 +112,7 @@ def test_rows_in_place_of_others_are_new_rows():
 
 def test_a_correct_fit_has_no_findings():
     for seed in range(10):
-        comparison = replay(right, *neighbors(seed, 40), epsilon=1.0, one_tree=True)
+        comparison = replay(correct_fit, *neighbors(seed, 40), epsilon=1.0, one_tree=True)
         assert comparison.findings == () and comparison.loss == pytest.approx(1.0)
 
 

@@ -26,7 +26,7 @@ def test_the_table_belongs_to_this_code():
     assert in_markdown(KEPT) in (DOCS / "PRIVACY.md").read_text()
 
 
-def test_the_table_is_whole():
+def test_the_table_is_complete():
     cells = {(r["algorithm"], r["mode"], r["neighbors"], r["epsilon"]) for r in KEPT["rows"]}
     assert cells == {
         (a, m, n, e) for a in ALGORITHMS for m in MODES if m in modes_of(a) for n in NEIGHBORS for e in EPSILONS
@@ -36,7 +36,7 @@ def test_the_table_is_whole():
 
 
 @pytest.mark.parametrize("row", KEPT["rows"], ids=lambda r: f"{r['algorithm']} {r['mode']} {r['neighbors']}")
-def test_certified_forests_hold_and_published_ones_are_caught_where_they_fail(row):
+def test_certified_forests_keep_their_claim_and_failing_published_ones_are_caught(row):
     if row["mode"] in ("certified", "persons"):
         assert row["verdict"] == "holds" and row["faults"] == []
         assert row["bound"] <= row["epsilon"] and row["computed"] <= row["epsilon"] * (1 + 1e-9)

@@ -99,7 +99,7 @@ def test_the_state_of_a_fit_is_all_of_it():
         for _ in range(2)
     )
     assert difference(one, two) == "" and len(one) > 150
-    some = {".forest_.leaves.labels", ".forest_.ledger._entries[0].what", ".domain_", ".certificate_", "pickle"}
-    assert some <= set(one)
+    state_names = {".forest_.leaves.labels", ".forest_.ledger._entries[0].what", ".domain_", ".certificate_", "pickle"}
+    assert state_names <= set(one)
     model = MajorityLabelForestClassifier(domain=domain_of(2), n_estimators=2).fit(*table)
     assert state_of(model)["pickle"] == pickle.dumps(model)

@@ -121,7 +121,7 @@ def test_rare_and_hidden_mistakes_are_detected(mutant: Mutant):
         message = next(quick(mutant.forests, samplers_first=mutant.module in SAMPLERS), None)
         # The certificate is checked for mutants of functions that are not compiled.
         if mutant.function not in dir(samplers) or mutant.function.startswith("draw"):
-            assert certified(mutant.forests[0]), "the certificate would have told"
+            assert certified(mutant.forests[0]), "the certificate would have shown this mistake"
     assert message is not None, mutant.why
 
 

@@ -74,7 +74,7 @@ class Transcript:
             ):
                 stack.enter_context(patch.object(target, name, mine))
             forest = model.fit_encoded(model.domain, rows)
-        assert len(self.log[-1]) == len(self.answers), "the other table was asked another number of questions"
+        assert len(self.log[-1]) == len(self.answers), "the fits on the two tables asked different numbers of questions"
         for query_budget in self._paid:
             with pytest.raises(BudgetError, match="Everything that was paid for has been asked"):
                 query_budget.use()

@@ -12,8 +12,8 @@ from tests.browser.server import Server
 pytestmark = BROWSER
 
 
-def at_work(explore: Explore, server: Server, seconds: float) -> float:
-    """Return the processor time that the app uses per second, in processors."""
+def processors_in_use(explore: Explore, server: Server, seconds: float) -> float:
+    """Return the mean number of processors that the app uses during this time."""
     app = psutil.Process(server._process.pid)
     before = app.cpu_times()
     explore.page.wait_for_timeout(1000 * seconds)
@@ -23,7 +23,7 @@ def at_work(explore: Explore, server: Server, seconds: float) -> float:
 
 # At depth 8 the work ends before the first curve, at depth 4 during its refinement.
 @pytest.mark.parametrize("depth", [pytest.param(8, marks=pytest.mark.slow), 4])
-def test_slow_work_ends(explore: Explore, server: Server, depth: int) -> None:
+def test_a_moved_control_ends_slow_work(explore: Explore, server: Server, depth: int) -> None:
     slow = f"data=magic&forest=multinomial&trees=100&depth={depth}"
     explore.page.goto(f"{explore.url}/?{slow}")
     bar = explore.page.get_by_role("progressbar").first
@@ -33,4 +33,4 @@ def test_slow_work_ends(explore: Explore, server: Server, depth: int) -> None:
     explore.choose("Data", UPLOAD)
     expect(explore.main).to_contain_text("Attach a CSV file")
     idle(explore.page)
-    assert at_work(explore, server, 1.0) < 0.4  # otherwise it would use all processors for many seconds
+    assert processors_in_use(explore, server, 1.0) < 0.4  # otherwise it would use all processors for many seconds

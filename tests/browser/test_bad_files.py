@@ -25,7 +25,7 @@ def _detach(explore: Explore) -> None:
 
 
 @pytest.mark.slow  # tests/ui covers this in every run
-def test_one_bad_file_after_the_other(explore: Explore, tmp_path: Path) -> None:
+def test_bad_files_are_refused_one_after_another(explore: Explore, tmp_path: Path) -> None:
     """Files that are too large, no table or without usable columns are refused; then a good file works."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5")
     body = explore.page.locator("body")

@@ -17,7 +17,7 @@ def visit(explore: Explore, page: str, **settings: object) -> None:
     expect(explore.page.locator(".js-plotly-plot .plot-container").first).to_be_visible()
 
 
-def test_a_comparison_can_be_stopped_and_gone_on_with(explore: Explore) -> None:
+def test_a_comparison_can_be_stopped_and_continued(explore: Explore) -> None:
     visit(
         explore,
         "Compare",
@@ -42,7 +42,7 @@ def test_a_comparison_can_be_stopped_and_gone_on_with(explore: Explore) -> None:
     idle(explore.page)
 
 
-def test_moving_epsilon_moves_the_words_not_the_lines(explore: Explore) -> None:
+def test_moving_epsilon_changes_the_words_and_not_the_lines(explore: Explore) -> None:
     visit(explore, "Compare", data="zoo", forests=["RF-E", "one greedy tree"], releases_each=2)
     idle(explore.page)
     lines = [t["y"] for t in Chart(explore.page, titled("accuracy at")).traces() if t.get("name")]

@@ -17,7 +17,7 @@ pytestmark = BROWSER
 SMALL = {"data": "breast_wisconsin"}
 
 
-def test_first_sight(explore: Explore) -> None:
+def test_figures_and_curve_appear_before_the_refinement_ends(explore: Explore) -> None:
     """Figures and curve appear after the first simulated releases, before the refinement ends."""
     explore.page.goto(explore.url)
     expect(explore.headline.get_by_role("heading")).to_have_count(4)
@@ -36,7 +36,7 @@ def test_first_sight(explore: Explore) -> None:
 
 
 @pytest.mark.slow
-def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
+def test_the_epsilon_slider_is_above_its_curve(explore: Explore) -> None:
     """On a small screen, ε slider and curve are visible together, and a typed ε moves the slider."""
     explore.page.set_viewport_size({"width": 1280, "height": 720})
     for page in ("", "Compare", "Choose_epsilon"):
@@ -65,13 +65,13 @@ def test_epsilon_stands_above_its_curve(explore: Explore) -> None:
 
 
 @pytest.mark.slow
-def test_first_sight_to_its_end(explore: Explore) -> None:
+def test_the_refined_figures_agree_with_the_curve(explore: Explore) -> None:
     explore.page.goto(explore.url)
     chart_ready(explore.page, FITTING)
-    _of_one_piece(explore, all_of_them=False)  # the number of releases depends on the machine
+    _check_figures(explore, all_of_them=False)  # the number of releases depends on the machine
 
 
-def _of_one_piece(explore: Explore, *, all_of_them: bool = True) -> None:
+def _check_figures(explore: Explore, *, all_of_them: bool = True) -> None:
     """Check the number of releases, and that the figures agree with the curve."""
     accuracy, ceiling, floor, _ = explore.figures()
     assert floor.number < accuracy.number < ceiling.number
@@ -84,7 +84,7 @@ def _of_one_piece(explore: Explore, *, all_of_them: bool = True) -> None:
 
 def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
     explore.open(**SMALL, trees=11)
-    _of_one_piece(explore)
+    _check_figures(explore)
     curve = explore.curve()
     assert list(curve)[0] == 0.01 and list(curve)[-1] == 10
     slider = explore.slider("Privacy budget ε")
@@ -99,15 +99,15 @@ def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
         accuracy, *_, meaning = explore.figures()
         assert explore.settings()["eps"] == epsilon
         assert explore.here() == (float(epsilon), pytest.approx(accuracy.number / 100, abs=6e-4))
-        now = explore.curve()
-        assert {e: now[e] for e in curve} == curve, "moving ε must not recount"
+        later_curve = explore.curve()
+        assert {e: later_curve[e] for e in curve} == curve, "moving ε must not recount"
         assert meaning.label == f"What ε = {epsilon} means"
         assert shares is None or all(share in meaning.note for share in shares)
         assert explore.reds() == [], "a small ε is no error"
     assert curve[10] > curve[0.01]
 
 
-def test_moving_on_before_it_is_done(explore: Explore) -> None:
+def test_a_key_press_ends_the_previous_run(explore: Explore) -> None:
     """Each press of a key ends the previous run, and the page shows the result of the last press."""
     explore.open(**SMALL)
     slider = explore.slider("Depth")
@@ -126,7 +126,7 @@ ROWS = ("Rows and trees", "all rows in every tree", "each row in one tree")
 BUDGET = ("Budget of a leaf", "leaves share it (paper)", "each leaf has the tree's")
 
 
-def test_controls(explore: Explore) -> None:
+def test_each_control_changes_figures_curve_and_address(explore: Explore) -> None:
     """Each control changes the figures, the curve and the address."""
     explore.open(**SMALL, trees=11)
     for name, key in (("Depth", "ArrowLeft"), ("Trees", "ArrowLeft")):
@@ -147,7 +147,7 @@ def test_controls(explore: Explore) -> None:
 
 
 @pytest.mark.slow  # tests/ui covers this in every run
-def test_other_random_forests(explore: Explore) -> None:
+def test_each_random_forest_shows_its_controls_and_figures(explore: Explore) -> None:
     """Each random forest shows its controls and changes the figures, one forest after the other."""
     explore.open(**SMALL, trees=5, depth=4)
     explore.fine_settings()
@@ -163,7 +163,7 @@ def test_other_random_forests(explore: Explore) -> None:
 
 
 @pytest.mark.slow  # tests/ui covers this in every run
-def test_forests_that_look_at_the_data(explore: Explore) -> None:
+def test_data_dependent_forests_show_their_controls_and_losses(explore: Explore) -> None:
     """Boosted trees show α and weights, all other greedy forests open, and published modes report ε = ∞."""
     explore.open(**SMALL, forest="boosted", trees=3, depth=3)
     expect(explore.main).to_contain_text("α of each level")
@@ -192,7 +192,7 @@ def test_forests_that_look_at_the_data(explore: Explore) -> None:
     expect(explore.page.locator(".instrument")).to_contain_text("no limit, as published")
 
 
-def test_data_label_and_measure(explore: Explore) -> None:
+def test_table_label_and_measure_change_the_page(explore: Explore) -> None:
     explore.open(**SMALL, trees=5)
     with explore.curve_chart.redrawn():
         explore.pick("balanced accuracy")
@@ -211,7 +211,7 @@ def test_data_label_and_measure(explore: Explore) -> None:
     assert "label" not in explore.settings()
 
 
-def test_tabs(explore: Explore) -> None:
+def test_every_tab_opens_and_describes_its_charts(explore: Explore) -> None:
     explore.open(**SMALL, trees=11, depth=4, eps=0.01)
     holds = {
         "Tree": ("Tree 1 of 11: questions from the root", "The whole tree: 16 leaves"),
@@ -225,7 +225,7 @@ def test_tabs(explore: Explore) -> None:
             expect(panel).to_contain_text(text)
         for chart in panel.locator("[data-testid=stPlotlyChart]").all():
             words = chart.get_attribute("aria-label") or ""
-            assert len(words) > 20, f"a chart of the tab {name} says nothing to those who cannot see it"
+            assert len(words) > 20, f"a chart of the tab {name} has no description for those who cannot see it"
         assert explore.settings().get("tab", TABS[0]) == name
         assert explore.reds() == [], "a small ε is no error"
 
@@ -237,7 +237,7 @@ def test_tabs(explore: Explore) -> None:
             expect(panel).not_to_have_text(text, use_inner_text=True)
 
 
-def test_curators_files(explore: Explore) -> None:
+def test_files_for_the_curator_are_marked_and_agree_with_the_page(explore: Explore) -> None:
     """Names of files with figures from raw rows contain CURATOR_ONLY, and the numbers agree with the page."""
     explore.open(**SMALL, trees=5, depth=3, tab="Leaves")
     name, text = explore.download("Download these leaves")
@@ -288,7 +288,7 @@ def test_as_published_shows_its_true_loss(explore: Explore) -> None:
     assert explore.reds() == []
 
 
-def test_address_with_nonsense(explore: Explore) -> None:
+def test_a_mistyped_link_shows_default_settings(explore: Explore) -> None:
     """A mistyped link shows default settings and no error."""
     explore.page.goto(
         f"{explore.url}/?data=nothing&forest=oak&eps=-3&depth=999&trees=x&tab=Attic&mode=perhaps&rows=maybe"

@@ -21,7 +21,7 @@ def neighbor(explore: Explore, window: BrowserContext, page_of: Callable[[Browse
     return Explore(page_of(window), explore.url)
 
 
-def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
+def test_a_link_shows_a_friend_the_same_page(explore: Explore, friend: Explore) -> None:
     explore.open(data="zoo", trees=11)
     with explore.refigured():
         explore.slider("Privacy budget ε").press("ArrowLeft")
@@ -52,7 +52,7 @@ def test_friend_sees_the_same(explore: Explore, friend: Explore) -> None:
 
 
 @pytest.mark.slow  # tests/ui covers this in every run
-def test_same_after_a_change(explore: Explore, neighbor: Explore) -> None:
+def test_a_link_shows_the_same_page_after_changes(explore: Explore, neighbor: Explore) -> None:
     """After changes of forest, mode and label, the link opens a page with the same figures and the same curve."""
 
     def same() -> None:

@@ -13,7 +13,7 @@ from tests.browser.driver import BROWSER, Chart, Explore, idle, rerun, titled
 pytestmark = BROWSER
 
 
-def looked_at(explore: Explore) -> None:
+def wait_for_audit(explore: Explore) -> None:
     """Wait until the Audit page is complete."""
     expect(explore.headline.get_by_role("heading")).to_have_count(4)
     expect(explore.page.locator(".js-plotly-plot .plot-container")).to_have_count(2)
@@ -24,9 +24,9 @@ def losses(explore: Explore) -> list[dict]:
     return Chart(explore.page, titled("Privacy loss of")).traces()
 
 
-def test_audit(explore: Explore, friend: Explore) -> None:
+def test_a_link_opens_audit_in_the_same_state(explore: Explore, friend: Explore) -> None:
     explore.page.goto(f"{explore.url}/Audit")
-    looked_at(explore)
+    wait_for_audit(explore)
     with explore.refigured():
         explore.slider("Privacy promised: ε").press("ArrowLeft")
     with explore.refigured():
@@ -39,7 +39,7 @@ def test_audit(explore: Explore, friend: Explore) -> None:
     assert parse_qs(parts.query) == {"eps": ["0.7"], "classes": ["3"], "pair": ["most telling"]}
 
     friend.page.goto(link)
-    looked_at(friend)
+    wait_for_audit(friend)
     assert friend.figures() == explore.figures()
     assert losses(friend) == losses(explore)
     assert friend.main.get_by_role("table").all_inner_texts() == explore.main.get_by_role("table").all_inner_texts()
@@ -50,7 +50,7 @@ def test_shared_settings_follow_links_and_the_back_button(explore: Explore) -> N
     """A link's ε, table and relation apply on other pages and in their links; Back returns to the previous page."""
     explore.open(data="zoo", eps=0.4, neighbors="a row exchanged", trees=5)
     explore.go_to("Audit")
-    looked_at(explore)
+    wait_for_audit(explore)
     assert parse_qs(urlsplit(explore.link()).query) == {"eps": ["0.4"], "neighbors": ["a row exchanged"]}
     explore.slider("Privacy promised: ε").press("End")
     expect(explore.headline).to_contain_text("ε = 25")
@@ -59,7 +59,7 @@ def test_shared_settings_follow_links_and_the_back_button(explore: Explore) -> N
     explore.shows("Privacy budget ε", "25")
     expect(explore.page.get_by_role("textbox", name="Type ε")).to_have_value("25")
     explore.page.go_back()
-    looked_at(explore)
+    wait_for_audit(explore)
     expect(explore.page).to_have_url(f"{explore.url}/Audit?eps=25&neighbors=a+row+exchanged")
     explore.page.go_back()
     expect(explore.headline).to_contain_text("What ε = 25 means")
@@ -103,7 +103,7 @@ def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
 
 
 @pytest.mark.slow
-def test_epsilon_is_near_by_keyboard(explore: Explore) -> None:
+def test_the_epsilon_slider_is_among_the_first_tab_stops(explore: Explore) -> None:
     """The ε slider is one of the first five tab stops after the link that skips the sidebar."""
     for path in ("/", "/Compare?data=zoo", "/Audit"):
         explore.page.goto(f"{explore.url}{path}")
@@ -119,7 +119,7 @@ def test_epsilon_is_near_by_keyboard(explore: Explore) -> None:
         assert any(re.match("range .*ε", stop) for stop in stops), stops
 
 
-def test_compare(explore: Explore, friend: Explore) -> None:
+def test_a_link_opens_compare_in_the_same_state(explore: Explore, friend: Explore) -> None:
     query = "data=zoo&forests=RF-E&forests=JPW&releases_each=2&eps=0.3&compare_tab=Depth&compared=balanced+accuracy"
 
     def drawn(window: Explore) -> tuple[list[dict], list[str]]:
@@ -136,11 +136,11 @@ def test_compare(explore: Explore, friend: Explore) -> None:
     assert drawn(friend) == figures and friend.link() == link
 
 
-def test_choose(explore: Explore, friend: Explore) -> None:
+def test_a_link_opens_choose_in_the_same_state(explore: Explore, friend: Explore) -> None:
     """The question and the promise of a link appear before all releases are simulated."""
     query = "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3&looked_at=RF-E&look_eps=0.5"
 
-    def stands(window: Explore) -> None:
+    def check_settings(window: Explore) -> None:
         main, page = window.main, window.page
         expect(main.get_by_text(re.compile("releases reach 55.0 % there"))).to_be_visible()
         for name, value in (("Accuracy that you need", "55.0 %"), ("at ε", "0.5")):
@@ -155,9 +155,9 @@ def test_choose(explore: Explore, friend: Explore) -> None:
         expect(main).not_to_contain_text("Kept back for the luck")  # no margin
 
     explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
-    stands(explore)
+    check_settings(explore)
     link = explore.link()
     assert parse_qs(urlsplit(link).query) == parse_qs(query)
     friend.page.goto(link)
-    stands(friend)
+    check_settings(friend)
     assert friend.link() == link

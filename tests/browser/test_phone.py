@@ -18,7 +18,7 @@ def _no_sideways(page: Page) -> None:
         assert inner <= outer <= WIDTH, f"{selector} is {inner} pixels wide"
 
 
-def test_phone(phone: Explore) -> None:
+def test_every_page_fits_a_phone(phone: Explore) -> None:
     """Every tab fits the screen, the button opens the sidebar with every control, and the figures change with ε."""
     phone.page.goto(f"{phone.url}/?data=breast_wisconsin&trees=5")
     chart_ready(phone.page)

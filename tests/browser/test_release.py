@@ -33,7 +33,7 @@ def test_released_forest_is_certified_and_predicts(explore: Explore, friend: Exp
     explore.open(data="nursery", eps=2)
     dialog = explore.release()
     expect(dialog).to_contain_text("CERTIFIED: pure differential privacy with ε = 2, δ = 0")
-    assert "CAUTION" not in dialog.inner_text(), "a bundled table is public: looking at it costs nobody anything"
+    assert "CAUTION" not in dialog.inner_text(), "a bundled table is public, so looking at it costs no ε"
     name, text = explore.download("Download the forest", dialog)
     assert name.endswith(".json.gz") and "CURATOR" not in name
     dialog.get_by_role("button", name="Close").click()
@@ -60,16 +60,16 @@ def test_released_forest_is_certified_and_predicts(explore: Explore, friend: Exp
     expect(page.get_by_text("CERTIFIED: pure differential privacy with ε = 2")).to_be_visible()
     expect(page.locator("[data-testid=stMain]")).to_contain_text("16 trees")
     idle(page)
-    some = data.X.iloc[::100]
-    _attach(page, ROWS, "new.csv", some.to_csv(index=False).encode())
-    expect(page.get_by_text(f"{len(some)} predictions")).to_be_visible()
+    new_rows = data.X.iloc[::100]
+    _attach(page, ROWS, "new.csv", new_rows.to_csv(index=False).encode())
+    expect(page.get_by_text(f"{len(new_rows)} predictions")).to_be_visible()
     idle(page)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download predictions").click()
     download = waiting.value
-    assert "CURATOR_ONLY" in download.suggested_filename, "the new rows stand beside the predictions"
+    assert "CURATOR_ONLY" in download.suggested_filename, "the new rows are next to the predictions"
     answers = pd.read_csv(download.path(), dtype=str, keep_default_na=False)
-    assert answers["predicted class"].tolist() == [str(c) for c in forest.predict(some)]
+    assert answers["predicted class"].tolist() == [str(c) for c in forest.predict(new_rows)]
 
 
 def test_two_releases_add_up(explore: Explore) -> None:
@@ -144,7 +144,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
     idle(page)
 
 
-def test_release_of_an_upload(explore: Explore) -> None:
+def test_the_certificate_of_an_upload_names_its_source(explore: Explore) -> None:
     """The certificate contains the user's source in words, and the fact that the user looked at the table."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=21&tab=Data")
     explore.upload(clinic.NAME, clinic.csv())

@@ -77,8 +77,8 @@ class Taint:
 
     def shown(self, text: str) -> bool:
         """Return whether a page showed this text, letter for letter."""
-        wanted = text.translate(HIDDEN)
-        return any(wanted in seen.translate(HIDDEN) for seen in self._seen)
+        expected = text.translate(HIDDEN)
+        return any(expected in seen.translate(HIDDEN) for seen in self._seen)
 
     def close(self, *texts: str) -> None:
         assert not self.faults, "\n".join(self.faults)
@@ -108,7 +108,7 @@ def _attach(page: Page, title: str, name: str, data: bytes) -> None:
     )
 
 
-def test_names_in_a_table(explore: Explore) -> None:
+def test_names_in_a_table_stay_text(explore: Explore) -> None:
     """Names with markup stay text in all tabs of Explore, for two kinds of forests, in Compare and in Choose ε."""
     taint = Taint(explore.page)
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5")
@@ -162,7 +162,7 @@ def _tainted(content: dict[str, Any], certified: bool) -> bytes:
     return json.dumps(content).encode()
 
 
-def test_a_forest_of_somebody_else(explore: Explore) -> None:
+def test_texts_in_a_forest_file_stay_text(explore: Explore) -> None:
     """Markup in a forest's file stays text in its certificate, explanation, predictions and error messages."""
     page, taint = explore.page, Taint(explore.page)
     page.goto(f"{explore.url}/Use_a_forest")
@@ -199,7 +199,7 @@ def test_a_forest_of_somebody_else(explore: Explore) -> None:
     taint.close(*COLUMNS[:-1], *CLASSES, LABEL)
 
 
-def test_links(explore: Explore) -> None:
+def test_texts_in_a_link_stay_text(explore: Explore) -> None:
     """Markup in a link stays text on every page. Half a character in a link causes no error."""
     taint = Taint(explore.page)
     named = (

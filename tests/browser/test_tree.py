@@ -21,7 +21,7 @@ def _click(explore: Explore, chart: Chart, node: int) -> None:
     explore.page.mouse.click(*chart.place(node))
 
 
-def test_click_into_the_overview(tree: Explore) -> None:
+def test_a_click_into_the_overview_opens_a_part_of_the_tree(tree: Explore) -> None:
     """The drawing starts at the clicked node, or at the parent of a clicked leaf, and questions lead back up."""
     panel = tree.page.get_by_role("tabpanel")
     expect(panel).to_contain_text("questions from the root")
@@ -92,7 +92,7 @@ def test_epsilon_keeps_the_node_and_recolors_it(tree: Explore) -> None:
     assert tree.focus.nodes()[0] == 0, "another structure is read from its root"
 
 
-def test_follow_one_record(tree: Explore) -> None:
+def test_a_followed_record_shows_its_path_and_votes(tree: Explore) -> None:
     """A record's path appears in both drawings. Each tree's vote is a square, and a click on it opens the tree."""
     panel = tree.page.get_by_role("tabpanel")
     with tree.overview.redrawn(), tree.focus.redrawn():
@@ -118,7 +118,7 @@ def test_follow_one_record(tree: Explore) -> None:
     expect(tree.page.get_by_role("spinbutton", name="Tree", exact=True)).to_have_value("5")
 
 
-def test_depth_width_and_tree(tree: Explore) -> None:
+def test_depth_width_and_tree_can_be_chosen(tree: Explore) -> None:
     expect(tree.page.get_by_role("radio", name="depth 3")).to_be_checked()
     for depth in (2, 5):
         with tree.focus.redrawn():
@@ -133,7 +133,7 @@ def test_depth_width_and_tree(tree: Explore) -> None:
         expect(tree.page.get_by_role("tabpanel")).to_contain_text("Tree 2 of 21")
 
 
-def test_noise_drawn_again_turns_other_leaves(tree: Explore) -> None:
+def test_redrawn_noise_flips_other_leaves(tree: Explore) -> None:
     panel = tree.page.get_by_role("tabpanel")
     with tree.refigured():
         tree.slider("Privacy budget ε").press("Home")

@@ -22,7 +22,7 @@ def uploaded(explore: Explore) -> Explore:
     return explore
 
 
-def test_choose_upload_attach_and_look(explore: Explore) -> None:
+def test_the_controls_lead_from_bundled_data_to_an_upload(explore: Explore) -> None:
     """The controls alone lead from bundled data to an upload, and a visit to another page keeps the upload."""
     explore.open(data="zoo", trees=5, tab="Data")
     explore.choose("Data", UPLOAD)
@@ -86,7 +86,7 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     idle(uploaded.page)
 
 
-def test_edit_one_bound(uploaded: Explore) -> None:
+def test_a_typed_bound_is_used_by_the_forest(uploaded: Explore) -> None:
     """A user types a bound and its source into the table, and the app fits the forest on the wider domain."""
     uploaded.tab("Data")
     expect(uploaded.sidebar).to_contain_text("There are 5 more reasons like this")
@@ -153,7 +153,7 @@ def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
     assert categories() == sorted([*places, "Kiel"])
 
 
-def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
+def test_invalid_bounds_get_one_sentence(uploaded: Explore) -> None:
     """Invalid bounds give one sentence, and the page continues with the previous bounds."""
     uploaded.tab("Data")
     uploaded.edit(0, 3, "-1")
@@ -164,7 +164,7 @@ def test_bounds_that_make_no_sense(uploaded: Explore) -> None:
         uploaded.slider("Privacy budget ε").press("ArrowLeft")
 
 
-def test_clear_my_data(uploaded: Explore) -> None:
+def test_clear_my_data_removes_the_upload_except_its_cost(uploaded: Explore) -> None:
     """After “Clear my data”, page, address and upload option show nothing of the upload except its cost."""
     uploaded.confirm(clinic.SOURCE)
     dialog = uploaded.release()

@@ -79,7 +79,7 @@ def test_intervals_cover_the_mean_of_all_releases_and_persons(accuracy, spread):
     rate = rates(every, [0, 1], 1)["accuracy"]
     for _ in range(400):
         of_release = np.clip(accuracy + spread * rng.standard_normal((20, 1)), 0, 1)
-        # One half of each row's luck is the same in all releases, the other half is new.
+        # Half of the random variation of a row is the same in all releases; the other half is new in each.
         luck = (rng.random(2 * n) + rng.random((20, 2 * n))) / 2
         cut = np.where(of_release <= 0.5, np.sqrt(of_release / 2), 1 - np.sqrt((1 - of_release) / 2))
         table = by_group(luck < cut, rate, groups)

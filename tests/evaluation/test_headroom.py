@@ -12,7 +12,7 @@ MANY = 10**6  # number of held-out rows; it is so large that the sampling error 
 EPSILONS = [0.01, 0.1, 1.0, 10.0]
 
 
-def at(private, nonprivate: float, floor: float, n_test: float = MANY, best: float | None = None):
+def headroom_of(private, nonprivate: float, floor: float, n_test: float = MANY, best: float | None = None):
     return headroom(np.atleast_2d(private), np.array([nonprivate]), floor, n_test, best=best)
 
 
@@ -28,31 +28,31 @@ def at(private, nonprivate: float, floor: float, n_test: float = MANY, best: flo
         ([0.76, 0.80, 0.82, 0.78], 0.76, 0.76, False),  # the noise itself helps
     ],
 )
-def test_curves_by_hand(private, nonprivate, floor, nothing):
-    assert at(private, nonprivate, floor).has_none is nothing
+def test_headroom_of_made_up_curves_matches_values_by_hand(private, nonprivate, floor, nothing):
+    assert headroom_of(private, nonprivate, floor).has_none is nothing
 
 
 def test_few_rows_or_much_spread_hide_what_is_gained():
     curve = np.full((1, 4), 0.80)
-    assert not at(curve, 0.80, 0.76).has_none
-    assert at(curve, 0.80, 0.76, n_test=40).has_none
+    assert not headroom_of(curve, 0.80, 0.76).has_none
+    assert headroom_of(curve, 0.80, 0.76, n_test=40).has_none
     assert not headroom(curve, np.array([0.79, 0.81]), 0.76, MANY).has_none
     assert headroom(curve, np.array([0.70, 0.90]), 0.76, MANY).has_none
 
 
 def test_whether_anything_can_be_learned_needs_another_model():
     flat = [0.76] * 4
-    assert at(flat, 0.76, 0.76).learnable is None
-    assert at(flat, 0.76, 0.76, best=0.85).learnable is True
-    assert at(flat, 0.76, 0.76, best=0.765).learnable is False
-    assert at([0.8] * 4, 0.8, 0.76, best=0.7).learnable is True
+    assert headroom_of(flat, 0.76, 0.76).learnable is None
+    assert headroom_of(flat, 0.76, 0.76, best=0.85).learnable is True
+    assert headroom_of(flat, 0.76, 0.76, best=0.765).learnable is False
+    assert headroom_of([0.8] * 4, 0.8, 0.76, best=0.7).learnable is True
 
 
 def test_a_price_is_small_only_if_something_is_left():
-    assert cheap_from(EPSILONS, [0.6, 0.7, 0.795, 0.8], at([0.8] * 4, 0.8, 0.5)) == 1.0
+    assert cheap_from(EPSILONS, [0.6, 0.7, 0.795, 0.8], headroom_of([0.8] * 4, 0.8, 0.5)) == 1.0
     # From ε = 0.1 on, the curve loses less than a point, but this is most of the 1.2 points that the forest learns.
-    assert cheap_from(EPSILONS, [0.76, 0.763, 0.765, 0.772], at([0.772] * 4, 0.772, 0.76)) == 10.0
-    assert cheap_from(EPSILONS, [0.6, 0.8, 0.6, 0.7], at([0.8] * 4, 0.8, 0.5)) is None  # the curve falls again
+    assert cheap_from(EPSILONS, [0.76, 0.763, 0.765, 0.772], headroom_of([0.772] * 4, 0.772, 0.76)) == 10.0
+    assert cheap_from(EPSILONS, [0.6, 0.8, 0.6, 0.7], headroom_of([0.8] * 4, 0.8, 0.5)) is None  # the curve falls again
 
 
 SHARES = st.floats(0.0, 1.0)
@@ -60,9 +60,9 @@ SHARES = st.floats(0.0, 1.0)
 
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.lists(SHARES, min_size=4, max_size=4), SHARES, SHARES, st.integers(10, 10**6), st.none() | SHARES)
-def test_no_price_is_named_where_there_is_no_headroom(private, nonprivate, floor, n_test, best):
+def test_without_headroom_no_price_is_named(private, nonprivate, floor, n_test, best):
     """A forest without headroom is never reported as one that loses less than a point to privacy."""
-    room = at(private, nonprivate, floor, n_test, best)
+    room = headroom_of(private, nonprivate, floor, n_test, best)
     cheap = cheap_from(EPSILONS, private, room)
     if cheap is not None:
         assert not room.has_none

@@ -41,12 +41,12 @@ def power(a: float, b: float, c: float):
 
 
 @pytest.mark.parametrize("a, b, c", [(0.1, 8.0, 0.5), (0.2, 60.0, 0.8), (0.0, 2.0, 0.3)])
-def test_a_known_power_law_is_met_within_the_table_and_beyond(a, b, c):
+def test_a_known_power_law_is_recovered_within_the_table_and_beyond(a, b, c):
     learned, pmf = surface(power(a, b, c)), power(a, b, c)
     for epsilon in (0.4, 1.0, 1.6):
         for times in (0.1, 0.3, 0.9, 1.5, 3.0, 7.0):
-            wanted = float(pmf(8_000 * times, epsilon))
-            needed = rows_needed(learned, epsilon, wanted)
+            expected = float(pmf(8_000 * times, epsilon))
+            needed = rows_needed(learned, epsilon, expected)
             assert needed.how == ("observed" if times <= 1 else "extrapolated")
             # linear interpolation between points a factor of 2 (rows) or 2^(1/4) (ε) apart
             assert needed.times == pytest.approx(times, rel=0.06 if times <= 1 else 0.02)
@@ -54,12 +54,12 @@ def test_a_known_power_law_is_met_within_the_table_and_beyond(a, b, c):
     assert off_by(learned, 1.0) < 0.002
 
 
-def test_half_of_epsilon_takes_twice_the_rows_where_noise_decides():
+def test_half_of_epsilon_takes_twice_the_rows_if_noise_decides():
     learned = surface(power(0.1, 8.0, 0.5))
-    now = float(learned.by_rows(1.0)[-1])
-    assert rows_needed(learned, 0.5, now).times == pytest.approx(2.0, rel=0.01)
-    assert rows_needed(learned, 0.2, now).times == pytest.approx(5.0, rel=0.01)
-    assert rows_needed(learned, 1.0, now).times == pytest.approx(1.0)
+    accuracy = float(learned.by_rows(1.0)[-1])
+    assert rows_needed(learned, 0.5, accuracy).times == pytest.approx(2.0, rel=0.01)
+    assert rows_needed(learned, 0.2, accuracy).times == pytest.approx(5.0, rel=0.01)
+    assert rows_needed(learned, 1.0, accuracy).times == pytest.approx(1.0)
 
 
 def test_unknown_numbers_of_rows_are_not_reported():
@@ -75,7 +75,7 @@ def test_unknown_numbers_of_rows_are_not_reported():
         rows_needed(learned, 0.05, 0.8)
 
 
-def test_where_rows_teach_and_noise_does_not_matter_the_interval_says_how_little_is_known():
+def test_without_effective_noise_the_interval_is_wide():
     def pmf(n, eps):
         return 0.95 - 3.0 * n**-0.5 + 0.0 * eps
 
@@ -86,7 +86,7 @@ def test_where_rows_teach_and_noise_does_not_matter_the_interval_says_how_little
     assert needed.how != "extrapolated" and needed.rows is None
 
 
-def test_a_curve_that_jumps_about_gives_no_number():
+def test_an_irregular_curve_gives_no_number():
     learned = surface(lambda n, eps: 0.3 + 0.5 / (1 + (6_000 / n) ** 8) * (eps / (eps + 0.5)))
     assert off_by(learned, 0.2) > 0.04
     assert rows_needed(learned, 0.2, float(learned.by_rows(0.5)[-1])).how == "unclear"
@@ -104,7 +104,7 @@ def test_intervals_hold_the_truth():
     assert inside > 0.8 * n
 
 
-def test_beyond_starts_at_the_table_and_ends_where_nothing_is_known():
+def test_extrapolation_starts_at_the_table_and_ends_where_nothing_is_known():
     learned = surface(power(0.1, 8.0, 0.5), noise=0.01)
     more = beyond(learned, 0.5)
     assert more.rows[0] == 8_000 and more.rows[-1] == pytest.approx(MOST_TIMES * 8_000)
@@ -132,7 +132,7 @@ def learned_from(forest, name, epsilons, *, n_repeats, seed=0):
 
 
 @pytest.mark.parametrize("forest", [MajorityLabelForestClassifier(n_estimators=5), FriedmanSchusterClassifier()])
-def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
+def test_all_rows_give_the_figures_of_a_sweep_and_seeds_repeat_them(forest):
     learned, data, split = learned_from(forest, "car", [0.1, 1.0], n_repeats=2, seed=7)
     n = len(split.y_train)
     assert learned.rows.tolist() == sorted(round(s * n) for s in SHARES) and learned.epsilons.tolist() == [0.1, 1.0]
@@ -157,7 +157,7 @@ def test_all_rows_give_what_a_sweep_gives_and_seeds_repeat(forest):
     assert not np.array_equal(learned.accuracy[0], learned.accuracy[1])
 
 
-def test_a_tiny_table_has_fewer_parts_and_its_answers_say_so():
+def test_a_tiny_table_has_fewer_parts_and_its_answers_state_this():
     learned, _, _ = learned_from(MajorityLabelForestClassifier(n_estimators=3), "zoo", [0.5, 1.0, 2.0], n_repeats=2)
     assert learned.rows[0] >= 30 and learned.rows[-1] == 70
     assert rows_needed(learned, 0.5, 0.999).how in ("above", "unclear", "beyond")
@@ -171,7 +171,7 @@ def test_a_tiny_table_has_fewer_parts_and_its_answers_say_so():
         ("mushroom", RandomDecisionForestClassifier(), 0.03),
     ],
 )
-def test_a_quarter_of_a_table_tells_of_the_whole(name, forest, most):
+def test_a_quarter_of_a_table_predicts_the_accuracy_of_the_whole(name, forest, most):
     grid = [0.1, 0.2, 0.4, 0.8, 1.6]
     learned = learned_from(forest, name, grid, n_repeats=6)[0]
     quarter = Learning(learned.rows[:3], learned.epsilons, learned.accuracy[:, :3], learned.ceiling[:, :3])

@@ -31,7 +31,7 @@ def test_the_number_of_times_is_that_of_the_law(power, times):
         assert made_up.times is None or made_up.times > 15.9  # beyond the table, and extrapolated by another law
 
 
-def test_it_starts_where_the_smaller_epsilon_costs_accuracy():
+def test_the_exchange_starts_where_the_smaller_epsilon_costs_accuracy():
     learned = surface(lambda n, eps: np.where((n < 2_000) & (eps > 0), 0.3, 0.9 - 8 * (n * eps) ** -0.5))
     assert exchange(learned, 1.0, 0.1).rows == 2_000
     assert exchange(surface(lambda n, eps: 0.8 + 0.0 * n * eps), 1.0, 0.1) is None

@@ -28,7 +28,7 @@ def pieces(reach: dict[str, np.ndarray], releases: int, seed: int = 0, n_test: i
     return pd.concat(tables, ignore_index=True)
 
 
-def test_forests_come_in_the_order_of_what_they_need():
+def test_forests_are_sorted_by_the_epsilon_that_they_need():
     late, early, never = np.zeros(18), np.zeros(18), np.zeros(18)
     late[9:], early[5:] = 1, 1
     never[17] = 0.5
@@ -70,7 +70,7 @@ def test_releases_needed_are_the_fewest(share):
     assert share_at_least(n, n, n_tried=18) >= share > share_at_least(n - 1, n - 1, n_tried=18)
 
 
-def test_the_page_draws_as_many_as_it_takes():
+def test_the_page_draws_as_many_releases_as_needed():
     from ui.choose.wish_controls import RELEASES
     from ui.shared.forests import EPSILONS as GRID
     from ui.shared.forests import FORESTS
@@ -96,12 +96,12 @@ def test_the_margin_is_taken_off():
 
 
 @pytest.mark.parametrize("needed, share", [(0, 0.9), (1.01, 0.9), (0.8, 0), (0.8, 1), (float("nan"), 0.9)])
-def test_what_is_no_share_is_refused(needed, share):
+def test_an_accuracy_that_is_no_share_is_refused(needed, share):
     with pytest.raises(ValueError, match="is not an? "):
         smallest_epsilons(pieces({"a": np.ones(18)}, 2), needed, share)
 
 
-def test_all_of_it_may_be_needed():
+def test_a_forest_may_need_the_largest_epsilon():
     table = pieces({"a": np.ones(18)}, 60)
     assert smallest_epsilons(table.assign(accuracy=1.0), 1.0, 0.9, margin=False)[0].epsilon == table["epsilon"].min()
     assert smallest_epsilons(table, 1.0, 0.9, margin=False)[0].epsilon is None

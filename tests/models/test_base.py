@@ -197,7 +197,7 @@ def test_one_class_or_too_many_are_refused():
 @pytest.mark.parametrize(
     ("classes", "given"), [(("0", "1"), np.array([0, 1])), ((1, "A"), np.array([1, "A"], object)), ((0, 2**70), None)]
 )
-def test_labels_are_scored_as_they_are_read(classes, given):
+def test_labels_are_scored_as_fits_read_them(classes, given):
     """`score` reads labels as `fit` does: 0 counts as the class "0".
 
     `predict` returns classes of mixed types unchanged.
@@ -222,24 +222,24 @@ ESTIMATORS = [getattr(dpforest, name) for name in dpforest.__all__ if name.endsw
 
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
-def test_fits_use_whole_numbers_of_numpy_as_python_s(kind, mode):
+def test_fits_convert_whole_numbers_of_numpy_to_int(kind, mode):
     """Fits convert whole numbers of numpy to `int`, because numpy integers overflow without an error.
 
     With `np.int32(16385)` rows, for example, the noise would be 65,536 times too small.
     """
-    wanted = {"max_depth": 8, "n_estimators": 60, "n_bins": 16, "n_bound": WIDE, "max_leaf": 16, "alpha": 1,
+    expected = {"max_depth": 8, "n_estimators": 60, "n_bins": 16, "n_bound": WIDE, "max_leaf": 16, "alpha": 1,
               "random_state": 3, "structure_seed": 5, "max_leaves": 200, "n_quantiles": 16, "min_leaf": 9}  # fmt: skip
-    wanted = {name: value for name, value in wanted.items() if name in kind().get_params()}
-    how: dict = {"domain": DOMAIN, **({"mode": mode} if "mode" in kind().get_params() else {})}
-    model = kind(**how, **wanted)
+    expected = {name: value for name, value in expected.items() if name in kind().get_params()}
+    settings: dict = {"domain": DOMAIN, **({"mode": mode} if "mode" in kind().get_params() else {})}
+    model = kind(**settings, **expected)
     spec, (certificate, ledger) = model.spec(DOMAIN, 100), model.preview(DOMAIN, 100)
     for whole in KINDS_OF_WHOLE:
-        converted = {name: whole(value) for name, value in wanted.items() if value <= np.iinfo(whole).max}
-        other = kind(**how, **{**wanted, **converted})
+        converted = {name: whole(value) for name, value in expected.items() if value <= np.iinfo(whole).max}
+        other = kind(**settings, **{**expected, **converted})
         # the estimator keeps the object that it received
         assert all(other.get_params()[name] is value for name, value in converted.items())
         used = other._checked().get_params()
-        assert {type(value) for name, value in used.items() if name in wanted} == {int}
+        assert {type(value) for name, value in used.items() if name in expected} == {int}
         assert other.spec(DOMAIN, 100) == spec
         assert other.preview(DOMAIN, 100) == (certificate, ledger)
         assert clone(other).set_params(**converted).spec(DOMAIN, 100) == spec
@@ -268,7 +268,7 @@ def test_a_fit_checks_each_parameter_once(kind):
     assert checks == dict.fromkeys(kind.constraints, 1)
 
 
-def test_the_booster_reads_no_bins():
+def test_the_booster_ignores_bins():
     model, (rows, labels) = dpforest.RandomTreeBoosterClassifier(domain=DOMAIN, random_state=0), table()
     encoded = model.encode(DOMAIN, rows, DOMAIN.encode_labels(labels), np.arange(len(rows)))
     assert not isinstance(model, GreedyClassifier) and isinstance(model, DataDependentClassifier)

@@ -94,8 +94,8 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(alpha, leaf, beta, neig
     assert sum(entry.epsilon for entry in ledger.entries) == ledger.spent == Fraction(7, 10)
     assert model.certificate_.certified and model.certificate_.loss == Fraction(7, 10)
     assert ledger.entries[0].what.startswith("scale of numeric") and ledger.entries[0].epsilon == Fraction(7, 100)
-    left = ledger.spent * Fraction(9, 10)
-    share = {entry.what.split()[0]: entry.epsilon / left for entry in ledger.entries[1:]}
+    for_trees = ledger.spent * Fraction(9, 10)
+    share = {entry.what.split()[0]: entry.epsilon / for_trees for entry in ledger.entries[1:]}
     assert set(share) == {"splits,", "values" if leaf == "range" else "class"} | (
         {"error"} if alpha == "noisy" else set()
     ) | ({"coefficient"} if beta == "laplace" else set())
@@ -224,7 +224,7 @@ def test_a_row_that_gains_weight_uses_nearly_all_of_epsilon(beta):
     assert talk.weights[0][2][-1] > (0.99 if beta == "one" else 0.6) * UNIT
 
 
-def test_a_row_that_is_replaced_uses_nearly_all_that_leaves_get():
+def test_replacing_a_row_uses_nearly_the_whole_charge_of_the_leaves():
     domain = public_domain(None, 2)
     X = pd.DataFrame({"f0": [0.0] * 7 + [1.0], "f1": ["c0"] * 8})
     y = np.array([0] * 7 + [1])
@@ -338,7 +338,7 @@ def accuracies(n_seeds: int, **parameters) -> np.ndarray:
     return np.array([clone(model).set_params(random_state=s).fit(X, y).score(held_out, truth) for s in range(n_seeds)])
 
 
-def test_the_leak():
+def test_the_published_booster_learns_at_a_tiny_epsilon():
     """At ε = 0.0001 nothing can be learned privately, but the published booster learns from its exact coefficients.
 
     Classes are balanced, and at this ε an exchange of the classes hardly changes a release. So a certified accuracy is
@@ -408,7 +408,7 @@ GAPS = {
 @pytest.mark.parametrize("beta", [None, *GAPS])
 @every_relation
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_as_published_names_its_gaps(alpha, beta, neighbors, n_classes):
+def test_as_published_the_certificate_lists_its_gaps(alpha, beta, neighbors, n_classes):
     model = booster(domain=DOMAINS[n_classes], mode="as_published", alpha=alpha, beta=beta, neighbors=neighbors)
     model.fit(*random_table(DOMAINS[n_classes], 20, 0))
     expected = {"G4", "G8"} | GAPS[beta or "published"]
@@ -499,7 +499,7 @@ def test_the_nonprivate_model_is_the_algorithm(alpha, seed):
     assert np.array_equal(model.predict(X), (margins > 0).astype(int))
 
 
-def test_of_many_classes_each_has_the_trees_that_tell_it_from_the_rest():
+def test_each_of_many_classes_has_trees_that_separate_it_from_the_rest():
     domain = public_domain(None, None, 4, n_classes=3)
     X, _ = random_table(domain, 90, 3)
     y = np.digitize(X.f0 + 0.2 * np.random.default_rng(3).normal(size=90), [0.4, 0.7])

@@ -57,7 +57,7 @@ def table_of(n: int, n_classes: int, seed: int = 0, n_numeric: int = 3) -> tuple
         ("gaussian", 800_000, 2, 2 * 0.0263336, (375, 8, 100)),
     ],
 )
-def test_the_rule(kind, n_rows, n_classes, budget, wanted):
+def test_rounds_depth_and_step_match_golden_values(kind, n_rows, n_classes, budget, wanted):
     n_trees, depth, total_step = rounds_by_rule(ClipBound(n_classes, kind), n_rows, budget)
     assert (n_trees, depth) == wanted[:2]
     assert total_step == pytest.approx(wanted[2], abs=6e-4)
@@ -69,7 +69,7 @@ def gradient_sums(leaf, y, scores, n_leaves, clip):
     return next_sums(scores.copy(), np.zeros_like(leaf), rest, leaf, y, clip)
 
 
-def test_one_round_by_hand():
+def test_one_round_matches_a_calculation_by_hand():
     """The first round matches a calculation by hand: scores 0, 0, 2, -1 and labels 1, 0, 1, 1 in leaves 0, 0, 1, 1."""
     scores = (np.array([[0.0], [0], [2], [-1]]) * 2**POINT).astype(np.int64)
     leaf, y = np.array([0, 0, 1, 1], np.int32), np.array([1, 0, 1, 1], np.int32)
@@ -83,7 +83,7 @@ def test_one_round_by_hand():
 @pytest.mark.parametrize(
     ("scores", "wanted"), [((0, 0, 0), (2 / 3, -1 / 3, -1 / 3)), ((-2, 0, 0), (2 / 3, -1 / 3, -1 / 3))]
 )
-def test_gradients_of_three_classes(scores, wanted, kind):
+def test_gradients_of_three_classes_match_golden_values(scores, wanted, kind):
     """Gradients of three classes match golden values, also where they are clipped for an unlikely class."""
     start = (np.array([scores], float) * 2**POINT).astype(np.int64)
     sums = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), start, 1, ClipBound(3, kind))
@@ -145,7 +145,7 @@ def test_one_bound_serves_ledger_rule_and_kernel(n_classes):
         )
 
 
-def test_link():
+def test_shares_of_scores_match_golden_values():
     scores = np.array([-1.0, 0, 1, 3])
     shares = clipped_logistic_shares(np.stack([-scores, scores], axis=1))
     assert shares[:, 1] == pytest.approx([0.349755, 0.5, 0.650245, 0.913366], abs=1e-6)
@@ -155,7 +155,7 @@ def test_link():
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_ledger(n_classes, delta, neighbors):
+def test_charges_add_up_to_the_budget(n_classes, delta, neighbors):
     """Charges for rows, scale and rounds add up to the budget exactly, and the certificate states ε and δ."""
     domain = domain_of(n_classes)
     X, y = table_of(2_000, n_classes)
@@ -178,7 +178,7 @@ def test_the_ledger(n_classes, delta, neighbors):
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_the_same_on_any_number_of_threads(n_classes):
+def test_leaf_values_are_the_same_on_any_number_of_threads(n_classes):
     """One thread and three threads return the same leaf values, on enough rows for three threads."""
     X, y = table_of(300_001, n_classes)
     settings = {"domain": domain_of(n_classes), "random_state": 3, "epsilon": 3.0, "n_estimators": 4, "max_depth": 3}
@@ -203,7 +203,7 @@ def test_scores_follow_from_the_release(n_classes):
     assert np.array_equal(scores[:, -1] / 2**POINT, from_file[:, -1])
 
 
-def test_accuracy_on_adult():
+def test_accuracy_on_adult_falls_with_stronger_privacy():
     """On Adult at ε = 1, accuracy falls from no privacy to δ = 1e-6 to δ = 0, and exceeds .81; guessing has .76."""
     data = load_dataset("adult")
     accuracy = {}
@@ -227,7 +227,7 @@ def test_staged_predict_ends_at_predict():
     assert not np.array_equal(stages[0], stages[-1])
 
 
-def test_fits_of_no_rows_and_of_few_rows():
+def test_tables_without_rows_or_with_one_row_have_releases():
     """A table without a row, and one with a single row, have certified releases."""
     domain = domain_of(2)
     X, y = table_of(1, 2)
@@ -237,7 +237,7 @@ def test_fits_of_no_rows_and_of_few_rows():
 
 
 @pytest.mark.parametrize(("delta", "neighbors"), list(product([0, 1e-6], ["add-remove", "replace-one"])))
-def test_a_table_without_a_number(delta, neighbors):
+def test_a_table_without_numbers_has_no_scale_to_pay_for(delta, neighbors):
     """Without a numeric attribute, the fit neither queries a scale nor pays for one."""
     X, y = table_of(3_000, 2, n_numeric=1)
     y = (X["color"] == "a").to_numpy().astype(int)
@@ -265,7 +265,7 @@ def test_bad_settings_are_refused_before_anything_is_asked(settings, says):
         RandomTreeBoosterClassifier(domain=domain_of(2), **settings).fit(X, y)
 
 
-def test_the_least_budget_is_drawn():
+def test_noise_at_the_smallest_epsilon_can_be_drawn():
     """At the smallest ε the samplers can draw the noise: 50 classes, both relations, both kinds of loss."""
     X, y = table_of(60, 50)
     for delta, neighbors in product([0, 1e-6], ["add-remove", "replace-one"]):
@@ -310,7 +310,7 @@ def test_invalid_settings_are_refused_before_any_draw(settings, monkeypatch):
         RandomTreeBoosterClassifier(domain=domain_of(50), **settings).fit(X, y)
 
 
-def test_without_privacy_and_without_rows():
+def test_without_privacy_and_rows_the_first_class_is_predicted():
     X, y = table_of(3, 2)
     model = RandomTreeBoosterClassifier(epsilon=None, n_estimators=3, max_depth=2, domain=domain_of(2)).fit(
         X[:0], y[:0]

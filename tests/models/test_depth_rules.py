@@ -74,7 +74,7 @@ def test_the_rule_at_powers_of_the_mean_number_of_values():
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from([0, 2, 3, 9, 40]), min_size=1, max_size=40), st.integers(1, MAX_BOUND))
-def test_jpws_rule_on_any_schema(sizes, n):
+def test_jpws_rule_matches_a_loop_on_any_schema(sizes, n):
     domain = schema(sizes)
     assert JagannathanForestClassifier(**BY_PAPER, n_bound=n).spec(domain, 1).depth == rule(domain, n)
     assert JagannathanForestClassifier(mode="as_published").spec(domain, n).depth == rule(domain, n)

@@ -84,7 +84,7 @@ def test_every_check_of_scikit_learn_passes_and_none_is_skipped(estimator, epsil
 
 
 @every_estimator
-def test_tags_say_that_cells_may_be_missing_and_that_noise_may_cost_accuracy(estimator):
+def test_tags_state_that_cells_may_be_missing_and_that_noise_may_cost_accuracy(estimator):
     tags = get_tags(estimator())
     assert tags.estimator_type == "classifier"
     assert tags.input_tags.allow_nan

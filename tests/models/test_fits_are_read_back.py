@@ -88,8 +88,8 @@ def test_the_curators_trees_are_sound_as_well(domain, model, mode, seed):
     trees = model.forest_.trees
     trees.check(np.array([f.n_codes for f in domain.features]))
     X = rows_of(domain, 20, seed + 1)
-    wanted = naive.leaves_of_rows(trees, model.domain_.encode(X)).T
-    assert np.array_equal(model.apply(X), wanted)
+    expected = naive.leaves_of_rows(trees, model.domain_.encode(X)).T
+    assert np.array_equal(model.apply(X), expected)
 
 
 def test_shares_of_a_budget_with_many_digits_are_read_back():

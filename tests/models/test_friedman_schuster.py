@@ -253,12 +253,12 @@ def test_parameters_out_of_range_are_refused_with_a_sentence(parameters, sentenc
 
 
 @pytest.mark.parametrize("epsilon", [1.0, None])
-def test_the_gain_ratio_is_the_papers_only(epsilon):
+def test_the_gain_ratio_is_available_only_as_published(epsilon):
     with pytest.raises(ValueError, match="^criterion='gain_ratio' has no bound on what one row changes; use it with"):
         tree(criterion="gain_ratio", epsilon=epsilon).fit(*random_table(DOMAIN, 20, 0))
 
 
-def test_a_tree_that_needs_more_memory_than_there_is_is_refused():
+def test_a_tree_that_needs_more_memory_than_available_is_refused():
     domain = public_domain(*[None] * 200, n_classes=10)
     with pytest.raises(ValueError, match="15 levels over .* need more than a gigabyte; choose a smaller max_depth"):
         tree(domain=domain, max_depth=15, n_bins=50).check(domain, 10)

@@ -73,9 +73,9 @@ def check_values(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
     assert np.all(gradients_of_rows[:, label] >= 0) and np.all(np.delete(gradients_of_rows, label, axis=1) <= 0)
     for row, out in zip(values.tolist(), np.abs(gradients_of_rows).tolist(), strict=True):
         label_value, mine = row.pop(label), out.pop(label)
-        wanted, above, below = exact(label_value, tuple(row), is_l2)
-        if [mine, *out] != wanted:
-            for size, size_wanted, value in zip([mine, *out], wanted, above, strict=True):
+        expected, above, below = exact(label_value, tuple(row), is_l2)
+        if [mine, *out] != expected:
+            for size, size_wanted, value in zip([mine, *out], expected, above, strict=True):
                 border = max(size, size_wanted)
                 low, high = (border - NEAR) ** (1 + is_l2), (border + NEAR) ** (1 + is_l2)
                 is_near = abs(size - size_wanted) == 1 and low <= Fraction(value, below) <= high
@@ -112,12 +112,14 @@ def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
     The scores are random on eight scales, differ between some classes and the rest, lie on ladders, or are equal.
     """
     scales = np.geomspace(2, 2**POINT * 60, 8)[:, None, None] * rng.normal(size=(8, n, k))
-    one = np.concatenate([np.eye(k) * height for height in (*STEPS[1:], -1, -(2**POINT), -FARTHEST)])
+    single_class = np.concatenate([np.eye(k) * height for height in (*STEPS[1:], -1, -(2**POINT), -FARTHEST)])
     ladders = [np.arange(k) * step for step in STEPS[:-1]] + [
         2.0**POINT * ratio ** np.arange(k) for ratio in (0.5, 0.9)
     ]
     blocks = [np.where(np.arange(k) < split, 0, -height) for split in range(1, k) for height in STEPS[1:12]]
-    scores = np.concatenate([scales.reshape(-1, k), one, np.array(ladders), np.array(blocks), np.zeros((1, k))])
+    scores = np.concatenate(
+        [scales.reshape(-1, k), single_class, np.array(ladders), np.array(blocks), np.zeros((1, k))]
+    )
     return np.clip(scores, -FARTHEST, FARTHEST).astype(np.int64)
 
 
@@ -159,7 +161,7 @@ def test_two_classes_in_every_cell_of_the_table(label):
     scores = np.append(scores, [FARTHEST, -FARTHEST, LARGEST, -LARGEST])
     right = scores if label else -scores
     at = np.clip((right + CELL // 2) // CELL, 0, CELLS - 1)
-    wanted = (1 if label else -1) * np.array(exact_table(True))[at]
+    expected = (1 if label else -1) * np.array(exact_table(True))[at]
     gradients_of_rows = computed(scores[:, None], label, is_l2=True)[:, 0]
-    np.testing.assert_array_equal(gradients_of_rows, wanted)
+    np.testing.assert_array_equal(gradients_of_rows, expected)
     assert np.abs(gradients_of_rows).max() == UNIT // 2 and np.all(np.abs(gradients_of_rows[right < 0]) == UNIT // 2)

@@ -55,7 +55,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("noise", [*count_noises(), *OTHERS])
-def test_closed_forms_against_redraws(noise):
+def test_closed_forms_agree_with_redraws(noise):
     """The closed form of the flip rate agrees with redraws.
 
     A leaf flips if another class has more evidence than the released class. Classes with equal evidence cannot flip.
@@ -98,7 +98,7 @@ def test_the_flip_rate_of_a_leaf_agrees_with_redraws(mechanism, counts, rate, ru
 
 @settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
 @given(LEAVES, st.floats(0, 30) | st.just(np.inf), st.integers(0, 2**32))
-def test_so_it_is_for_leaves_that_draw_by_frequency(counts, temperature, seed):
+def test_the_flip_rate_of_leaves_that_draw_by_frequency_agrees_with_redraws(counts, temperature, seed):
     noise = FrequencyNoise(np.array([counts]), temperature)
     wrong = int((noise.evidence[0][noise.redraw(np.zeros(DRAWS, int), seed)] < max(counts)).sum())
     shown = min(float(noise.flip()[0]), 1.0)
@@ -112,7 +112,7 @@ def test_continuous_noise_on_many_classes_is_not_taken_for_discrete(redrawn):
 
 
 @pytest.mark.parametrize("noise", [*count_noises(), *OTHERS])
-def test_redraws_are_those_of_their_leaves_and_of_their_seed(noise):
+def test_redraws_depend_on_their_leaves_and_their_seed(noise):
     leaves = np.array([4, 2, 2, 5])
     assert np.array_equal(noise.redraw(leaves, 1), noise.redraw(leaves, 1))
     assert len(noise.redraw(leaves[:0], 1)) == 0

@@ -306,7 +306,7 @@ def arrays_of(forest) -> list[np.ndarray]:
 
 @every_greedy_forest
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
-def test_as_many_threads_as_one_likes_draw_the_same_forest(name, mode):
+def test_any_number_of_threads_draws_the_same_forest(name, mode):
     X, y = table()
     extra = {"alpha": 0.5} if name.startswith("boosted") and mode == "as_published" else {}
     one, two = (fit(name, X, y, mode=mode, n_jobs=n, **extra) for n in (1, 2))
@@ -324,7 +324,7 @@ def test_another_seed_of_the_noise_draws_another_forest_and_one_of_the_structure
 
 
 @every_greedy_forest
-def test_the_nonprivate_model_sees_no_seed_of_the_noise_and_each_row_as_often_as_it_is_there(name):
+def test_the_nonprivate_model_ignores_the_seed_of_the_noise_and_counts_copies_of_a_row(name):
     X, y = table()
     plain = fit(name, X, y, epsilon=None)
     again = fit(name, X, y, epsilon=None, random_state=8)
@@ -334,7 +334,7 @@ def test_the_nonprivate_model_sees_no_seed_of_the_noise_and_each_row_as_often_as
 
 
 @pytest.mark.parametrize("row", [0, 77, 149])
-def test_one_row_less_changes_one_tree_where_rows_are_shared_out(row):
+def test_one_row_less_changes_one_tree_if_each_row_is_in_one_tree(row):
     X, y = table()
     with_it = arrays_of(fit("multinomial, independent", X, y, **PUBLIC).forest_)
     without = arrays_of(fit("multinomial, independent", X.drop(index=row), np.delete(y, row), **PUBLIC).forest_)
@@ -367,7 +367,7 @@ def test_dropping_a_row_moves_no_other_row_between_structure_and_estimation(part
 
 
 @pytest.mark.parametrize("row", [0, 77, 149])
-def test_one_row_less_changes_one_count_where_the_questions_stay(row):
+def test_one_row_less_changes_one_count_if_the_tests_stay(row):
     X, y = table()
     with_it = fit("one tree, shared", X, y, tree_share=0.001, **PUBLIC).forest_
     without = fit("one tree, shared", X.drop(index=row), np.delete(y, row), tree_share=0.001, **PUBLIC).forest_

@@ -72,7 +72,7 @@ LABEL_CHOICES = [
 
 @pytest.mark.parametrize(("mode", "mechanism", "partition"), LABEL_CHOICES)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_every_leaf_mechanism_with_every_partition(mode, mechanism, partition, neighbors):
+def test_every_leaf_mechanism_works_with_every_partition(mode, mechanism, partition, neighbors):
     assert_works(
         MajorityLabelForestClassifier(
             domain=DOMAIN,
@@ -87,7 +87,7 @@ def test_every_leaf_mechanism_with_every_partition(mode, mechanism, partition, n
 
 @pytest.mark.parametrize("categorical", ["multiway", "one-vs-rest", "ordered"])
 @pytest.mark.parametrize("depth", ["published", "theorem", "half", "full", 0, 1, 15])
-def test_every_depth_rule_with_every_test_on_categories(depth, categorical):
+def test_every_depth_rule_works_with_every_test_on_categories(depth, categorical):
     model = MajorityLabelForestClassifier(
         domain=DOMAIN, n_estimators=2, max_depth=depth, categorical=categorical, max_leaves=64, epsilon=None
     )
@@ -104,7 +104,7 @@ def test_every_depth_rule_with_every_test_on_categories(depth, categorical):
 @pytest.mark.parametrize("rule", [None, "clamp", "paper"])
 @pytest.mark.parametrize("partition", ["shared", "independent"])
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
-def test_every_vote_with_every_rule_for_negative_counts(voting, rule, partition, mode):
+def test_every_vote_works_with_every_rule_for_negative_counts(voting, rule, partition, mode):
     model = RandomDecisionForestClassifier(
         domain=DOMAIN, n_estimators=3, max_depth=3, voting=voting, negative_rule=rule, partition=partition, mode=mode
     )
@@ -121,12 +121,12 @@ def test_every_vote_with_every_rule_for_negative_counts(voting, rule, partition,
 @pytest.mark.parametrize("estimator", [RandomForestLaplaceClassifier, RandomForestExponentialClassifier])
 @pytest.mark.parametrize("budget", ["fair", "paper"])
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
-def test_every_budget_of_the_two_random_forests(estimator, budget, mode):
+def test_every_budget_of_the_two_random_forests_works(estimator, budget, mode):
     assert_works(estimator(domain=DOMAIN, n_estimators=3, max_depth=3, budget=budget, mode=mode, n_quantiles=4))
 
 
 @pytest.mark.parametrize("parameters", [{}, {"n_bound": 1000}, {"max_depth": 3}, {"mode": "as_published"}])
-def test_jagannathans_forest(parameters):
+def test_jagannathans_forest_works_with_its_settings(parameters):
     assert_works(JagannathanForestClassifier(domain=DOMAIN, n_estimators=3, **parameters))
 
 
@@ -181,7 +181,7 @@ def test_jpws_nonprivate_model_counts_the_same_in_both_modes():
 
 
 @every_estimator
-def test_learning_helps(estimator):
+def test_each_forest_beats_the_majority_class(estimator):
     """Each forest beats the majority class: two attributes determine the class of 93 % of the rows.
 
     The majority has 50 %.
@@ -261,7 +261,7 @@ def test_the_papers_budget_spends_a_leafs_share_only(estimator, depth):
 
 
 @every_estimator
-def test_as_published_is_the_curators_only(estimator):
+def test_a_published_forest_stays_with_the_curator(estimator):
     model = fit(estimator, mode="as_published")
     assert isinstance(model.forest_, CuratorForest)
     assert not hasattr(model.forest_, "to_json")
@@ -312,7 +312,7 @@ def test_the_nonprivate_model_does_not_warn_as_it_promises_nothing():
     assert not model.certificate_.certified
 
 
-def test_one_part_of_the_domain_that_was_read_is_enough():
+def test_one_part_of_the_domain_read_from_the_rows_refuses_certification():
     rows, labels = table()
     leaking = Feature("f2", "numeric", 0.0, 1.0, source="data", source_note="read")
     features = tuple(leaking if f.name == "f2" else f for f in DOMAIN.features)
@@ -401,7 +401,7 @@ def test_each_row_is_in_one_tree_or_in_all_of_them():
         assert model.forest_.leaves.noisy_counts.sum() == in_trees * len(X)
 
 
-def test_structure_does_not_look_at_the_rows():
+def test_structure_does_not_depend_on_the_rows():
     other, labels = table(50, seed=11)
     for estimator in ALL:
         one = fit(estimator, structure_seed=2, **WITHOUT_QUERIES).forest_.trees
@@ -487,7 +487,7 @@ def test_two_threads_release_what_one_does(estimator, n):
         assert np.array_equal(getattr(one, ask)(X), getattr(two, ask)(X))
 
 
-def test_missing_cells_are_a_separate_category_if_the_domain_says_so():
+def test_missing_cells_are_a_separate_category_if_the_domain_states_this():
     features = (
         Feature("f0", "numeric", 0.0, 1.0, source="documented", source_note="made up", missing="category"),
         Feature(

@@ -104,7 +104,7 @@ def test_given_temperatures_are_charged(temperatures, depth, neighbors, partitio
             ask()
 
 
-def test_the_papers_budget():
+def test_the_inverse_of_the_papers_budget_returns_its_temperatures():
     """By theorem 2 for t = 100 trees of depth d = 10, temperatures B1 = B2 = 0.05 and B3 = 1 cost ε = 100, 1 per tree.
 
     The inverse of the formula returns these temperatures.
@@ -164,7 +164,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
     assert worst > 0.2
 
 
-def test_there_is_a_row_that_uses_nearly_all_that_splits_or_labels_get():
+def test_some_row_uses_nearly_the_whole_charge_of_splits_or_labels():
     """The loss nearly reaches the charge of splits, and the charge of labels.
 
     For splits, all features but one isolate a row, and the tree takes the remaining feature. For labels, a leaf with
@@ -403,7 +403,7 @@ def test_as_published_trees_grow_beyond_the_depth_that_is_accounted_for():
     assert model.set_params(max_depth=3).fit(X, y).forest_.trees.level.max() == 3
 
 
-def test_as_published_a_row_of_those_that_decide_leaves_changes_the_trees():
+def test_as_published_a_row_that_labels_leaves_changes_the_trees():
     """In published mode, a row that labels leaves also changes the shape of the trees; in certified mode, it does not.
 
     The published shape depends on both halves of the rows, so the paper may not argue that the halves are disjoint.
@@ -452,7 +452,7 @@ def test_a_huge_epsilon_gives_the_best_splits():
 
 @every_partition
 @every_relation
-def test_the_most_trees_and_the_least_epsilon(partition, neighbors):
+def test_the_most_trees_fit_at_the_least_epsilon(partition, neighbors):
     X, y = random_table(DOMAIN, 40, 0)
     model = forest(
         epsilon=1e-4, n_estimators=1_000, max_depth=1, partition=partition, neighbors=neighbors, partition_rate=0.37

@@ -91,11 +91,11 @@ def test_parts_give_the_forest_of_the_whole_table_with_default_settings(kind, pa
     assert ("scale" in whole[0]) == (mode.get("mode") is None and mode["epsilon"] is not None)
     parts = [(X.iloc[rows], y[rows]) for rows in cut(len(y), 1)]
     assert written(clone(forest).fit_chunks(parts)) == whole
-    one = clone(forest)
-    scales = [pickle.loads(pickle.dumps(one.partial_scale(*part))) for part in parts]
-    prepared = pickle.dumps(one.fit_scale(sum(scales)))
+    model = clone(forest)
+    scales = [pickle.loads(pickle.dumps(model.partial_scale(*part))) for part in parts]
+    prepared = pickle.dumps(model.fit_scale(sum(scales)))
     counts = [pickle.loads(prepared).partial_counts(*part) for part in parts]
-    assert written(one.fit_counts(sum(counts))) == whole
+    assert written(model.fit_counts(sum(counts))) == whole
 
 
 @pytest.mark.parametrize("kind", ["array", "numbered anew", "named", "slices"])
@@ -117,7 +117,7 @@ def test_rows_without_ids_are_numbered_across_parts(kind):
     assert written(clone(forest).fit_chunks(chunks)) == written(clone(forest).fit(X, y))
 
 
-def test_rows_can_be_named():
+def test_ids_of_rows_decide_their_trees():
     X, y = random_rows(60, 3, 0)
     forest = MajorityLabelForestClassifier(**SMALL, random_state=1)
     names = np.random.default_rng(0).permutation(1_000)[:60]
@@ -189,7 +189,7 @@ def test_counting_leaves_the_forest_alone():
     assert vars(forest) == vars(clone(forest).set_params(domain=DOMAIN))
 
 
-def test_parts_stay_with_the_curator():
+def test_parts_can_be_pickled_and_leave_no_data_in_a_forest():
     """A part can be pickled. Neither a fitted forest nor its pickle holds any data of a part."""
     X, y = table(200)
     for kind, parameters in FORESTS:
@@ -210,7 +210,7 @@ def test_parts_stay_with_the_curator():
         assert all(part.counts is not value for value in vars(forest.forest_).values())
 
 
-def test_where_the_rows_of_parts_lie_stays_with_the_curator():
+def test_the_scale_of_parts_stays_with_the_curator():
     X, y = table(913)
     for kind, parameters in FORESTS:
         forest = kind(**AS_IT_COMES, **parameters)
@@ -319,7 +319,7 @@ def test_a_part_that_does_not_fit_the_domain_is_refused():
 
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 @pytest.mark.parametrize("kind, parameters", RANDOM, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
-def test_no_plan_depends_on_how_many_rows_there_are(kind, parameters, mode):
+def test_no_plan_depends_on_the_exact_number_of_rows(kind, parameters, mode):
     """Plans do not depend on the exact number of rows.
 
     Rules that need the number take it as `size`, and the published rule of JPW refuses parts.
@@ -365,7 +365,7 @@ def test_the_auditors_have_no_findings(variant, relation):
 
 
 @pytest.mark.parametrize("counted_twice", ["rows", "scale"])
-def test_the_auditors_find_rows_that_are_in_two_parts(counted_twice):
+def test_the_auditors_detect_rows_that_are_in_two_parts(counted_twice):
     share = {"rows": "public", "scale": 0.5}[counted_twice]
     model = MajorityLabelForestClassifier(
         epsilon=EPSILON, domain=DOMAIN, n_estimators=3, max_depth=1, scale_share=share

@@ -100,7 +100,7 @@ def test_every_charge_adds_up_to_epsilon(kind, neighbors):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_queries_that_are_not_asked_cost_nothing(kind):
+def test_queries_that_are_skipped_cost_nothing(kind):
     X, y = table(400)
     for settings in ({"scale_share": "public"}, {"scale_share": "auto", "epsilon": 0.02, "size": 400}):
         entries = forest(kind, random_state=0, **settings).fit(X, y).ledger_.entries
@@ -126,22 +126,22 @@ def test_a_given_size_is_not_counted(kind):
 def test_under_replace_one_the_exact_number_of_rows_is_used(kind):
     """A given size does not replace the exact number of rows, because noise may depend on it."""
     X, y = table(500)
-    how = {"neighbors": "replace-one", "scale_share": "auto", "random_state": 0}
-    with_size, plain = (forest(kind, size=s, **how).fit(X, y) for s in (50, None))
+    settings = {"neighbors": "replace-one", "scale_share": "auto", "random_state": 0}
+    with_size, plain = (forest(kind, size=s, **settings).fit(X, y) for s in (50, None))
     assert with_size.ledger_.entries == plain.ledger_.entries
     assert with_size.spec(DOMAIN, 500) == plain.spec(DOMAIN, 500)
 
 
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("value", [0, 1.0, -0.1, "none", True, float("nan"), None])
-def test_shares_that_make_no_sense_are_refused(kind, value):
+def test_invalid_shares_are_refused(kind, value):
     X, y = table(50)
     with pytest.raises(ValueError, match="scale_share="):
         forest(kind, scale_share=value).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_trees_see_where_the_rows_are(kind):
+def test_trees_split_the_range_where_the_rows_lie(kind):
     """Trees split rows that lie in a sixteenth of a linear range if the scale is released, but not if it is public."""
     rng = np.random.default_rng(1)
     domain = public_domain(None, None)  # on a linear scale
@@ -205,17 +205,17 @@ def test_the_shape_follows_from_public_numbers_of_rows(kind, neighbors):
     """The shape follows from the given, public or released number of rows, never from the exact one."""
     X, y = table()
     trees = {} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"}
-    how = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbors": neighbors, "random_state": 3}
-    model = kind(**how).fit(X, y)
+    settings = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbors": neighbors, "random_state": 3}
+    model = kind(**settings).fit(X, y)
     assert model.ledger_.spent == 1
     bought = [e for e in model.ledger_.entries if e.what == "number of rows"]
     assert len(bought) == (neighbors == "add-remove")
-    left = 1 - Fraction(len(bought), 50)
+    remaining = 1 - Fraction(len(bought), 50)
     trees_of_fit = model.forest_.trees
-    shapes = {tuple(kind.shape_rule(float(n * left), 2, 3)) for n in range(2_000, 4_001, 10)}
+    shapes = {tuple(kind.shape_rule(float(n * remaining), 2, 3)) for n in range(2_000, 4_001, 10)}
     assert (trees_of_fit.n_trees, trees_of_fit.depth) in shapes
     if neighbors == "add-remove":
-        with_size = kind(**how, size=10**6).fit(X, y)
+        with_size = kind(**settings, size=10**6).fit(X, y)
         assert (with_size.forest_.trees.n_trees, with_size.forest_.trees.depth) == kind.shape_rule(1e6, 2, 3)
         assert len(with_size.ledger_.entries) == len(model.ledger_.entries) - 1
 
@@ -242,32 +242,32 @@ def test_without_privacy_and_as_published_the_shape_costs_nothing(kind):
 def test_parts_give_the_forest_of_the_whole(kind, neighbors):
     """Two passes over parts, or counts by copies of the forest, return the forest of the whole table bit for bit."""
     X, y = table(1_200)
-    how = {"scale_share": "auto", "max_depth": "auto", "n_estimators": "auto", "neighbors": neighbors}
-    model = kind(domain=DOMAIN, random_state=5, **how)
+    settings = {"scale_share": "auto", "max_depth": "auto", "n_estimators": "auto", "neighbors": neighbors}
+    model = kind(domain=DOMAIN, random_state=5, **settings)
     text = model.fit(X, y).forest_.to_json(uncertified=True)
     parts = [(X[i : i + 500], y[i : i + 500]) for i in range(0, 1_200, 500)]
     assert model.fit_chunks(parts).forest_.to_json(uncertified=True) == text
-    one = kind(domain=DOMAIN, random_state=5, **how)
+    by_parts = kind(domain=DOMAIN, random_state=5, **settings)
     with pytest.raises(ValueError, match="call fit_scale"):
-        one.partial_counts(*parts[0])
-    one.fit_scale(sum(one.partial_scale(*part) for part in parts))
-    counts = [one.partial_counts(*part) for part in parts]
-    assert one.fit_counts(sum(counts)).forest_.to_json(uncertified=True) == text
-    one.set_params(scale_share=0.4)
+        by_parts.partial_counts(*parts[0])
+    by_parts.fit_scale(sum(by_parts.partial_scale(*part) for part in parts))
+    counts = [by_parts.partial_counts(*part) for part in parts]
+    assert by_parts.fit_counts(sum(counts)).forest_.to_json(uncertified=True) == text
+    by_parts.set_params(scale_share=0.4)
     with pytest.raises(ValueError, match="call fit_scale"):
-        one.fit_counts(sum(counts))
+        by_parts.fit_counts(sum(counts))
 
 
 def test_parts_that_can_be_read_once_have_no_scale():
     X, y = table(600)
-    how = {"domain": DOMAIN, "max_depth": 3, "n_estimators": 3, "random_state": 5}
+    settings = {"domain": DOMAIN, "max_depth": 3, "n_estimators": 3, "random_state": 5}
     with pytest.warns(UserWarning, match="can be read once only"):
-        model = RandomDecisionForestClassifier(**how, scale_share="auto").fit_chunks(iter([(X, y)]))
+        model = RandomDecisionForestClassifier(**settings, scale_share="auto").fit_chunks(iter([(X, y)]))
     assert model.get_params()["scale_share"] == "auto"
-    plain = RandomDecisionForestClassifier(**how, scale_share="public").fit(X, y)
+    plain = RandomDecisionForestClassifier(**settings, scale_share="public").fit(X, y)
     assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
     with pytest.raises(ValueError, match="can be read once only"):
-        RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
+        RandomDecisionForestClassifier(**settings, scale_share=0.1).fit_chunks(iter([(X, y)]))
     with pytest.raises(ValueError, match="can be read once only"):  # under replace-one, `size` does not set the shape
         RandomDecisionForestClassifier(domain=DOMAIN, neighbors="replace-one", size=600).fit_chunks(iter([(X, y)]))
 

@@ -61,7 +61,7 @@ GOLDEN = {"max": 7.0, "gini": -1.5, "entropy": -3.245112, GAIN_RATIO: 8 * (0.954
 
 
 @every_criterion
-def test_scores(criterion):
+def test_scores_match_values_by_hand(criterion):
     """Scores of children (4, 0) and (1, 3) match: 4 + 3; 4 (1 - 1/16 - 9/16); 4 H(1/4); 8 (H(3/8) - 4/8 H(1/4)) / 1."""
     assert score(np.array([[[4, 0], [1, 3]]]), criterion)[0] == pytest.approx(GOLDEN[criterion], abs=1e-5)
 
@@ -84,7 +84,7 @@ def test_a_row_moves_a_score_one_way_and_by_no_more_than_its_sensitivity(criteri
         assert -1e-9 <= moved <= sensitivity(criterion, int(table.sum())) + 1e-9
 
 
-def test_of_the_gain_ratio_one_row_changes_as_much_as_there_are_rows():
+def test_one_row_can_change_the_gain_ratio_by_more_than_the_number_of_rows():
     """One row can change the gain ratio by more than its stated sensitivity: by n + 1 on a table of n rows.
 
     The row is alone in its child and in its class, so the ratio rises from 0 to 1.
@@ -121,7 +121,7 @@ def cut_law(growth: _Growth, criterion: str) -> np.ndarray:
 
 
 @every_criterion
-def test_a_cut_is_drawn_by_score_and_room(criterion):
+def test_a_cut_is_drawn_by_score_and_width(criterion):
     """Cuts follow their law: chi-square of 4,000 cuts over the intervals between three values."""
     codes, y = np.array([[100], [100], [100], [20_000], [20_000], [60_000]], np.uint16), np.array([0, 0, 0, 1, 1, 0])
     growth = _Growth(spec(40, 1, criterion, 6), NUMBER, codes, y, 10.0, 1)
@@ -179,7 +179,7 @@ def test_a_branch_ends_where_its_noisy_count_is_small(n):
     assert binomtest(ended, 2_000, stops).pvalue > FALSE_ALARM
 
 
-def test_leaves_get_noise_of_their_share():
+def test_noise_on_leaves_has_the_scale_of_their_share():
     """The mean size of the noise on leaves is the scale that belongs to the leaves' share of ε.
 
     The mean is over 600 trees of one leaf with two classes. Its standard error is the scale divided by √1,200. A
@@ -201,7 +201,7 @@ def test_leaves_get_noise_of_their_share():
 
 @every_criterion
 @pytest.mark.parametrize("epsilon", [2.0, 300.0, None])
-def test_it_is_a_tree_of_the_house(criterion, epsilon):
+def test_the_published_tree_is_sound_and_its_leaves_hold_the_right_rows(criterion, epsilon):
     """The tree has multiway children and cuts in the remaining range, and a path tests a category only once.
 
     The leaves hold the right rows.
@@ -238,7 +238,7 @@ def test_it_is_a_tree_of_the_house(criterion, epsilon):
     assert trace.trees == [] and (trace.noise is None) == (epsilon is None)
 
 
-def test_without_privacy_it_takes_the_best_and_stops_at_one_class():
+def test_without_privacy_the_tree_takes_the_best_tests_and_stops_at_one_class():
     X = pd.DataFrame({"f0": np.linspace(0, 1, 40), "f1": "c0", "f2": 0.5, "f3": "c1"})
     y = (X.f0 > 0.5).to_numpy().astype(int)
     model = tree(epsilon=None).fit(X, y)
@@ -247,7 +247,7 @@ def test_without_privacy_it_takes_the_best_and_stops_at_one_class():
 
 
 @every_criterion
-def test_with_much_budget_it_learns_and_with_little_it_does_not(criterion):
+def test_the_tree_learns_with_a_large_budget_and_not_with_a_small_one(criterion):
     X, _ = random_table(MIXED, 3_000, 0)
     y = ((X.f0 > 0.5).to_numpy() ^ (X.f1 == "c1").to_numpy()).astype(int)
     rich, poor = (tree(criterion=criterion, epsilon=e, random_state=0, n_bound=3_000) for e in (1_000.0, 0.001))
@@ -275,7 +275,7 @@ def test_a_tree_ends_at_a_cap_and_reports_it(monkeypatch):
     )
 
 
-def test_an_attribute_of_one_value_is_never_asked():
+def test_an_attribute_of_one_value_is_never_tested():
     domain = public_domain(1, 3)
     X, y = random_table(domain, 300, 0)
     for seed in range(20):
@@ -315,7 +315,7 @@ def test_the_certificate_states_the_loss_that_holds(neighbors, criterion, depth)
     assert first.startswith(f"In ideal real numbers the loss would be at most {text_up(spent, 3)}{comparison};")
 
 
-def test_it_needs_no_memory_for_levels_that_it_does_not_have():
+def test_the_tree_needs_no_memory_for_levels_that_it_does_not_have():
     data = load_dataset("adult")
     tree(domain=data.domain, max_depth=15, n_bins=1_000).check(data.domain, 1_000)
 

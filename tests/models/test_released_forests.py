@@ -28,7 +28,7 @@ JIT = not numba.config.DISABLE_JIT
 
 
 @by_model
-def test_a_forest_is_the_same_after_the_trip(name):
+def test_a_forest_is_the_same_after_a_json_round_trip(name):
     forest = fitted(name).released_
     text = saved(forest)
     back = ReleasedForest.from_json(text)
@@ -160,7 +160,7 @@ def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, s
 
 @by_model
 @pytest.mark.parametrize("random_state", [None, 987_654_321_987])
-def test_neither_counts_nor_assignment_nor_source_of_noise_is_kept(name, random_state):
+def test_a_release_keeps_neither_counts_nor_assignment_nor_source_of_noise(name, random_state):
     n = 307  # no array of the forest has this length
     model = fitted(name, n=n, random_state=random_state)
     X, y = table(n)
@@ -200,14 +200,14 @@ def test_a_release_draws_afresh_while_its_structure_stays(name):
 
     More than 60 leaves are empty and draw their values at random, so equal noise has probability below 2^-60.
     """
-    how = {"n": 2, "n_estimators": 20, "max_depth": 3, "size": 2}  # too few rows for a released scale
-    a, b = (fitted(name, structure_seed=4, **how).released_ for _ in range(2))
+    settings = {"n": 2, "n_estimators": 20, "max_depth": 3, "size": 2}  # too few rows for a released scale
+    a, b = (fitted(name, structure_seed=4, **settings).released_ for _ in range(2))
     one, two = (json.loads(saved(forest)) for forest in (a, b))
     (values,) = a.leaves.arrays
     assert a.trees.n_leaves > 60 + 20 * 2
     assert one.pop(values) != two.pop(values)
     assert one == two
-    c = fitted(name, structure_seed=5, **how).released_
+    c = fitted(name, structure_seed=5, **settings).released_
     assert json.loads(saved(c))["trees"] != one["trees"]
 
 

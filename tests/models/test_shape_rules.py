@@ -36,7 +36,7 @@ RULES = {
         (26_000, 1.0, [(16, 10), (16, 12), (1, 8), (1, 6), (10, 4)]),
     ],
 )
-def test_golden_values(n, epsilon, shapes):
+def test_rules_match_golden_values(n, epsilon, shapes):
     rules = (noisy_counts_shape, majority_label_shape, one_tree_shape, multinomial_shape, boosted_shape)
     assert [tuple(rule(signal_of(n, epsilon), 2, 14)) for rule in rules] == shapes
 
@@ -52,7 +52,7 @@ def test_more_signal_never_makes_trees_shallower(rule, signal, factor, n_classes
     assert rule(math.inf, n_classes, n_features).depth == high
 
 
-def test_every_rule_is_here():
+def test_every_rule_is_tested():
     assert {name for name in vars(shape_rules) if name.endswith("_shape")} == {rule.__name__ for rule in RULES}
 
 

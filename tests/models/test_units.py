@@ -53,7 +53,7 @@ def table(n: int = 120, n_persons: int = 30, seed: int = 0) -> tuple[pd.DataFram
 # ---------------------------------------------------------------- formulas
 
 
-def test_sensitivities_by_hand():
+def test_sensitivities_match_values_by_hand():
     for level in (0, 3, 12):
         assert unit_sensitivity("max", 100, level) == 1_024
         assert unit_sensitivity("gini", 100, level) == 2_048
@@ -153,7 +153,7 @@ def no_draws(monkeypatch):
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else None,
 )
 def test_what_has_no_bound_or_no_sampler_is_refused_before_any_question(model, message, no_draws):
-    """The message is the same for one row and for many, with one row a person and with many."""
+    """The message does not depend on the number of rows, or on the number of rows of each person."""
     for relation in NEIGHBORS:
         model = type(model)(**{**model.get_params(), "domain": DOMAIN, "neighbors": relation})
         refusals = set()
@@ -189,7 +189,7 @@ def test_the_file_of_a_forest_has_the_unit_and_no_identifier(kind):
 @pytest.mark.parametrize(
     "name", ["majority label, permute-and-flip", "random decision, scale", "JPW", "RF-L", "RF-E, scale"]
 )
-def test_wherever_a_table_is_cut_the_demonstration_is_the_same(name):
+def test_a_demonstration_is_the_same_wherever_the_table_is_cut(name):
     kind, settings = settings_of(name)
     X, y = table(200)
     model = kind(random_state=0, **settings)
@@ -201,8 +201,8 @@ def test_wherever_a_table_is_cut_the_demonstration_is_the_same(name):
         cuts = np.r_[0, np.sort(rng.integers(0, 201, 4)), 200]
         parts = [(X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:])]
         assert model.fit_chunks(parts).forest_.to_json(uncertified=True) == whole
-        apart = [(part.drop(columns="id"), labels, part["id"].tolist()) for part, labels in parts]
-        assert model.fit_chunks(apart).forest_.to_json(uncertified=True) == whole
+        with_ids = [(part.drop(columns="id"), labels, part["id"].tolist()) for part, labels in parts]
+        assert model.fit_chunks(with_ids).forest_.to_json(uncertified=True) == whole
     part_of = X["id"] % 3
     parts = [(X[part_of == k], y[part_of == k]) for k in range(3)]
     model.fit_scale(sum(model.partial_scale(*part) for part in parts))
@@ -218,7 +218,7 @@ def test_parts_that_can_be_read_once_only_are_refused():
 
 
 def test_counts_are_sums_of_weights_for_singles_as_well():
-    """A second row of a person changes neither the types nor the shapes of results, and not the form of the file."""
+    """A second row of a person changes neither types and shapes of results nor the form of the file."""
     kind, settings = settings_of("random decision")
     X, y = table(40)
     files = []
@@ -301,7 +301,7 @@ def outcome(model: ForestClassifier, domain: Domain, rows: EncodedTable) -> tupl
     ],
 )
 def test_a_table_with_each_row_twice_gives_the_same_forest(name, relation):
-    """Twice as many rows of a person have half the weight each: counts, scales, splits, draws and leaves stay."""
+    """Twice as many rows with half the weight each change no counts, scales, splits, draws or leaves."""
     kind, settings = VARIANTS[name]
     settings = {**settings, "neighbors": relation, "random_state": 0, "epsilon": 8.0}
     if kind is BoostedForestClassifier:

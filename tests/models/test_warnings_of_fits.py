@@ -120,9 +120,9 @@ def test_a_search_stops_before_its_second_fit_asks_anything():
     search = GridSearchCV(
         model_of(MajorityLabelForestClassifier, **SHAPE), {"max_depth": [1, 2]}, cv=2, refit=False, error_score="raise"
     )
-    one = len(questions_of(lambda: clone(search.estimator).fit(X.assign(a=0.5), np.arange(ROWS) % 2)))
+    n_questions = len(questions_of(lambda: clone(search.estimator).fit(X.assign(a=0.5), np.arange(ROWS) % 2)))
     asked = questions_before(RepeatedReleaseWarning, lambda: search.fit(X.assign(a=0.5), np.arange(ROWS) % 2))
-    assert len(asked) == one > 0
+    assert len(asked) == n_questions > 0
 
 
 def questions_of(fit: Callable) -> list[Question]:

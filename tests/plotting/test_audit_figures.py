@@ -54,7 +54,7 @@ def test_no_certified_curve_is_below_the_floor_or_above_epsilon(n_classes, neigh
 
 
 @pytest.mark.parametrize("epsilon, lead", list(zip(EPSILONS, (554, 79, 32, 13, 3, 1, 0, 0, 0))))
-def test_first_violation_by_lead_and_as_tables(epsilon, lead):
+def test_the_first_violation_has_its_lead_and_its_tables(epsilon, lead):
     curves = leaf_curves(epsilon, 2, "add-remove")
     assert curves.first_over["smooth-sensitivity"] == lead
     assert f"from lead {lead:,} on" in all_text(loss_curves(curves, "smooth-sensitivity", NAMES, np.inf))
@@ -75,7 +75,7 @@ def test_no_smaller_tables_break_the_promise(n_classes, most, neighbors, epsilon
 @pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("rule", [*CERTIFIED, "discrete-laplace"])
-def test_the_tables_of_a_certified_rule_come_near_the_worst_and_never_above(rule, n_classes, neighbors):
+def test_the_tables_of_a_certified_rule_are_close_to_the_worst_and_never_above(rule, n_classes, neighbors):
     for epsilon in (0.1, 1.0, 5.0):
         pair, truth = first_pair(rule, epsilon, n_classes, neighbors), verdict(rule, epsilon, n_classes, neighbors)
         assert 0.95 * truth.loss <= pair.loss <= truth.loss * (1 + 1e-9) <= epsilon * (1 + 2e-9)
@@ -90,7 +90,7 @@ def test_the_cap_makes_the_loss_finite():
     assert "<b>22.7</b> at lead 4" in all_text(figure)
 
 
-def test_delta():
+def test_lower_bounds_on_delta_match_the_papers():
     for epsilon, delta in ((0.1, 0.0105), (0.5, 0.0613), (1, 0.138), (2, 0.495)):
         assert verdict("smooth-sensitivity", epsilon, 2, "add-remove").delta == pytest.approx(delta, rel=0.01)
     assert verdict("permute-and-flip", 1, 2, "add-remove").delta == 0

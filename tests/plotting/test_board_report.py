@@ -126,7 +126,7 @@ def test_promise_of_each_kind_of_guarantee():
     assert page.count('fill="#0072B2" stroke') == 24 and page.count('fill="none" stroke="#6B7480"') == 26
 
 
-def test_under_replace_one_membership_is_not_spoken_of_as_protected():
+def test_under_replace_one_membership_is_not_called_protected():
     text = Read(render(report(certificate=certificate(neighbors="replace-one")))).text
     assert "whether a row is in the table" not in text.replace("Whether", "whether").replace(
         "whether a row is in the table is not at stake", ""
@@ -157,7 +157,7 @@ def test_an_uncertified_forest_is_marked_on_top_and_promises_nothing():
     )
 
 
-def test_a_public_table_may_be_looked_at():
+def test_a_table_declared_public_is_not_marked_for_the_curator():
     text = Read(render(report(declared_public=True))).text
     assert "Curator only" not in text and "declared public" in text and "not covered by ε" not in text
 

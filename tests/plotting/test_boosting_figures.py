@@ -41,7 +41,7 @@ def test_weights_range_halves_and_bound(traces):
     assert low < 0.4 and high > 0.7
 
 
-def test_contributions_stand_on_the_side_of_their_class():
+def test_contributions_are_drawn_on_the_side_of_their_class():
     figure = plotting.contributions(np.array([0.2, -0.1]), ("no", "<yes>"), tree=1)
     assert list(figure.data[0].x) == [0.2, -0.1]
     assert [a.text for a in figure.layout.annotations] == ["← no", "&lt;yes&gt; →"]

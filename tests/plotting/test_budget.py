@@ -59,7 +59,7 @@ def test_a_pure_budget_is_shown_in_epsilon():
     assert figure.data[0].text[0].endswith("<br>together ε 1/5")
 
 
-def test_parts_of_the_table_stand_one_above_the_other():
+def test_blocks_of_disjoint_parts_are_drawn_one_above_the_other():
     """Blocks of disjoint parts start at the same place, and only the largest sum counts, in μ² as in ε."""
     parts = {"trees": STRUCTURE, "leaves": ESTIMATION}
     ledger = charged(BUDGET, "add-remove", {"trees": "1/2", "leaves": 1}, **parts)

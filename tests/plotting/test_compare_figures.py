@@ -25,7 +25,7 @@ def named(figure, name):
     return trace
 
 
-def test_no_forest_wears_a_color_that_means_something():
+def test_no_forest_has_a_color_with_a_meaning():
     assert len(set(COLORS)) == len(COLORS) >= len(FORESTS) and not {NON_PRIVATE, NOT_HELD} & set(COLORS)
 
 
@@ -39,11 +39,11 @@ def test_claims_are_dashed_in_the_color_of_their_forest():
 
 
 def test_bands_can_be_left_out_and_go_with_their_line():
-    some = [series("a", 0), series("b", 1)]
-    figure = comparison(some, 1.0, SCALE)
+    two_forests = [series("a", 0), series("b", 1)]
+    figure = comparison(two_forests, 1.0, SCALE)
     lines = [t for t in figure.data if t.legendgroup]
     assert len(lines) == 6 and all(t.legendgroup in "ab" for t in lines)
-    assert len(comparison(some, 1.0, SCALE, bands=False).data) == len(figure.data) - 4
+    assert len(comparison(two_forests, 1.0, SCALE, bands=False).data) == len(figure.data) - 4
 
 
 def test_everything_is_inside_the_picture():
@@ -71,7 +71,7 @@ def test_the_map_marks_the_best_depths_and_shows_the_price():
 
 
 @pytest.mark.parametrize("certified", [True, False])
-def test_dots_are_full_where_one_is_sure(certified):
+def test_dots_are_full_exactly_for_sure_answers(certified):
     answers = [
         Answer("a", 0.3, 0.8, 60, 60, 0.907, True),
         Answer("b", 1.0, 0.8, 5, 5, 0.5, False),

@@ -74,14 +74,14 @@ def test_spans_number_the_leaves_from_one_side(tree):
 def test_spans_of_grown_trees_cover_every_leaf_once(categorical):
     trees = grow_random_trees(DOMAIN, n_trees=2, depth=6, seed=1, categorical=categorical)
     for t in range(2):
-        one = trees.select(t)
-        where = geometry.spans(one)
-        assert np.array_equal(np.sort(where.start[one.leaf_nodes]), np.arange(one.n_leaves))
+        tree = trees.select(t)
+        where = geometry.spans(tree)
+        assert np.array_equal(np.sort(where.start[tree.leaf_nodes]), np.arange(tree.n_leaves))
         assert np.array_equal(
             where.stop - where.start == 1,
-            np.isin(np.arange(one.n_nodes), one.leaf_nodes) | (where.stop - where.start == 1),
+            np.isin(np.arange(tree.n_nodes), tree.leaf_nodes) | (where.stop - where.start == 1),
         )
-        assert where.stop[0] - where.start[0] == one.n_leaves
+        assert where.stop[0] - where.start[0] == tree.n_leaves
 
 
 def test_questions_and_answers_are_in_words_and_harmless(tree):
@@ -164,11 +164,11 @@ def test_focus_has_at_most_six_levels():
     assert max(drawn.level.values()) == 5 and len(drawn.nodes) == 63
 
 
-def test_curve_marks_where_you_are():
+def test_the_curve_marks_the_current_epsilon():
     figure = plotting.accuracy_curve(*curve(), 1.0, floor_label="<u>yes</u>")
-    here = figure.data[-1]
-    assert list(here.x) == [1.0]
-    np.testing.assert_allclose(here.y, curve()[1][:, 2].mean())
+    marker = figure.data[-1]
+    assert list(marker.x) == [1.0]
+    np.testing.assert_allclose(marker.y, curve()[1][:, 2].mean())
     text = all_text(figure)
     assert "you are here" in text and "<u>" not in text
     assert style.PRIVATE in text and style.NOT_HELD not in text

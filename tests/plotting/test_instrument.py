@@ -52,7 +52,7 @@ def test_flip_rates_at_the_present_epsilon_are_those_of_the_view(kind):
         assert low > np.nansum(view.flip[leaves]) > high
 
 
-def test_a_forest_that_is_fitted_anew_has_no_flip_rates_at_another_epsilon():
+def test_a_forest_fitted_at_each_epsilon_has_flip_rates_at_one_epsilon_only():
     simulation, view = simulated(FriedmanSchusterClassifier)
     assert simulation.flips_at(view, 0, 1.0, 2.0) is None
     tree = drawn_tree(view, 0, EPSILONS, lambda epsilon: view.flip if epsilon == 1.0 else None)

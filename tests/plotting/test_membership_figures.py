@@ -47,7 +47,7 @@ def test_shares_and_intervals_are_drawn_as_they_are():
     assert bottom < 0.5 and top > 0.7311
 
 
-def test_where_the_best_attack_is_the_limit_one_line_is_drawn():
+def test_if_the_best_attack_equals_the_limit_one_line_is_drawn():
     limit = most_success(1.0)
     figure = success_chart(LOOKS, limit=limit, best=limit - 1e-4)
     assert set(levels(figure)) == {0.5, round(limit, 4)}

@@ -69,7 +69,7 @@ def test_icons_are_rounded_to_the_safe_side(game, prior):
     assert len({(x, y) for t in icons for x, y in zip(t.x, t.y)}) == 100
 
 
-def test_golden_icons():
+def test_icons_match_golden_values():
     assert UNIT.hundred_guesses() == HundredGuesses(50, 24, 26)  # 73.1 % are right
     assert DistinguishingGame(Guarantee(1.0), "value").hundred_guesses() == HundredGuesses(50, 32, 18)
     assert UNIT.hundred_guesses(0.1) == HundredGuesses(90, 0, 10)
@@ -94,6 +94,6 @@ def test_beliefs_before_and_after(game, prior):
     assert "NaN" not in figure.to_json() and not any("nan" in text for text in most.text)
 
 
-def test_pictures_are_low():
+def test_pictures_have_a_small_height():
     for figure in (trade_off_curve(UNIT), icon_grid(UNIT), posterior_curve(UNIT)):
         assert 260 <= figure.layout.height <= 300

@@ -1,4 +1,4 @@
-"""Tests that a certificate certifies only if no reason speaks against it, and always states its assumptions."""
+"""Tests that a certificate certifies only if there is no reason against it, and always states its assumptions."""
 
 import json
 import math
@@ -22,7 +22,7 @@ def closed_ledger(epsilon="0.5", neighbors="add-remove", each=None):
     return ledger
 
 
-def test_certified():
+def test_a_closed_ledger_is_certified_with_its_assumptions():
     certificate = certify(closed_ledger(), mechanism="permute-and-flip", assumptions=["Bounds of 'age': documented."])
     assert certificate.certified and certificate.epsilon == Fraction(1, 2) and certificate.true_epsilon == 0.5
     assert certificate.reasons == () and certificate.delta == 0
@@ -40,7 +40,7 @@ def test_certified():
         assert words in text
 
 
-def test_replace_one_rests_on_a_public_number_of_rows():
+def test_replace_one_assumes_a_public_number_of_rows():
     certificate = certify(closed_ledger(neighbors="replace-one"), mechanism="m")
     assert certificate.certified and any("number of rows" in a for a in certificate.assumptions)
 
@@ -51,7 +51,7 @@ def test_a_mechanism_that_costs_less_is_certified_at_its_cost():
 
 
 @pytest.mark.parametrize("reason", ["The bounds of 'age' were read from the data.", *DemoSource(0).reasons()])
-def test_any_reason_refuses(reason):
+def test_any_reason_refuses_certification(reason):
     certificate = certify(closed_ledger(), mechanism="m", reasons=[reason, reason])
     assert not certificate.certified and certificate.reasons == (reason,) and certificate.true_epsilon == math.inf
     assert str(certificate).startswith("NOT CERTIFIED.") and reason in str(certificate)
@@ -108,7 +108,7 @@ def around(x):
     return math.nextafter(x, 0), x, math.nextafter(x, math.inf)
 
 
-def test_a_file_of_before_whose_loss_was_rounded_to_the_nearest_is_read():
+def test_a_file_of_an_earlier_version_with_a_loss_rounded_to_the_nearest_is_read():
     data = certify(closed_ledger("0.7"), mechanism="m").to_dict()
     assert data["true_epsilon"] > 0.7
     assert Certificate.from_dict({**data, "true_epsilon": 0.7}).true_epsilon == 0.7
@@ -117,7 +117,7 @@ def test_a_file_of_before_whose_loss_was_rounded_to_the_nearest_is_read():
 
 
 @pytest.mark.parametrize("reasons", [(), ("The noise comes from a seed.",)])
-def test_json_trip(reasons):
+def test_a_certificate_is_unchanged_by_a_json_round_trip(reasons):
     certificate = certify(closed_ledger("1/7"), mechanism="m", assumptions=["a"], reasons=reasons)
     again = Certificate.from_dict(json.loads(json.dumps(certificate.to_dict(), allow_nan=False)))
     assert again == certificate and again.epsilon == Fraction(1, 7)
@@ -142,7 +142,7 @@ def test_forged_certificates_are_refused(forged):
         Certificate.from_dict({**honest, **forged})
 
 
-def test_a_file_that_says_certified_in_words_is_refused():
+def test_a_file_that_states_certified_as_text_is_refused():
     data = certify(Ledger(None), mechanism="none").to_dict()
     with pytest.raises(ValueError, match="true or false"):
         Certificate.from_dict({**data, "certified": "false"})
@@ -229,7 +229,7 @@ def test_a_gaussian_ledger_that_is_not_certified_promises_nothing():
     assert Certificate.from_dict({**data, "mu_squared": "1/1000"}).mu_squared is None  # returned as read, like ε
 
 
-def test_delta_goes_with_the_kind_of_the_ledger():
+def test_delta_must_match_the_kind_of_the_ledger():
     with pytest.raises(ValueError, match="δ"):
         certify(closed_gaussian(), mechanism="m")
     with pytest.raises(ValueError, match="no δ"):

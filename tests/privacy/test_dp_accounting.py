@@ -84,7 +84,7 @@ def test_the_curve_of_a_ledger_is_that_of_dp_accounting(neighbors, entries):
         assert curve.epsilon(delta) <= theirs.get_epsilon(delta) * (1 + 1e-9) <= curve.epsilon(delta) + 0.012
 
 
-def test_golden_values_of_a_hundred_trees():
+def test_a_hundred_trees_match_golden_values():
     add, replace = ledger_of("add-remove", ("1/100", 100)), ledger_of("replace-one", ("1/200", 100))
     for ledger, golden in ((add, (0.51996, 0.39226)), (replace, (0.52232, 0.39520))):
         theirs = accountant_of(ledger)
@@ -92,7 +92,7 @@ def test_golden_values_of_a_hundred_trees():
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_gaussian_ledgers_as_events(neighbors):
+def test_gaussian_ledgers_as_events_have_the_same_delta(neighbors):
     each = PrivacyLoss.gaussian("0.001")
     ledger = Ledger(each * 100 if neighbors == "add-remove" else each * 400, neighbors)
     ledger.charge("gradients", "rounded-gaussian", 1, each, 90, "sequential")

@@ -45,7 +45,7 @@ def passed(monkeypatch) -> list[tuple]:
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("name", FORESTS)
-def test_whole_numbers_from_the_systems_entropy_only(name, neighbors, passed, monkeypatch):
+def test_releases_draw_only_whole_numbers_from_the_systems_entropy(name, neighbors, passed, monkeypatch):
     def refused(*arguments, **settings):
         raise AssertionError("a release asked another generator than the operating system")
 
@@ -73,8 +73,8 @@ def test_whole_numbers_from_the_systems_entropy_only(name, neighbors, passed, mo
 def test_the_rate_is_the_exact_fraction(neighbors, rows_changed, passed):
     """The rate is the exact fraction: ε = 0.1 counts as 1/10, although its binary number differs."""
     X, y = rows()
-    how = {"n_estimators": 7, "partition": "shared", "max_depth": 2, "neighbors": neighbors}
-    MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, **how, **PUBLIC).fit(X, y)
+    settings = {"n_estimators": 7, "partition": "shared", "max_depth": 2, "neighbors": neighbors}
+    MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, **settings, **PUBLIC).fit(X, y)
     ((_, _, (_, num, den, *_)),) = passed
     assert Fraction(num, den) == Fraction(1, 10) / 7 / rows_changed
 
@@ -87,8 +87,8 @@ def test_every_rate_of_a_fit_that_prepares_is_the_exact_fraction(neighbors, rows
     Labels get the rest of the budget.
     """
     X, y = rows(3_000)
-    how = {"n_estimators": 7, "partition": "shared", "neighbors": neighbors}
-    forest = MajorityLabelForestClassifier(epsilon=0.1, scale_share=0.13, domain=DOMAIN, **how).fit(X, y)
+    settings = {"n_estimators": 7, "partition": "shared", "neighbors": neighbors}
+    forest = MajorityLabelForestClassifier(epsilon=0.1, scale_share=0.13, domain=DOMAIN, **settings).fit(X, y)
     assert forest.ledger_.spent == Fraction(1, 10)
     size = Fraction(1, 50) if neighbors == "add-remove" else 0
     each = Fraction(1, 10) / rows_changed
@@ -116,17 +116,17 @@ def test_the_rate_never_exceeds_the_charge(epsilon, neighbors, rows_changed, pas
     """The rate is at most the charge, and at least 99.999 % of it: labels, counts, and counts of a greedy tree."""
     X, y = rows()
     exact = Fraction(str(epsilon)) / rows_changed
-    how = {"epsilon": epsilon, "domain": DOMAIN, "neighbors": neighbors, "max_depth": 2, **PUBLIC}
-    MajorityLabelForestClassifier(n_estimators=7, partition="shared", **how).fit(X, y)
+    settings = {"epsilon": epsilon, "domain": DOMAIN, "neighbors": neighbors, "max_depth": 2, **PUBLIC}
+    MajorityLabelForestClassifier(n_estimators=7, partition="shared", **settings).fit(X, y)
     ((_, _, (_, num, den, *_)),) = passed
     assert Fraction(99_999, 100_000) * exact / 7 < Fraction(num, den) <= exact / 7
     passed.clear()
-    dpforest.RandomDecisionForestClassifier(n_estimators=7, **how).fit(X, y)
+    dpforest.RandomDecisionForestClassifier(n_estimators=7, **settings).fit(X, y)
     ((_, _, (_, num, den, *_)),) = passed
     assert Fraction(99_999, 100_000) * exact / 7 < Fraction(den, num) <= exact / 7
     passed.clear()
     if epsilon < 1_000:
-        dpforest.FriedmanSchusterClassifier(**how).fit(X, y)
+        dpforest.FriedmanSchusterClassifier(**settings).fit(X, y)
         _, num, den, *_ = passed[-1][2]
         assert Fraction(99_999, 100_000) * exact / 2 < Fraction(den, num) <= exact / 2
         splits = [arguments for kernel, _, arguments in passed[:-1]]

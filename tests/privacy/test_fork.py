@@ -60,7 +60,7 @@ def in_a_child(source: SecretSource, forests: list) -> dict[str, str]:
 
 
 @FORK
-def test_parent_and_children_share_nothing():
+def test_parent_and_children_share_no_draws():
     source, forests = SecretSource(), fitted()
     source.words(10)
     everyone = [in_a_child(source, forests), in_a_child(source, forests), drawn(source, forests)]
@@ -69,7 +69,7 @@ def test_parent_and_children_share_nothing():
 
 
 @pytest.mark.parametrize("kind", range(len(FORESTS)))
-def test_seeds_and_copies_replay_nothing(kind):
+def test_seeds_and_copies_replay_no_draws(kind):
     data, forest = load_dataset("zoo"), fitted()[kind]
     releases = [forest.released_.to_json()]
     for again in (forest, pickle.loads(pickle.dumps(forest)), type(forest)(**forest.get_params())):

@@ -116,7 +116,7 @@ class Paper:
 
 
 @pytest.mark.parametrize("sigma", every(2, SIGMAS), ids=str)
-def test_lane_for_lane_like_the_paper(sigma):
+def test_the_sampler_reads_lane_for_lane_like_the_paper(sigma):
     """The sampler reads a tape lane for lane like the algorithm of the paper, even a tape of rare lanes."""
     rng, void, tapes = np.random.default_rng(9), 0, 3_000 if JIT else 300
     for _ in range(tapes):
@@ -125,13 +125,13 @@ def test_lane_for_lane_like_the_paper(sigma):
         drawn, at = rounded_gaussian(tape, 0, sigma.numerator, sigma.denominator, scratch)
         paper = Paper(tape)
         try:
-            wanted, k, x = paper.noise(sigma)
+            expected, k, x = paper.noise(sigma)
         except Void:
             assert at >= tape.size
             void += 1
             continue
-        assert (drawn, at) == (wanted, paper.at)
-        sign = -1 if wanted < 0 else 1
+        assert (drawn, at) == (expected, paper.at)
+        sign = -1 if expected < 0 else 1
         for q in (-(2**40), -7, 1, 12):  # rounding commutes with integer shifts; x at an inner point of its range
             z = sign * sigma * (k + x.low + x.width / 3)
             assert math.floor(q + z + HALF) == q + drawn
@@ -195,27 +195,27 @@ def forced(k: int, digits: list[int], sign: int) -> list[int]:
 
 
 @pytest.mark.parametrize("k", [0, 1, 7, 30, 150])
-def test_forced_noise_of_negligible_probability(k):
+def test_noise_of_negligible_probability_can_be_drawn(k):
     """The sampler can draw noise of probability exp(-150**2/2), so nothing is clipped."""
     for digits, sigma in (([5], Fraction(40)), ([40_000], Fraction(3, 7)), ([9, 8, 30_000], Fraction(LARGEST))):
         x = sum(Fraction(d, 65_536 ** (i + 1)) for i, d in enumerate(digits))
-        wanted = math.floor(sigma * (k + x) + HALF)
+        expected = math.floor(sigma * (k + x) + HALF)
         for sign in (0, 1):
             noisy = draw_rounded_gaussian(np.array([3]), sigma, Scripted(forced(k, digits, sign)))
-            assert noisy[0] == 3 + (-wanted if sign else wanted)
+            assert noisy[0] == 3 + (-expected if sign else expected)
 
 
 def test_a_border_is_followed_to_the_last_digit():
     """A comparison with a border reads every digit: at sigma = 3/2 the border is x = 1/3, or 0.5555... in base 16."""
     for n in (0, 3, 4, 40, 1_000):
-        for last, wanted in ((21_844, 0), (21_846, 1)):
+        for last, expected in ((21_844, 0), (21_846, 1)):
             tape = forced(0, [*[21_845] * n, last], 0)
-            assert draw_rounded_gaussian(np.array([0]), Fraction(3, 2), Scripted(tape))[0] == wanted
-    for x, wanted in ((49_151, 0), (49_152, 1)):  # at sigma = 2/3 the border is 3/4, which rounds up
-        assert draw_rounded_gaussian(np.array([0]), Fraction(2, 3), Scripted(forced(0, [x], 0)))[0] == wanted
+            assert draw_rounded_gaussian(np.array([0]), Fraction(3, 2), Scripted(tape))[0] == expected
+    for x, expected in ((49_151, 0), (49_152, 1)):  # at sigma = 2/3 the border is 3/4, which rounds up
+        assert draw_rounded_gaussian(np.array([0]), Fraction(2, 3), Scripted(forced(0, [x], 0)))[0] == expected
 
 
-def test_whole_shifts_and_larger_sigmas():
+def test_integer_shifts_move_the_result_and_noise_grows_with_sigma():
     """The same words draw the same Z: adding an integer shifts the result, and |noise| grows with sigma."""
     values = np.random.default_rng(2).integers(-(2**61), 2**61, (40, 5))
     noise = draw_rounded_gaussian(np.zeros_like(values), Fraction(77, 5), FixedWords())
@@ -259,7 +259,7 @@ def test_a_broken_source_is_an_error_and_not_a_silent_answer(monkeypatch, word):
         draw_rounded_gaussian(np.zeros(3, int), Fraction(1), StuckWords(word))
 
 
-def test_empty_tables_and_shapes():
+def test_tables_of_any_shape_or_without_rows_are_drawn():
     assert draw_rounded_gaussian(np.zeros((0, 4), int), Fraction(2), FixedWords()).shape == (0, 4)
     table = np.arange(24).reshape(2, 3, 4)
     flat = draw_rounded_gaussian(table.ravel(), Fraction(2), FixedWords())
@@ -284,13 +284,13 @@ def test_empty_tables_and_shapes():
         ([1], Fraction(1, 2**32), "32-bit"),
     ],
 )
-def test_bad_input(values, sigma, message):
+def test_bad_input_is_refused(values, sigma, message):
     with pytest.raises(ValueError, match=message):
         draw_rounded_gaussian(np.array(values), sigma, FixedWords())
 
 
 @pytest.mark.skipif(not JIT, reason="needs the compiler")
-def test_no_float_anywhere_in_the_compiled_sampler():
+def test_the_compiled_sampler_contains_no_float():
     lanes, whole, scratch = types.Array(types.uint16, 1, "C"), types.int64, types.Array(types.uint16, 2, "C")
     cells = types.Array(types.int64, 1, "C")
     for function, signature in (

@@ -26,12 +26,12 @@ COUNTS = np.array([[3, 1], [0, 0], [2, 7], [0, 4]])
 def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, neighbors):
     for source in (SecretSource(), DemoSource(1)):
         ledger = Ledger(epsilon, neighbors)
-        how = {"epsilon": epsilon, "n_trees": 2, "partition": partition, "neighbors": neighbors}
+        settings = {"epsilon": epsilon, "n_trees": 2, "partition": partition, "neighbors": neighbors}
         if mechanism == "discrete-laplace":
-            out = release_counts(COUNTS, **how, ledger=ledger, source=source)
+            out = release_counts(COUNTS, **settings, ledger=ledger, source=source)
             assert out.shape == COUNTS.shape and out.dtype == np.int64
         else:
-            out = release_labels(COUNTS, mechanism=mechanism, **how, ledger=ledger, source=source)
+            out = release_labels(COUNTS, mechanism=mechanism, **settings, ledger=ledger, source=source)
             assert out.shape == (4,) and out.dtype == np.uint8 and out.max() < 2
         ledger.close()
         # The ablation keeps the rate of the paper, exp(eps u / 2), which costs half of ε under add-remove.
@@ -39,7 +39,7 @@ def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, 
         assert ledger.spent == (epsilon / 2 if half else epsilon)
 
 
-def test_scales_of_noisy_counts():
+def test_scales_of_noisy_counts_match_golden_values():
     scale = {
         (partition, neighbors): 1
         / rate_for("discrete-laplace", Fraction(1, 2), n_trees=10, partition=partition, neighbors=neighbors)
@@ -55,23 +55,23 @@ def test_scales_of_noisy_counts():
 
 
 def test_blocks_and_mechanisms_without_proof_are_refused():
-    how = {"epsilon": 1, "n_trees": 2, "source": DemoSource(0)}
+    settings = {"epsilon": 1, "n_trees": 2, "source": DemoSource(0)}
     for neighbors in ("add-remove", "replace-one"):
         ledger = Ledger(1, neighbors)
         with pytest.raises(BudgetError, match="equal blocks cannot be certified"):
-            release_counts(COUNTS, partition="blocks", neighbors=neighbors, ledger=ledger, **how)
+            release_counts(COUNTS, partition="blocks", neighbors=neighbors, ledger=ledger, **settings)
         for mechanism in ("smooth-sensitivity", "smooth-sensitivity-clamped", "continuous-laplace"):
             with pytest.raises(BudgetError, match="no proof of privacy"):
                 release_labels(
-                    COUNTS, mechanism=mechanism, partition="shared", neighbors=neighbors, ledger=ledger, **how
+                    COUNTS, mechanism=mechanism, partition="shared", neighbors=neighbors, ledger=ledger, **settings
                 )
         with pytest.raises(ValueError, match="partition must be"):
-            release_counts(COUNTS, partition="bagging", neighbors=neighbors, ledger=ledger, **how)
+            release_counts(COUNTS, partition="bagging", neighbors=neighbors, ledger=ledger, **settings)
         assert ledger.spent == 0
     with pytest.raises(ValueError, match="kept for add-remove"):
-        release_counts(COUNTS, partition="shared", neighbors="replace-one", ledger=Ledger(1), **how)
+        release_counts(COUNTS, partition="shared", neighbors="replace-one", ledger=Ledger(1), **settings)
     with pytest.raises(BudgetError, match="without a budget"):
-        release_counts(COUNTS, partition="shared", neighbors="add-remove", ledger=Ledger(None), **how)
+        release_counts(COUNTS, partition="shared", neighbors="add-remove", ledger=Ledger(None), **settings)
 
 
 def test_nothing_is_drawn_when_the_budget_is_short():
@@ -91,7 +91,7 @@ def test_nothing_is_drawn_when_the_budget_is_short():
         )
 
 
-def test_parallel_counts_once_and_sequential_adds_up_in_exact_fractions():
+def test_parallel_charges_count_once_and_sequential_ones_add_up_in_exact_fractions():
     ledger = Ledger(1)
     ledger.charge("leaves", "m", 1, Fraction(1, 3), 4096, "parallel")
     for _ in range(2):
@@ -109,7 +109,7 @@ def test_replacing_a_row_costs_two_changes():
     assert "every entry counts twice" in str(ledger)
 
 
-def test_closing():
+def test_only_a_charged_ledger_closes_and_a_closed_one_takes_no_charge():
     ledger = Ledger("0.1")
     with pytest.raises(BudgetError, match="Nothing was charged"):
         ledger.close()
@@ -130,7 +130,7 @@ def test_ledger_without_a_budget_records_but_never_closes():
         Ledger(1).charge("counts", "none", 1, None, 1, "sequential")
 
 
-def test_json_trip_is_exact_and_forged_books_are_refused():
+def test_json_round_trip_is_exact_and_forged_ledgers_are_refused():
     ledger = Ledger(Fraction(1, 7), "replace-one")
     ledger.charge("labels, tree by tree", "permute-and-flip", 1, Fraction(1, 1400), 100, "sequential")
     ledger.close()
@@ -154,7 +154,7 @@ def test_invalid_budgets_are_refused(bad):
         positive_fraction(bad)
 
 
-def test_bad_charges():
+def test_bad_charges_are_refused():
     with pytest.raises(ValueError, match="neighbors must be"):
         Ledger(1, "swap")
     with pytest.raises(ValueError, match="composition must be"):
@@ -204,7 +204,7 @@ def test_files_write_plain_fractions_only(text):
 # ---------------------------------------------------------------- query budgets
 
 
-def test_an_allowance_answers_as_often_as_was_paid_for():
+def test_a_query_budget_answers_as_often_as_was_paid_for():
     ledger = Ledger(1)
     query_budget = ledger.charge("splits", "exponential", 1, "0.3", 3, "sequential")
     assert [query_budget.use() for _ in range(3)] == [PrivacyLoss.pure("0.3")] * 3 and ledger.spent == Fraction(9, 10)
@@ -216,7 +216,7 @@ def test_an_allowance_answers_as_often_as_was_paid_for():
         ledger.charge("more splits", "exponential", 1, "0.01", 1, "sequential")
 
 
-def test_an_allowance_gives_no_more_to_many_threads():
+def test_a_query_budget_answers_no_more_often_to_many_threads():
     query_budget = QueryBudget(Fraction(1), 500)
 
     def use(_) -> int:
@@ -229,7 +229,7 @@ def test_an_allowance_gives_no_more_to_many_threads():
         assert sum(pool.map(use, range(2_000))) == 500
 
 
-def test_a_refused_charge_gives_no_right_to_ask_and_leaves_no_entry():
+def test_a_refused_charge_issues_no_query_budget_and_leaves_no_entry():
     ledger = Ledger(1)
     ledger.charge("splits", "exponential", 1, "0.5", 2, "sequential", part=STRUCTURE)
     query_budget = None
@@ -271,7 +271,7 @@ def test_the_most_expensive_of_disjoint_parts_adds_to_the_charges_on_all_rows():
     assert ledger.spent == max(brute.values())  # the charge of the rows of each part
 
 
-def test_a_part_may_spend_what_the_others_left_and_no_more():
+def test_each_part_may_spend_the_whole_budget_and_no_more():
     ledger = Ledger(1)
     for part in (STRUCTURE, ESTIMATION):
         ledger.charge("counts", "m", 1, 1, 1, "parallel", part=part)
@@ -370,7 +370,7 @@ def test_a_gaussian_ledger_adds_up_in_mu_squared_to_the_last_digit(neighbors):
             read()
 
 
-def test_every_kind_of_ledger_says_whether_it_has_a_budget():
+def test_every_kind_of_ledger_states_whether_it_has_a_budget():
     assert gaussian_ledger().has_budget and Ledger(Fraction(1)).has_budget and not Ledger(None).has_budget
 
 
@@ -385,7 +385,7 @@ def test_a_gaussian_budget_is_not_exceeded():
     assert parts.loss.mu_squared == 1 + Fraction(2, 3)
 
 
-def test_neither_kind_pays_for_the_other():
+def test_neither_kind_of_budget_pays_for_the_other():
     with pytest.raises(BudgetError, match="kind 'gaussian'"):
         Ledger(PrivacyLoss.gaussian(1)).charge("counts", "discrete Laplace", 1, "0.1", 1, "parallel")
     for budget in (1, None):
@@ -426,7 +426,7 @@ def test_a_query_budget_is_used_in_its_kind_of_loss():
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_a_gaussian_ledger_in_a_file(neighbors):
+def test_a_gaussian_ledger_is_exact_in_a_file(neighbors):
     ledger = gaussian_ledger(neighbors)
     data = json.loads(json.dumps(ledger.to_dict()))
     assert Ledger.from_dict(data) == ledger and str(Ledger.from_dict(data)) == str(ledger)

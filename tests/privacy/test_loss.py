@@ -140,7 +140,7 @@ def test_numbers_as_long_as_files_may_have_them_are_bounded_too(exponent):
 
 
 @pytest.mark.parametrize("delta", MU)
-def test_golden_mu(delta):
+def test_mu_matches_golden_values(delta):
     """The module returns the known μ, and a slightly larger μ² does not hold."""
     for epsilon, mu in zip(EPSILONS, MU[delta], strict=True):
         loss = mu_for(epsilon, delta)
@@ -150,7 +150,7 @@ def test_golden_mu(delta):
         assert not more.holds(epsilon, delta) and reference(more.mu_squared, Fraction(epsilon)) > Fraction(delta)
 
 
-def test_golden_rho():
+def test_rho_matches_golden_values():
     for epsilon, rho in {".05": 1.04199e-4, ".1": 3.79354e-4, ".3": 2.96205e-3, "1": 0.0280145, "3": 0.209775}.items():
         assert float(mu_for(epsilon, "1e-6").rho) == pytest.approx(rho, rel=1e-5)
     assert PrivacyLoss.pure("1/3").rho == Fraction(1, 18)
@@ -190,9 +190,9 @@ def test_every_computed_delta_holds_as_a_decimal(mu_squared, epsilon, factor):
 @given(MU_SQUARED, EPSILON, st.fractions(1, 2))
 def test_delta_falls_in_epsilon_and_rises_in_mu(mu_squared, epsilon, factor):
     factor = factor + Fraction(1, 100)
-    here = hockey_stick(mu_squared, epsilon)
-    assert here.high <= hockey_stick(mu_squared * factor, epsilon).high
-    assert here.high >= hockey_stick(mu_squared, epsilon * factor).high
+    delta = hockey_stick(mu_squared, epsilon)
+    assert delta.high <= hockey_stick(mu_squared * factor, epsilon).high
+    assert delta.high >= hockey_stick(mu_squared, epsilon * factor).high
 
 
 @exactly
@@ -208,8 +208,12 @@ def test_a_pure_loss_has_the_delta_of_randomized_response(loss, epsilon):
 def test_the_epsilon_of_a_pure_loss():
     loss = PrivacyLoss.pure("1/3")
     assert loss.epsilon() == loss.epsilon(0) == Fraction(1, 3)
-    some = loss.epsilon("0.01")
-    assert some < Fraction(1, 3) and loss.holds(some, "0.01") and not loss.holds(some - Fraction(1, 10**9), "0.01")
+    epsilon = loss.epsilon("0.01")
+    assert (
+        epsilon < Fraction(1, 3)
+        and loss.holds(epsilon, "0.01")
+        and not loss.holds(epsilon - Fraction(1, 10**9), "0.01")
+    )
     assert loss.epsilon("0.5") == 0
     assert loss.holds("1/3", 0) and not loss.holds("0.3333", 0)
 
@@ -253,7 +257,7 @@ def test_a_group_of_gaussian_rows_is_a_gaussian_of_that_many_mu():
     assert np.allclose(step(step(step(rate))), ndtr(ndtri(rate) + three), rtol=1e-12)
 
 
-def test_kinds_do_not_mix():
+def test_losses_of_different_kinds_do_not_add_up():
     pure, gauss = PrivacyLoss.pure(1), PrivacyLoss.gaussian(1)
     for mixed in (
         lambda: pure + gauss,

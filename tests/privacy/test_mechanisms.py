@@ -41,7 +41,7 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize("counts, epsilon, published, em, em_half, pf, pf_half", GOLDEN)
-def test_golden_laws(counts, epsilon, published, em, em_half, pf, pf_half):
+def test_laws_match_golden_values(counts, epsilon, published, em, em_half, pf, pf_half):
     for mechanism, rate, expected in (
         ("smooth-sensitivity", epsilon, published),
         ("smooth-sensitivity-clamped", epsilon, published),
@@ -79,7 +79,7 @@ def test_permute_and_flip_with_many_classes_against_its_definition():
     np.testing.assert_allclose(pmf("permute-and-flip", [counts], 0.2)[0], expected, rtol=1e-12)
 
 
-def test_addendum_table_6():
+def test_laws_match_table_6_of_the_addendum():
     counts = [(5, 10), (105, 110), (0, 1), (0, 10), (10, 50), (10, 60)]
     table = {
         ("smooth-sensitivity", 0.1): (52.1, 52.1, 51.4, 53.4, 93.8, 99.9),
@@ -112,7 +112,7 @@ HALVES = {
 
 
 @pytest.mark.parametrize("counts", HALVES)
-def test_golden_noisy_counts_two_classes(counts):
+def test_noisy_counts_of_two_classes_match_golden_values(counts):
     for negative, expected in zip(NEGATIVE_RULES, HALVES[counts], strict=True):
         p = noisy_argmax_pmf([counts], 1 / math.log(2), negative)[0]
         np.testing.assert_allclose(p, [float(1 - expected), float(expected)], rtol=1e-13)
@@ -136,14 +136,14 @@ def brute_noisy_argmax(counts, scale, negative, reach):
 @pytest.mark.parametrize(
     "counts, scale", [((3, 5), 2.3), ((5, 3), 0.7), ((0, 0), 3), ((4, 4), 1), ((0, 9), 2), ((9, 1), 4)]
 )
-def test_noisy_counts_two_classes_against_brute_force(counts, scale, negative):
+def test_noisy_counts_of_two_classes_match_brute_force(counts, scale, negative):
     expected = brute_noisy_argmax(counts, scale, negative, 180)
     np.testing.assert_allclose(noisy_argmax_pmf([counts], scale, negative)[0], expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("negative", NEGATIVE_RULES)
 @pytest.mark.parametrize("counts", [(3, 5, 1), (0, 0, 0), (4, 4, 4), (0, 6, 6), (1, 0, 7)])
-def test_noisy_counts_three_classes_against_brute_force(counts, negative):
+def test_noisy_counts_of_three_classes_match_brute_force(counts, negative):
     expected = brute_noisy_argmax(counts, 1.3, negative, 50)
     np.testing.assert_allclose(noisy_argmax_pmf([counts], 1.3, negative)[0], expected, rtol=1e-10)
     thrown = sum(brute_noisy_argmax(counts, 1.3, "paper", 50))
@@ -174,12 +174,12 @@ def test_many_classes_and_wide_noise_sum_to_one_and_depend_on_order_through_ties
         np.testing.assert_allclose(swapped, p[:, relabeled], atol=1 / scale)  # a tie has a probability of about 1/scale
 
 
-def test_thrown_away():
+def test_the_probability_of_a_discarded_leaf_matches_values_by_hand():
     assert thrown_away([(0, 0)], 1 / math.log(2))[0] == pytest.approx(1 - 4 / 9 + 1 / 9)
     assert thrown_away([(500, 0)], 1.0)[0] == pytest.approx(math.exp(-1) / (1 + math.exp(-1)))
 
 
-def test_continuous_laplace_golden():
+def test_continuous_laplace_noise_matches_golden_values():
     """Continuous Laplace noise matches the golden values of Bojarski et al., docs/PAPERS.md."""
     assert continuous_argmax_pmf([(10, 3)], 5, "paper")[0, 0] == pytest.approx(0.6870, abs=5e-5)
     assert continuous_argmax_pmf([(0, 100)], 10, "paper")[0, 1] == pytest.approx(0.7499, abs=5e-5)
@@ -190,7 +190,7 @@ def test_continuous_laplace_golden():
 
 @pytest.mark.parametrize("negative", NEGATIVE_RULES)
 @pytest.mark.parametrize("counts", [(10, 0, 0, 0), (3, 2, 0, 0), (5, 5, 1), (2, 2, 2, 2, 2, 2), (900, 890, 3)])
-def test_continuous_noise_on_many_classes_by_adaptive_integration(counts, negative):
+def test_continuous_noise_on_many_classes_matches_adaptive_integration(counts, negative):
     p = continuous_argmax_pmf([counts], 2.5, negative)[0]
     assert p.sum() == pytest.approx(1, abs=1e-10)
     noise = stats.laplace(scale=2.5)
@@ -225,7 +225,7 @@ def test_discrete_laws_approach_the_continuous_ones():
 # ---------------------------------------------------------------- flips
 
 
-def test_flip_closed_forms():
+def test_flip_probabilities_match_their_closed_forms():
     k, rate = 4, 0.3
     j = np.arange(1, 21)
     p = np.exp(-rate * j)
@@ -241,7 +241,7 @@ def test_flip_closed_forms():
     np.testing.assert_allclose(flip_by_gap("exponential", j, 2, rate), p / (1 + p))
 
 
-def test_flip_probability_ties_and_empty_leaves():
+def test_flip_probabilities_of_ties_and_empty_leaves_match_closed_forms():
     counts = [(3, 3, 1), (0, 0, 0), (0, 2, 1)]
     flips = flip_probability("permute-and-flip", counts, 0.5)
     p = pmf("permute-and-flip", counts, 0.5)
@@ -346,7 +346,7 @@ def test_rates_twice_as_high_would_be_caught():
     assert two_leaves == pytest.approx(2 * math.log((1 + math.exp(2)) / 2)) and two_leaves > 2
 
 
-def test_loss_by_gap():
+def test_losses_by_lead_match_the_papers():
     gap = np.array([0, 1, 5, 50])
     np.testing.assert_allclose(privacy_loss("permute-and-flip", gap, 2, 0.5), 0.5)
     np.testing.assert_allclose(privacy_loss("discrete-laplace", gap, 2, 0.5, "replace-one"), 1)

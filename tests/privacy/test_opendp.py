@@ -64,7 +64,7 @@ def assert_same_law(draw: Callable[[Fraction], np.ndarray], exact: Fraction, the
 
 
 @pytest.mark.parametrize("scale", every(2, map(Fraction, ("2/3", "1", "10/3", "20", "99999/101"))))
-def test_discrete_laplace(scale):
+def test_discrete_laplace_noise_has_the_law_of_opendp(scale):
     counts = np.full((OURS // 2, 2), 17)
     noise = lambda s: draw_noisy_counts(counts, s, SecretSource()).ravel()
     theirs = np.array(dp.m.make_laplace(*COUNTS, scale=float(scale))([17] * NOISE))
@@ -80,7 +80,7 @@ MECHANISMS = {
 
 
 @pytest.mark.parametrize("leaf_and_rate, mechanism", some(LEAVES, MECHANISMS, every=2))
-def test_noisy_maximum(leaf_and_rate, mechanism):
+def test_labels_have_the_law_of_opendps_noisy_maximum(leaf_and_rate, mechanism):
     (leaf, rate), (draw, measure) = leaf_and_rate, MECHANISMS[mechanism]
     counts = np.tile(leaf, (OURS, 1))
     theirs = dp.m.make_noisy_max(*SCORES, measure, scale=float(1 / rate))
@@ -93,7 +93,7 @@ def test_noisy_maximum(leaf_and_rate, mechanism):
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 8), pytest.param(Fraction(1, 500), marks=pytest.mark.slow)], ids=str)
-def test_choice_of_a_split(rate):
+def test_choices_of_splits_have_the_law_of_opendp(rate):
     """Choices of splits agree for negative scores that are far apart.
 
     OpenDP has no excluded candidates, so it gets only the allowed candidates.
@@ -106,7 +106,7 @@ def test_choice_of_a_split(rate):
     assert_same_law(splits, rate, candidates[[theirs(asked) for _ in range(LABELS)]], Fraction(6, 5))
 
 
-def test_the_same_cost():
+def test_opendp_states_the_same_cost_of_a_row():
     """OpenDP reports the same cost of one row at the same noise."""
     assert dp.m.make_laplace(*COUNTS, scale=4.0).map(1) == pytest.approx(1 / 4)
     monotonic = SCORES[0], dp.linf_distance(T="i64", monotonic=True)
@@ -131,5 +131,5 @@ def test_the_map_of_each_entry_is_its_cost_in_the_ledger(scale):
 def test_the_map_of_a_composition_is_the_total_of_the_ledger():
     ledger = Ledger(1)
     ledger.charge("counts of trees", "discrete-laplace", 1, "1/10", 10, "sequential")
-    one = dp.m.make_laplace(*COUNTS, scale=10.0)
-    assert ledger.spent <= Fraction(dp.c.make_composition([one] * 10).map(1)) < ledger.spent * ROUNDING
+    laplace = dp.m.make_laplace(*COUNTS, scale=10.0)
+    assert ledger.spent <= Fraction(dp.c.make_composition([laplace] * 10).map(1)) < ledger.spent * ROUNDING

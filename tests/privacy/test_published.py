@@ -39,13 +39,13 @@ CLAMPED = "smooth-sensitivity-clamped"
 EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10)
 
 
-def test_true_loss_with_the_cap_add_remove():
+def test_true_losses_with_the_cap_match_the_papers_under_add_remove():
     """True losses with the cap match docs/PAPERS.md under add-remove."""
     expected = [0.497, 2.44, 4.72, 8.93, 14.6, 22.7, 42.6, 29.4, 49.3, 49.3]
     np.testing.assert_allclose([true_loss(CLAMPED, e) for e in EPSILONS], expected, rtol=4e-3)
 
 
-def test_true_loss_with_the_cap_replace_one():
+def test_true_losses_with_the_cap_match_the_papers_under_replace_one():
     """If both rows of a replacement are in one leaf, true losses with the cap match docs/PAPERS.md.
 
     At ε = 5 and 10, the change of the counts (N+1, N) to (N, N+1) costs the whole cap of 50.
@@ -67,7 +67,7 @@ def test_a_row_that_changes_leaf_costs_two_changes():
 @pytest.mark.parametrize("n_classes, most", [(2, 12), (3, 8), (4, 8)])
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 5.0])
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_true_loss_and_delta_against_enumeration(neighbors, epsilon, n_classes, most):
+def test_true_loss_and_delta_match_an_enumeration(neighbors, epsilon, n_classes, most):
     """Loss and δ equal the worst over all leaves with counts up to `most`, where the exponent reaches its cap."""
     leaves = list(itertools.product(range(most + 1), repeat=n_classes))
     leaves = np.array([leaf for leaf in leaves if leaf[0] == max(leaf)])
@@ -101,7 +101,7 @@ def test_without_the_cap_the_loss_is_infinite():
         true_loss("magic", 1)
 
 
-def test_partitions():
+def test_losses_of_partitions_match_values_by_hand():
     assert true_loss("permute-and-flip", 0.7, partition="blocks", n_trees=100) == pytest.approx(70)
     assert true_loss("permute-and-flip", 0.7, partition="blocks", n_trees=1) == 0.7
     assert true_loss("permute-and-flip", 0.35, partition="blocks", n_trees=100, neighbors="replace-one") == 0.7
@@ -113,7 +113,7 @@ def test_partitions():
     assert shared == pytest.approx(100 * true_loss(CLAMPED, 0.01))
 
 
-def test_delta_lower_bounds():
+def test_lower_bounds_on_delta_match_the_papers():
     """Lower bounds on δ match docs/PAPERS.md."""
     epsilons = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10)
 
@@ -134,13 +134,13 @@ def test_delta_lower_bounds():
         delta_lower_bound("permute-and-flip", 1)
 
 
-def test_first_violation():
+def test_first_violations_match_the_papers():
     """The first leads that violate the claim match docs/PAPERS.md."""
     assert [first_violation(e) for e in EPSILONS] == [554, 79, 32, 13, 3, 1, 0, 0, 0, 0]
     assert [first_violation(e, 10) for e in EPSILONS] == [570, 82, 34, 14, 4, 1, 0, 0, 0, 0]
 
 
-def test_smooth_sensitivity_as_published():
+def test_smooth_sensitivity_matches_table_2_of_the_paper():
     """Smooth sensitivity as published matches table 2 of the paper, docs/PAPERS.md."""
     table = {
         0: (1, 1, 1),
@@ -156,7 +156,7 @@ def test_smooth_sensitivity_as_published():
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-def test_smooth_sensitivity_by_brute_force(neighbors):
+def test_smooth_sensitivity_equals_a_maximum_by_brute_force(neighbors):
     """Smooth sensitivity equals a maximum by brute force.
 
     For two classes, the smooth sensitivity of a leaf is a maximum over all leaves y. The maximum is of the product of
@@ -178,14 +178,14 @@ def test_smooth_sensitivity_by_brute_force(neighbors):
         assert smooth_sensitivity(j, 0.3, neighbors) == pytest.approx(best)
 
 
-def test_deal_blocks():
+def test_blocks_are_equal_and_random_and_omit_the_remaining_rows():
     trees = deal_blocks(103, 10, seed=4)
     assert trees.dtype == np.int32 and np.bincount(trees + 1).tolist() == [3] + [10] * 10
     assert (trees != deal_blocks(103, 10, seed=5)).any() and (np.diff(trees[trees >= 0]) < 0).any()
     assert set(deal_blocks(3, 10, seed=0)) == {-1} and len(deal_blocks(0, 3, seed=0)) == 0
 
 
-def judged(mechanism, partition="independent", neighbors="add-remove", n_trees=10, epsilon=1, share=1):
+def reasons_for(mechanism, partition="independent", neighbors="add-remove", n_trees=10, epsilon=1, share=1):
     choices = SimpleNamespace(
         mechanism=mechanism,
         partition=partition,
@@ -196,20 +196,20 @@ def judged(mechanism, partition="independent", neighbors="add-remove", n_trees=1
     return published.reasons(choices, 2, Fraction(epsilon))
 
 
-def test_reasons():
-    why = judged("smooth-sensitivity")
+def test_reasons_state_the_proved_loss_and_the_claim():
+    why = reasons_for("smooth-sensitivity")
     assert len(why) == 2 and "without bound" in why[0] and why[-1] == REPRODUCTION
-    why = judged(CLAMPED)
+    why = reasons_for(CLAMPED)
     assert "capped at 50" in why[0] and "at most 22.8, not ε = 1;" in why[1]
-    why = judged("permute-and-flip", partition="blocks")
+    why = reasons_for("permute-and-flip", partition="blocks")
     assert "up to 10 times" in why[0] and "at most 10, not ε = 1;" in why[1]
-    why = judged("continuous-laplace", partition="shared", share=10)
+    why = reasons_for("continuous-laplace", partition="shared", share=10)
     assert "floating point" in why[0] and "at most 1;" in why[1]
     assert (
         "at most 2, not ε = 1;"
-        in judged("continuous-laplace", partition="shared", share=10, neighbors="replace-one")[1]
+        in reasons_for("continuous-laplace", partition="shared", share=10, neighbors="replace-one")[1]
     )
-    why = judged("exponential", partition="shared", share=20)
+    why = reasons_for("exponential", partition="shared", share=20)
     assert "at most 0.5;" in why[0] and why[1:] == (REPRODUCTION,)
 
 
@@ -217,7 +217,7 @@ def test_reasons():
 @given(st.fractions(Fraction(1, 1000), 100), st.integers(1, 1000), st.sampled_from(["add-remove", "replace-one"]))
 def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbors):
     """The loss for ideal real numbers is marked as such, and is at least the sum of the losses of the leaves."""
-    why = judged("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
+    why = reasons_for("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
     ideal = re.fullmatch(
         r"In ideal real numbers the loss would be at most ([^,;]*)(, not ε = \S+)?; for the floating point that is "
         "used no finite bound is known.",
@@ -269,7 +269,7 @@ def test_no_forest_as_published_promises_a_finite_loss(kind, parameters, neighbo
         assert all(f.startswith("In ideal real numbers") for f in figures)
 
 
-def test_all_forests_as_published_are_asked():
+def test_all_published_forests_are_covered():
     kinds = {getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")}
     kinds = {kind for kind in kinds if "mode" in kind().get_params()}  # the random-tree booster has no paper
     assert {kind for kind, _ in PUBLISHED} == kinds

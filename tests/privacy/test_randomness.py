@@ -47,14 +47,14 @@ def test_a_fork_does_not_repeat_draws():
 
 def test_two_releases_differ():
     def release():
-        how = {"epsilon": 1, "n_trees": 1, "partition": "shared", "neighbors": "add-remove"}
-        return release_counts(np.zeros((50, 2), int), **how, ledger=Ledger(1), source=SecretSource())
+        settings = {"epsilon": 1, "n_trees": 1, "partition": "shared", "neighbors": "add-remove"}
+        return release_counts(np.zeros((50, 2), int), **settings, ledger=Ledger(1), source=SecretSource())
 
     assert (release() != release()).any()  # equal with probability below 0.4**100
 
 
 @pytest.mark.parametrize("ids", [np.arange(5000), np.arange(5000)[::-1], np.arange(5000) * 7 + 2**40])
-def test_dropping_row_0_moves_no_other(ids):
+def test_dropping_row_0_moves_no_other_row(ids):
     source = DemoSource(11)
     everyone = assign_rows(ids, 13, source)
     assert everyone.dtype == np.int32 and set(everyone) == set(range(13))
@@ -63,7 +63,7 @@ def test_dropping_row_0_moves_no_other(ids):
     np.testing.assert_array_equal(assign_rows(ids[shuffled], 13, source), everyone[shuffled])
 
 
-def test_a_number_of_rows_stands_for_their_positions_also_over_blocks():
+def test_a_number_of_rows_means_their_positions_also_across_blocks():
     n = 65_536 + 100
     everyone = assign_rows(n, 7, DemoSource(2))
     np.testing.assert_array_equal(everyone, assign_rows(np.arange(n), 7, DemoSource(2)))
@@ -88,7 +88,7 @@ def test_demo_words_are_keyed_uniform_and_independent_between_streams_and_seeds(
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
-def test_seeds_out_of_range(seed):
+def test_seeds_out_of_range_are_refused(seed):
     with pytest.raises(ValueError, match="seed must lie"):
         DemoSource(seed)
 

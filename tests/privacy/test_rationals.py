@@ -51,7 +51,7 @@ def test_the_next_float_is_the_smallest_that_is_not_below(x):
     assert Fraction(up) >= x > Fraction(math.nextafter(up, -math.inf))
 
 
-def test_the_ends():
+def test_extreme_and_invalid_numbers_are_rounded_up_or_refused():
     assert text_up(math.inf) == text_up(None) == "∞" and text_up(0) == text_up(0.0) == "0"
     assert text_up(np.int64(3)) == "3" and text_up(Fraction(10**9 + 1)) == "1.00001e+09"
     assert text_up(0.1234564) == "0.123457" and text_up(999_999.5) == "1e+06" and text_up(99_999.95) == "100000"

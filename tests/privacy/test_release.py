@@ -94,6 +94,6 @@ def test_rows_are_shared_out_afresh_for_every_key():
     assert abs(np.corrcoef(noise, draws[0])[0, 1]) < 5.5 / np.sqrt(n)  # noise does not correlate with the assignment
 
 
-def test_each_release_draws_the_trees_of_rows_anew():
+def test_each_release_draws_new_trees_for_the_rows():
     one, other = (assign_rows(2_000, 7, SecretSource(), key=3) for _ in range(2))
     assert (one != other).any() and p_value(np.bincount(one, minlength=7), np.full(7, 1 / 7)) > 1e-8

@@ -85,7 +85,7 @@ def noise_p_value(noise, scale):
 
 
 @pytest.mark.skipif(not JIT, reason="needs the compiler")
-def test_no_float_anywhere_in_the_compiled_samplers():
+def test_the_compiled_samplers_contain_no_float():
     counts = np.array([[3, 1], [0, 5]])
     source = FixedWords()
     draw_uniform(3, 7, source)
@@ -122,7 +122,7 @@ def test_no_float_anywhere_in_the_compiled_samplers():
 
 
 @pytest.mark.skipif(not JIT, reason="needs the compiler")
-def test_the_float_check_has_teeth():
+def test_the_float_check_detects_floats():
     fresh = numba.njit(lambda n: n / 2)
     fresh.compile((types.int64,))
     assert any("float" in str(kind) for kind in fresh.overloads[(types.int64,)].type_annotation.typemap.values())
@@ -173,7 +173,7 @@ def test_uniform_from_two_lanes_refuses_the_unfair_end():
 @pytest.mark.parametrize(
     "a, b", [(0, 3), (1, 10), (1, 1), (7, 2), (AWKWARD.numerator, AWKWARD.denominator), (3, 2**32 - 1)]
 )
-def test_bernoulli_exp(a, b):
+def test_bernoulli_exp_follows_its_law(a, b):
     tape = FixedWords().words(DRAWS).view(np.uint16)
     at, hits = 0, 0
     for _ in range(DRAWS // 20):
@@ -185,7 +185,7 @@ def test_bernoulli_exp(a, b):
 
 
 @pytest.mark.parametrize("n_trees", [1, 2, 100, 65_535])
-def test_draw_uniform(n_trees):
+def test_draw_uniform_follows_its_law(n_trees):
     trees = draw_uniform(DRAWS, n_trees, FixedWords())
     assert trees.dtype == np.int32
     cells = min(n_trees, 100)
@@ -207,7 +207,7 @@ def test_labels_follow_their_law(leaf, rate):
         assert label_p_value(labels, pmf(mechanism, [leaf], float(rate))[0]) > 1e-4, mechanism
 
 
-def test_rate_zero_is_a_fair_draw():
+def test_a_rate_of_zero_draws_all_labels_equally():
     counts = np.tile((90, 3, 0), (DRAWS, 1))
     for labels in (
         draw_permute_and_flip(counts, Fraction(0), FixedWords()),
@@ -304,13 +304,13 @@ def test_a_broken_source_is_an_error_and_not_a_silent_answer(monkeypatch):
         (np.zeros((2, 51), int), "at most 50 classes"),
     ],
 )
-def test_bad_counts(counts, message):
+def test_bad_counts_are_refused(counts, message):
     for draw in (draw_permute_and_flip, draw_exponential, draw_noisy_counts):
         with pytest.raises(ValueError, match=message):
             draw(np.array(counts), TENTH, FixedWords())
 
 
-def test_labels_are_drawn_from_counts_and_noise_goes_on_sums():
+def test_labels_are_drawn_from_counts_and_noise_is_added_to_sums():
     for draw in (draw_permute_and_flip, draw_exponential):
         with pytest.raises(ValueError, match="between 0 and"):
             draw(np.array([[-1, 2]]), TENTH, FixedWords())
@@ -319,7 +319,7 @@ def test_labels_are_drawn_from_counts_and_noise_goes_on_sums():
     assert abs(noise.mean()) < 5.1 * noise.std() / len(many) ** 0.5  # false alarm below 1e-6
 
 
-def test_bad_rates_and_trees():
+def test_bad_rates_and_numbers_of_trees_are_refused():
     with pytest.raises(ValueError, match="32-bit"):
         draw_permute_and_flip(np.array([[1, 2]]), Fraction(1, 2**32), FixedWords())
     for n_trees in (0, 2**16):
@@ -327,7 +327,7 @@ def test_bad_rates_and_trees():
             draw_uniform(3, n_trees, FixedWords())
 
 
-def test_the_systems_entropy():
+def test_samplers_follow_their_laws_on_the_systems_entropy():
     leaf = (4, 2, 0)
     counts = np.tile(leaf, (DRAWS, 1))
     for rate in (TENTH, Fraction(1, 7)):
@@ -369,7 +369,7 @@ def test_simulated_counts_follow_their_laws(scale):
         lambda c, seed: simulate_laplace(c, 2.0, seed),
     ],
 )
-def test_one_leafs_counts_move_no_other_leafs_draw(simulate, n_classes):
+def test_counts_of_one_leaf_change_no_draw_of_another_leaf(simulate, n_classes):
     counts = np.random.default_rng(0).integers(0, 8, (400, n_classes))
     counts[::3] = 0
     everyone = simulate(counts, 7)
@@ -382,7 +382,7 @@ def test_one_leafs_counts_move_no_other_leafs_draw(simulate, n_classes):
     assert (simulate(counts, 8) != everyone).any()
 
 
-def test_simulators_at_the_limits():
+def test_simulators_are_right_at_the_limits():
     counts = np.array([[0, 2**31 - 1], [2**31 - 1, 0], [0, 0]])
     for mechanism in (*CERTIFIED, *PUBLISHED):
         for rate in (1e-9, 1.0, 1e4):

@@ -61,12 +61,12 @@ def test_exact_draws_follow_their_law(rate):
     assert_follows(chosen, choice_pmf(SCORES, ALLOWED, float(rate)))
 
 
-def test_the_systems_entropy():
+def test_choices_follow_their_law_on_the_systems_entropy():
     chosen = draw_choices(*tiled(), Fraction(1, 8), SecretSource())
     assert_follows(chosen, choice_pmf(SCORES, ALLOWED, 0.125))
 
 
-def test_the_law_by_hand():
+def test_the_law_matches_values_by_hand():
     pmf = choice_pmf(np.array([[0, -10, -20], [5, 5, 5]]), np.array([[1, 1, 1], [0, 1, 1]], bool), 0.1)
     weights = np.exp([0, -1, -2])
     np.testing.assert_allclose(pmf, [weights / weights.sum(), [0, 0.5, 0.5]], rtol=1e-14)
@@ -74,7 +74,7 @@ def test_the_law_by_hand():
     np.testing.assert_array_equal(best, [[0, 0.5, 0.5], [0, 0, 1]])
 
 
-def test_a_common_shift_changes_no_draw_and_a_forbidden_candidate_is_as_if_it_were_not_there():
+def test_a_common_shift_or_a_forbidden_candidate_changes_no_draw():
     scores, allowed = tiled(200)
     chosen = draw_choices(scores, allowed, Fraction(1, 9), FixedWords(3))
     shift = np.random.default_rng(0).integers(-(10**9), 10**9, (len(scores), 1))
@@ -108,7 +108,7 @@ def test_draws_do_not_depend_on_where_the_tape_ends(monkeypatch):
         np.testing.assert_array_equal(draw_choices(scores, allowed, AWKWARD, OneStream()), long)
 
 
-def test_the_most_candidates_with_one_clear_winner():
+def test_a_clear_winner_among_the_most_candidates_is_drawn():
     """The slowest draw finds its clear winner, although each proposal hits it with probability 1/16,384."""
     n = MAX_CANDIDATES if JIT else 512
     scores = np.full((8, n), -(10**9))
@@ -166,7 +166,7 @@ def test_simulations_follow_the_same_law(rate):
     assert_follows(chosen, choice_pmf(SCORES, ALLOWED, rate))
 
 
-def test_one_nodes_scores_move_no_other_nodes_draw():
+def test_scores_of_one_node_change_no_draw_of_another_node():
     scores, allowed = tiled(100)
     everyone = simulate_choices(scores, allowed, 0.05, 7)
     changed = scores.copy()
@@ -227,7 +227,7 @@ def test_the_rate_is_paid_for(s):
         assert width * step <= s * Fraction(1_001, 1_000) or s < 2**13
 
 
-def test_a_level_takes_one_use_and_none_is_left_over():
+def test_a_level_uses_one_answer_of_its_query_budget():
     class Untouchable(SecretSource):
         def words(self, n):
             raise AssertionError("drew without paying")
@@ -255,7 +255,7 @@ def test_a_choice_is_made_at_the_coarse_scores_and_the_rate_paid_for(source, s):
 
 def largest_spreads() -> list[tuple[int, int]]:
     """Return (sensitivity, largest difference of scores) of every criterion at its smallest and largest tables."""
-    one = public_candidates(public_domain(2), 2)
+    candidates = public_candidates(public_domain(2), 2)
     spreads = []
     for criterion, n in itertools.product(CRITERIA, (2, 3, 100, 65_536, MAX_BOUND)):
         weighted = criterion == "m-alpha"
@@ -264,7 +264,7 @@ def largest_spreads() -> list[tuple[int, int]]:
                 # All rows in one child with equal classes have the lowest possible score.
                 whole = np.full(k, -(-n * top // k))
                 histogram = np.stack([whole, 0 * whole])[None]
-                worst = score_splits(np.ascontiguousarray(histogram), one, criterion, alpha).min()
+                worst = score_splits(np.ascontiguousarray(histogram), candidates, criterion, alpha).min()
                 s = sensitivity(criterion, n, alpha=alpha, weight=top) if weighted else sensitivity(criterion, n)
                 spreads.append((s, -int(worst)))
     return spreads
@@ -297,7 +297,7 @@ def every_table(n_kinds: int, most: int) -> np.ndarray:
 @pytest.mark.parametrize(
     "criterion, n_classes, most", [*[(c, 2, 5) for c in CRITERIA], *[(c, 3, 3) for c in CRITERIA[1:]]]
 )
-def test_all_small_tables(criterion, n_classes, most):
+def test_one_row_changes_the_law_over_all_small_tables_by_at_most_its_charge(criterion, n_classes, most):
     """Over all tables with two attributes of two values, one row changes the law of a choice by at most its charge.
 
     The test adds every row to every table, and replaces every row within the node.

@@ -69,7 +69,7 @@ def _decimal(x: Fraction) -> Decimal:
         (10, 100, (0.091491, 0.258784), 0.690986, 4.774568),
     ],
 )
-def test_golden_values(epsilon, trees, hits, success, at_a_millionth):
+def test_curves_match_golden_values(epsilon, trees, hits, success, at_a_millionth):
     curve = equal_trees(epsilon, trees)
     assert curve.hits([0.01, 0.05]).tolist() == pytest.approx(hits, abs=5e-7)
     assert curve.success() == pytest.approx(success, abs=5e-7) and curve.success() == math.nextafter(
@@ -86,7 +86,7 @@ def test_golden_values(epsilon, trees, hits, success, at_a_millionth):
         (RandomTreeBoosterClassifier(delta=0), 0.521),
     ],
 )
-def test_defaults_on_adult(estimator, success):
+def test_curves_of_default_forests_on_adult_match_golden_values(estimator, success):
     domain = load_dataset("adult").domain
     certificate, ledger = estimator.set_params(epsilon=1.0, domain=domain).preview(domain, 32_561)
     assert certificate.steps == steps_of(ledger) and certificate.tradeoff.total == ledger.spent == 1
@@ -159,7 +159,7 @@ def test_one_step_over_several_changes_is_the_known_bound(epsilon, changes):
 
 
 @pytest.mark.parametrize("changes", [2, 5])
-def test_many_steps_over_several_changes(changes):
+def test_many_steps_over_several_changes_lie_between_two_bounds(changes):
     """The bound is between what geometric noise on a count reveals and the iterated curve of one change."""
     steps, wins = ((Fraction(1, 20), 20),), np.arange(-400, 401)
     curve, once = TradeoffCurve(steps, changes=changes), TradeoffCurve(steps)
@@ -176,7 +176,7 @@ def test_many_steps_over_several_changes(changes):
     assert attained <= curve.delta(0) <= attained * 1.05
 
 
-def test_steps_of_a_ledger():
+def test_steps_follow_from_the_entries_of_a_ledger():
     ledger = Ledger(2, "replace-one")
     ledger.charge("number of rows", "discrete-laplace", 1, "1/50", 1, "sequential")
     ledger.charge("labels of leaves", "permute-and-flip", 1, "1/10", 64, "parallel")
@@ -211,7 +211,7 @@ def test_a_file_holds_all_that_the_curve_needs():
     assert certify(ledger, mechanism="m", reasons=["The noise comes from a seed."]).tradeoff is None
 
 
-def test_gaussian_noise_and_steps_in_sequence():
+def test_gaussian_noise_and_steps_add_up_in_sequence():
     steps, mu = ((Fraction(1, 10), 10),), 0.5
     curve = TradeoffCurve(steps) + TradeoffCurve(mu_squared=Fraction(1, 4))
     wins = np.arange(11)
@@ -233,7 +233,7 @@ def test_gaussian_noise_and_steps_in_sequence():
         curve + TradeoffCurve(steps, changes=2)
 
 
-def test_the_least_and_the_largest_losses():
+def test_curves_hold_at_the_least_and_the_largest_losses():
     assert TradeoffCurve().success() == 0.5000000000000001 and TradeoffCurve().hits([0, 0.3, 1]).tolist() == [0, 0.3, 1]
     tiny = equal_trees(1, 10**6)
     assert 0.5 < tiny.success() < 0.5003

@@ -33,7 +33,7 @@ def test_ten_exact_trees_are_the_table_itself(which):
 
 
 def test_undecided_students_count_half():
-    """Three trees do not tell some students apart. An inexact solver would count them as right or as wrong."""
+    """Three trees do not distinguish some students. An inexact solver would count them as right or as wrong."""
     assert [(classroom.marks(3, None, which) == 0.5).sum() for which in range(4)] == [2, 0, 2, 4]
 
 

@@ -72,21 +72,21 @@ def record_of(estimator, labels, n_classes: int = 2, row: int = 0) -> Record:
     return count_in_leaves(estimator, *at_one_point(labels, n_classes)).record(row)
 
 
-def played(record: Record, trials: int = 40_000, seed: int = 1):
+def last_estimate(record: Record, trials: int = 40_000, seed: int = 1):
     """Return the last estimate from `trials` guesses."""
     looks = [look for _, look in exact_attack(record, seed=seed, seconds=math.inf, most=trials) if look]
     assert looks[-1].trials == trials
     return looks[-1]
 
 
-def last_of(work):
+def last_look(work):
     return [look for _, look in work if look is not None][-1]
 
 
 # ---------------------------------------------------------------- estimates, and the best guess between two laws
 
 
-def test_the_limit_is_that_of_randomised_response():
+def test_the_limit_is_that_of_randomized_response():
     # A coin that is right with odds e^ε : 1 is ε-private, and its answer is the best guess.
     assert most_success(math.log(3)) == pytest.approx(0.75)
     assert most_success(1e-9) == pytest.approx(0.5) and most_success(math.inf) == 1
@@ -118,7 +118,7 @@ def test_guesses_all_count_and_stop_at_the_limit():
 
 
 @pytest.mark.parametrize("n_laws, n_outputs", [(1, 3), (2, 2), (4, 3), (6, 2)])
-def test_composition_against_enumeration(n_laws, n_outputs):
+def test_composition_matches_an_enumeration(n_laws, n_outputs):
     rng = np.random.default_rng(n_laws)
     p, q = rng.dirichlet(np.ones(n_outputs), (2, n_laws))
     exact = 0.0
@@ -152,7 +152,7 @@ def test_permute_and_flip_at_a_tie(epsilon):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
+def test_one_noisy_count_reveals_as_much_as_allowed(epsilon):
     forest = RandomDecisionForestClassifier(
         epsilon=epsilon, partition="independent", n_estimators=7, max_depth=2, **PUBLIC
     )
@@ -161,7 +161,7 @@ def test_one_noisy_count_gives_away_all_that_is_allowed(epsilon):
 
 
 @pytest.mark.parametrize("n_trees", [1, 2, 5, 12])
-def test_many_noisy_counts_against_the_binomial_law(n_trees):
+def test_many_noisy_counts_match_the_binomial_law(n_trees):
     # Each tree votes yes with odds e^κ : 1, κ = ε / trees; their majority is the best guess.
     forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2, **PUBLIC)
     yes, k = most_success(2.0 / n_trees), np.arange(n_trees + 1)
@@ -176,7 +176,7 @@ def test_continuous_noise_in_one_tree():
 
 
 @pytest.mark.parametrize("others, n_trees", [((3, 1), 2), ((0, 0), 5), ((2, 2), 3)])
-def test_sharing_out_against_enumeration(others, n_trees):
+def test_assigning_rows_to_trees_matches_an_enumeration(others, n_trees):
     labels = [0] * (others[0] + 1) + [1] * others[1]
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=n_trees, max_depth=0, **PUBLIC)
     record = record_of(forest, labels)
@@ -225,7 +225,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_guesses_are_right_as_often_as_in_the_formula(name, neighbors):
     record = record_of(CASES[name].set_params(neighbors=neighbors), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
-    look = played(record)
+    look = last_estimate(record)
     # the formula is accurate to 0.003
     exact = best_success(record)
     assert binom.sf(look.right - 1, look.trials, min(exact + 0.003, 1)) > ALARM
@@ -234,7 +234,7 @@ def test_guesses_are_right_as_often_as_in_the_formula(name, neighbors):
 
 def test_permute_and_flip_reaches_its_exact_value():
     record = record_of(MajorityLabelForestClassifier(n_estimators=1, max_depth=1, **PUBLIC), [0, 0, 1])
-    look = played(record, 400_000)
+    look = last_estimate(record, 400_000)
     exact = 0.5 + (1 - math.exp(-1)) / 4
     assert binomtest(look.right, look.trials, exact).pvalue > ALARM and abs(look.share - exact) < 0.005
 
@@ -248,7 +248,7 @@ def test_no_certified_forest_exceeds_the_limit(name, neighbors):
         codes, labels = domain.encode(X), domain.encode_labels(y)
         loss = model.preview(domain, len(labels))[0].true_epsilon
         assert loss <= epsilon * (1 + 1e-9)
-        look = last_of(attack_record(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, most=1_000))
+        look = last_look(attack_record(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, most=1_000))
         assert binom.sf(look.right - 1, look.trials, most_success(loss)) > ALARM / 32
         assert look.trials >= 500
 
@@ -258,7 +258,7 @@ def test_the_published_forest_exceeds_its_claim():
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, mode="as_published")
     record = record_of(forest, [0, 0, 0], n_classes=50)
     assert best_success(record) > most_success(1.0) + 0.03
-    look = played(record, 20_000)
+    look = last_estimate(record, 20_000)
     assert look.low > most_success(1.0)
     certified = record_of(MajorityLabelForestClassifier(n_estimators=1, max_depth=1), [0, 0, 0], n_classes=50)
     assert best_success(certified) < most_success(1.0)
@@ -307,7 +307,7 @@ def test_a_record_sees_the_others_only():
 @pytest.mark.parametrize("settings", [{}, {"scale_share": 0.2}, {"size": 1_000}, {"n_estimators": 3, "max_depth": 2}])
 @pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("kind", RANDOM)
-def test_the_attacker_stands_before_the_forest_of_a_fit(kind, neighbors, settings):
+def test_the_attacker_sees_the_forest_of_a_fit(kind, neighbors, settings):
     """The attacker uses the trees of a fit with the same seeds, and the rate of the budget left for its leaves."""
     domain, codes, labels = small_table(1_200)
     forest = kind(epsilon=0.5, neighbors=neighbors, structure_seed=3, random_state=8, **settings)
@@ -338,7 +338,7 @@ def test_the_rarest_row_is_the_odd_one():
 def test_a_shadow_attack_finds_a_row_that_is_alone():
     domain, codes, labels = at_one_point([0])
     forest = FriedmanSchusterClassifier(epsilon=6.0, max_depth=1, n_bins=2)
-    look = last_of(shadow_attack(forest, domain, codes, labels, 0, seed=2, seconds=math.inf, most=1_000))
+    look = last_look(shadow_attack(forest, domain, codes, labels, 0, seed=2, seconds=math.inf, most=1_000))
     assert look.low > 0.55
     assert binom.sf(look.right - 1, look.trials, most_success(6.0)) > ALARM
 

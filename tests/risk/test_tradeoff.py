@@ -143,7 +143,7 @@ def test_the_posterior_with_delta_fails_exactly_at_its_failure_rate():
         (10, 1.0, 1.0, 0.9999),
     ],
 )
-def test_golden_values(epsilon, member, value, half):
+def test_bounds_match_golden_values(epsilon, member, value, half):
     game, value_game = DistinguishingGame(Guarantee(epsilon)), DistinguishingGame(Guarantee(epsilon), "value")
     assert game.posterior(0.5)[1] == pytest.approx(member, abs=5e-5)
     assert value_game.posterior(0.5)[1] == pytest.approx(value, abs=5e-5)
@@ -171,7 +171,7 @@ def test_the_curve_is_symmetric_and_straight_between_its_kinks():
         np.testing.assert_allclose(game.misses(beta[falling]), rate[falling], atol=1e-9)
 
 
-def test_where_a_release_cannot_change_the_best_answer():
+def test_a_release_that_cannot_change_the_best_answer_has_the_success_of_the_prior():
     game = DistinguishingGame(Guarantee(0.1))
     assert game.success(0.1) == pytest.approx(0.9)
     assert game.success(0.5) > 0.5
@@ -180,7 +180,7 @@ def test_where_a_release_cannot_change_the_best_answer():
     )  # a fifth of the members is revealed
 
 
-def test_which_question_is_asked():
+def test_invalid_questions_and_numbers_of_rows_are_refused():
     assert DistinguishingGame(Guarantee(1.0), "value", 3).steps == 6
     with pytest.raises(ValueError, match="replace-one says nothing about membership"):
         DistinguishingGame(Guarantee(1.0, 0, "replace-one"))

@@ -15,11 +15,11 @@ def test_a_local_dask_cluster_gives_the_same_table():
     data = load_dataset("zoo")
     forests = [MajorityLabelForestClassifier(n_estimators=3), FriedmanSchusterClassifier(max_depth=2)]
     alone = surface(forests, data, epsilons=[0.5, 2], repeats=3)
-    how = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    settings = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with (
-        distributed.LocalCluster(**how) as cluster,
+        distributed.LocalCluster(**settings) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):
-        there = surface(forests, data, epsilons=[0.5, 2], repeats=3)
-    pd.testing.assert_frame_equal(there, alone)
+        on_cluster = surface(forests, data, epsilons=[0.5, 2], repeats=3)
+    pd.testing.assert_frame_equal(on_cluster, alone)

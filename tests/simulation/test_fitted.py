@@ -64,7 +64,7 @@ def test_a_repeat_is_a_fit_with_its_seeds(votes, forest):
     [BoostedForestClassifier(n_bound=20_000), MultinomialForestClassifier(), FriedmanSchusterClassifier()],
     ids=lambda f: type(f).__name__,
 )
-def test_on_a_released_scale_nothing_is_shared_that_is_of_another_one(forest):
+def test_on_a_released_scale_budgets_share_no_bins(forest):
     """Fits of a sweep share computations on the rows, but each budget has separate bins of its released scale."""
     data = load_dataset("adult")
     split = split_table(data.domain, data.X[:4_000], data.y[:4_000])
@@ -212,7 +212,7 @@ def parts(forest, trace):
 
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda f: f"{type(f).__name__} {f.mode}")
 @pytest.mark.parametrize("order", [1, -1, 0], ids=["upwards", "downwards", "shuffled"])
-def test_what_fits_share_changes_none_of_them(votes, forest, order):
+def test_shared_computations_change_no_fit(votes, forest, order):
     """A fit that shares computations equals a separate fit bit for bit, in any order, and keeps no shared data."""
     domain, split = votes
     rows = bin_rows(domain, split.X_train, split.y_train, np.arange(len(split.y_train)), forest.n_bins)
@@ -257,7 +257,7 @@ def test_a_release_shares_its_rows_with_nobody(votes):
     assert not np.array_equal(one, two)  # estimation rows of ten trees: equal with probability < 1e-6
 
 
-def test_the_ceiling_is_fitted_anew_only_where_something_besides_noise_is_random(votes):
+def test_the_ceiling_is_fitted_again_only_if_more_than_noise_is_random(votes):
     curves = {}
     for forest in (FriedmanSchusterClassifier(max_depth=3), MultinomialForestClassifier(n_estimators=3, max_depth=3)):
         curves[type(forest)] = figures(forest, *votes, [1.0], repeats=8).ceiling

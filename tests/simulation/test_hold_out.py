@@ -48,8 +48,8 @@ def test_another_process_holds_out_the_same_persons():
     code = "from dpforest.simulation.hold_out import hold_out\n"
     code += "print(hold_out([f'p{i}' for i in range(50)], share=0.3, seed=3).nonzero()[0].tolist())"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    here = hold_out([f"p{i}" for i in range(50)], share=0.3, seed=3).nonzero()[0].tolist()
-    assert printed.strip() == str(here)
+    in_this_process = hold_out([f"p{i}" for i in range(50)], share=0.3, seed=3).nonzero()[0].tolist()
+    assert printed.strip() == str(in_this_process)
 
 
 def test_a_new_person_moves_few_others():
@@ -64,7 +64,7 @@ def test_folds_hold_each_person_out_once():
     assert np.bincount(pd.Series(fold).groupby(PERSONS).first()).tolist() == [8] * 5
 
 
-def test_one_person_cannot_be_held_out():
+def test_a_table_of_one_person_cannot_be_split():
     for few in (lambda: hold_out(["a"] * 9, share=0.3), lambda: person_folds(["a", "b"], 3)):
         with pytest.raises(DomainError, match="too few to hold some out"):
             few()
@@ -98,7 +98,7 @@ def test_splits_by_row_know_which_rows():
         assert (split.X_test == data.domain.encode(data.X)[split.test]).all()
 
 
-def test_a_surface_by_person_is_honest_where_rows_repeat():
+def test_a_surface_by_person_scores_no_copies_of_fitted_rows():
     """Each row is in the table four times, so a split by row tests a forest on copies of rows that it was fitted on."""
     data = load_dataset("cmc")
     four = type("Data", (), {"X": pd.concat([data.X] * 4), "y": pd.concat([data.y] * 4), "domain": data.domain})

@@ -20,7 +20,7 @@ FALSE_ALARM = 1e-6
 TIED, CLOSE, PURE, EMPTY = [2, 2, 0], [0, 2, 1], [0, 0, 9], [0, 0, 0]
 
 
-def test_a_value_computed_by_hand():
+def test_the_share_matches_a_value_by_hand():
     """Exponential with rate ln 2: a class k rows below the largest has weight 2⁻ᵏ. Empty leaves do not count."""
     noise = CountNoise(np.array([TIED, EMPTY, CLOSE, EMPTY, EMPTY, PURE, TIED]), "exponential", float(np.log(2)))
     tied = (1 + 1 / 4) / (1 + 1 + 1 / 4)  # the second of the tied classes, or the third class
@@ -29,7 +29,7 @@ def test_a_value_computed_by_hand():
     assert relabeled_share(noise) == pytest.approx((2 * tied + close + pure) / 4, rel=1e-12)
 
 
-def test_temperatures_by_hand():
+def test_flips_by_temperature_match_values_by_hand():
     """B3 = 2 ln 2: the weight of a class is two to the power of its frequency."""
     noise = FrequencyNoise(np.array([[1, 1], [4, 0], [0, 0]]), 2 * float(np.log(2)))
     assert relabeled_share(noise) == pytest.approx((1 / 2 + 1 / 3) / 2, rel=1e-12)
@@ -63,7 +63,7 @@ def votes():
     ],
     ids=lambda forest: f"{type(forest).__name__} {forest.mode}",
 )
-def test_it_is_the_mean_of_releases(votes, forest):
+def test_the_share_is_the_mean_of_releases(votes, forest):
     """The share lies within Hoeffding's bound of its mean over 400 redraws of all labels.
 
     All draws are independent, so with random seeds this test fails by chance with probability at most `FALSE_ALARM`.

@@ -17,7 +17,7 @@ def votes_and_rows(n_trees: int, n: int, seed: int):
 
 
 @pytest.mark.parametrize("n_trees", [1, 2, 7, 100])
-def test_votes_of_two_classes_against_scikit_learn(n_trees):
+def test_metrics_of_two_classes_equal_those_of_scikit_learn(n_trees):
     histogram, v, y = votes_and_rows(n_trees, 500, n_trees)
     predicted = (2 * v > n_trees).astype(int)
     share = np.clip(v / n_trees, 0.5 / n_trees, 1 - 0.5 / n_trees)
@@ -32,7 +32,7 @@ def test_votes_of_two_classes_against_scikit_learn(n_trees):
 
 
 @pytest.mark.parametrize("n_trees", [2, 7, 100])
-def test_histogram_and_rows_give_the_same(n_trees):
+def test_metrics_of_a_histogram_and_of_rows_are_equal(n_trees):
     histogram, v, y = votes_and_rows(n_trees, 300, 5)
     shares = np.stack([n_trees - v, v], axis=1) / n_trees
     by_rows = from_shares(shares, y, shares.argmax(axis=1), step=0.5 / n_trees)
@@ -40,7 +40,7 @@ def test_histogram_and_rows_give_the_same(n_trees):
         assert value == pytest.approx([by_rows[name]] * 2)
 
 
-def test_many_classes_against_scikit_learn():
+def test_metrics_of_many_classes_equal_those_of_scikit_learn():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 400)
     shares = rng.dirichlet(np.ones(4), 400)
@@ -52,14 +52,14 @@ def test_many_classes_against_scikit_learn():
     assert measures["log_loss"] == pytest.approx(reference.log_loss(y, shares))
 
 
-def test_calibration_is_zero_where_shares_are_right_and_their_error_where_they_are_not():
+def test_the_calibration_error_is_the_error_of_the_shares():
     y = np.array([1] * 7 + [0] * 3)
     right, bold = np.tile([0.3, 0.7], (10, 1)), np.tile([0.1, 0.9], (10, 1))
     assert from_shares(right, y, np.ones(10, int))["calibration"] == pytest.approx(0)
     assert from_shares(bold, y, np.ones(10, int))["calibration"] == pytest.approx(0.2)
 
 
-def test_classes_that_do_not_occur():
+def test_classes_that_do_not_occur_leave_auc_undefined():
     assert np.isnan(auc(np.arange(3.0), np.ones(3, bool)))
     measures = from_votes(np.array([[4, 0], [1, 0]]))
     assert np.isnan(measures["auc"]) and measures["accuracy"] == pytest.approx(0.8) == measures["balanced_accuracy"]
@@ -68,6 +68,6 @@ def test_classes_that_do_not_occur():
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3)])
-def test_where_no_leaf_holds_a_row_none_is_flipped(shape):
+def test_if_no_leaf_holds_a_row_no_row_is_flipped(shape):
     flipped = flipped_share(np.zeros((0, 2)), np.zeros(shape, int))
     assert flipped.shape == shape[1:] and (flipped == 0).all()

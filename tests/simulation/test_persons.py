@@ -59,7 +59,7 @@ def fitted(forest, domain: Domain, split: Split, epsilon: float):
 
 @pytest.mark.parametrize("name", RANDOM)
 def test_routed_persons_are_counted_as_streamed_persons(name):
-    """Many cells are counted at once from routed rows; each of these cells alone is counted as rows stream."""
+    """Counts are equal whether many cells are counted from routed rows, or each cell alone from a stream of rows."""
     domain, X, y = repeated()
     split = split_table(domain, X, y)
     routed = figures_of(RANDOM[name], domain, split, [(2, 3), (4, 7)])

@@ -41,7 +41,7 @@ def view_of(forest, domain: Domain, split: Split) -> ForestView:
 
 
 @pytest.mark.parametrize("forest", ALL_ROWS, ids=lambda f: type(f).__name__)
-def test_rows_in_leaves_are_those_that_trees_lead_there(forest):
+def test_rows_in_leaves_are_those_that_trees_route_there(forest):
     domain, split = rows_of(np.arange(100) % 4 + 1)
     view = view_of(forest, domain, split)
     leaves = leaves_of_rows(view.trees, domain, split.X_train)

@@ -300,7 +300,7 @@ def test_an_empty_leaf_has_no_flip_rate_and_a_tie_flips_to_third_classes_only(nu
     assert set(view.labels) <= set(range(5))
 
 
-def test_noise_drawn_again_flips_as_many_leaves_as_their_rates_say(nursery):
+def test_redrawn_noise_flips_as_many_leaves_as_their_rates_predict(nursery):
     """Redrawn noise flips as many leaves as their rates predict; `Z` sets a false alarm of at most 1e-6."""
     view = viewed(VIEWED["permute-and-flip"][0], nursery, 1.0)
     full, n_draws = view.nodes(0).flip[view.nodes(0).trees.leaf_nodes], 400
@@ -359,7 +359,7 @@ def test_the_views_counts_are_those_of_the_routed_rows(nursery):
 # ---------------------------------------------------------------- splits
 
 
-def test_a_split_shares_out_every_row_once_and_keeps_the_shares_of_the_classes(nursery):
+def test_a_split_assigns_every_row_once_and_keeps_the_shares_of_the_classes(nursery):
     domain, X, y, _ = nursery
     split = split_table(domain, X, y, test_share=0.25, seed=3)
     assert (len(split.y_train), len(split.y_test)) == (300, 100)
@@ -375,7 +375,7 @@ def test_a_split_shares_out_every_row_once_and_keeps_the_shares_of_the_classes(n
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0, 0, 1], [0, 1], [0, 0, 1, 1]])
-def test_a_table_too_small_to_stratify_is_split_all_the_same(labels):
+def test_a_table_too_small_to_stratify_is_still_split(labels):
     domain = public_domain(None)
     X = pd.DataFrame({"f0": np.linspace(0, 1, len(labels))})
     split = split_table(domain, X, labels)
@@ -409,7 +409,7 @@ def test_a_table_without_known_labels_cannot_be_split():
         split_table(public_domain(None), X, [None, 0, 7], out_of_domain=OutOfDomainCells())
 
 
-def test_a_plan_at_one_budget_stays_when_another_budget_is_planned_meanwhile():
+def test_planning_another_budget_does_not_change_a_plan():
     """Planning one budget does not change the plan of another budget, which a second thread may read meanwhile."""
     data = load_dataset("adult")
     split = split_table(data.domain, data.X, data.y)
@@ -425,6 +425,6 @@ def test_a_plan_at_one_budget_stays_when_another_budget_is_planned_meanwhile():
     given = MajorityLabelForestClassifier(), data.domain, split, len(data.y)
     interrupted = Meanwhile(*given)
     interrupted.asked = False
-    (spec, scale), (wanted, other) = (structures.prepare(1.0, 3) for structures in (interrupted, Structures(*given)))
-    assert interrupted.asked and spec == wanted
+    (spec, scale), (expected, other) = (structures.prepare(1.0, 3) for structures in (interrupted, Structures(*given)))
+    assert interrupted.asked and spec == expected
     assert np.array_equal(scale.cumulative, other.cumulative)

@@ -80,7 +80,7 @@ def test_folds_leave_out_the_rows_that_a_fit_leaves_out():
 
 
 @pytest.mark.parametrize("name, dataset", some(FORESTS, ["two classes", "seven classes"], every=3))
-def test_every_cell_is_what_a_separate_fit_gives(name, dataset):
+def test_every_cell_equals_a_separate_fit(name, dataset):
     data = small(TWO if dataset == "two classes" else MANY)
     table = surface({name: FORESTS[name]}, data, epsilons=[0.3, 5], depths=[1, 4], trees=[1, 5], repeats=2, seed=3)
     split = split_table(data.domain, data.X, data.y, seed=3)
@@ -205,7 +205,7 @@ def test_repeats_are_like_releases():
     assert wide[0.2].mean() < wide[1.0].mean() < wide[np.inf].mean()
 
 
-def test_progress_stop_and_resume():
+def test_a_sweep_reports_progress_and_can_be_stopped_and_resumed():
     data = small(MANY)
     forests = {"a": MajorityLabelForestClassifier(n_estimators=3), "b": FriedmanSchusterClassifier(max_depth=2)}
     whole = surface(forests, data, epsilons=[1.0], repeats=3, folds=2)
@@ -229,7 +229,7 @@ def test_processes_and_threads_give_the_same_table():
     pd.testing.assert_frame_equal(curve([forest], data, epsilons=[0.5, 2], repeats=4, n_jobs=2), alone)
 
 
-def test_summary_tells_noise_from_splits():
+def test_the_summary_separates_noise_from_splits():
     data = small(MANY)
     table = surface([MajorityLabelForestClassifier(n_estimators=3)], data, epsilons=[0.5], repeats=4, folds=3)
     wide = summary(table)

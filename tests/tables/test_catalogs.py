@@ -35,7 +35,7 @@ def test_bundled_tables_come_first_and_missing_tables_are_left_out(folder):
     assert load("our zoo", None) is None and load("banknote", folder) is None
 
 
-def test_rank_tests():
+def test_rank_tests_match_values_by_hand():
     """Rank tests match values by hand; the first method is best on all five tables."""
     result = ranks({"a": [0.9, 0.8, 0.7, 0.95, 0.9], "b": [0.8, 0.7, 0.6, 0.9, 0.8], "c": [0.7, 0.75, 0.6, 0.8, 0.7]})
     assert result.mean_ranks == (1.0, 2.3, 2.7) and result.n_tables == 5

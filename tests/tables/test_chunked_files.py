@@ -56,7 +56,7 @@ def write(folder: Path, words: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-def test_it_is_exported():
+def test_the_reader_is_exported():
     assert read_chunks_of_the_package is read_chunks
 
 
@@ -83,7 +83,7 @@ def test_bundled_tables_have_the_codes_that_they_have_at_once(name, tmp_path):
         ("UTF-16-LE", "utf-16-le"),
     ],
 )
-def test_files_as_people_write_them(encoding, codec, block, tmp_path, monkeypatch):
+def test_files_as_people_write_them_are_read(encoding, codec, block, tmp_path, monkeypatch):
     """Decimal commas, semicolons, quoted line breaks, empty lines and missing cells are read, in all encodings."""
     monkeypatch.setattr(chunked_csv, "_BLOCK_BYTES", block)
     words = 'sep=;\r\nid;size;"city";ill\r\n1;1,5; Köln ;yes\r\n2;?;"two\nlines";no\r\n\r\n3;1.000,5;1,0;"no"\r\n'
@@ -234,7 +234,7 @@ NUMBERS = [1, None, 3]
     ],
     ids=lambda cells: str(cells.type),
 )
-def test_parquet_numbers_of_every_type(cells, tmp_path):
+def test_parquet_numbers_of_every_type_are_read(cells, tmp_path):
     pq.write_table(pa.table({"size": cells, "city": cells, "ill": ["no", "yes", "no"]}), tmp_path / "t.parquet")
     codes, labels = in_parts(tmp_path / "t.parquet", domain(), 2)
     assert codes[:, 0].tolist() == [SIZE.code(1), 0, SIZE.code(3)]
@@ -242,7 +242,7 @@ def test_parquet_numbers_of_every_type(cells, tmp_path):
     assert labels.tolist() == [0, 1, 0]
 
 
-def test_parquet_booleans_and_empty_columns(tmp_path):
+def test_parquet_booleans_and_empty_columns_are_read(tmp_path):
     flag = Feature("flag", "categorical", categories=("False", "True"), missing="category", **NOTE)
     schema = Domain((SIZE, CITY, flag), (False, True), "ill", "documented", "made up")
     flags = pa.array([True, None, False])

@@ -13,7 +13,7 @@ def book(text: str):
     return read_codebook(text.encode())
 
 
-def test_a_codebook_as_somebody_writes_it():
+def test_a_codebook_as_somebody_writes_it_is_read():
     """Semicolons, decimal commas, reordered or unknown columns, and empty cells or lines are read correctly."""
     codebook = book(
         "Name;Source;Low;High;Kind;Categories;Whole;Missing;Unit\n"

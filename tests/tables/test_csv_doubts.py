@@ -41,7 +41,7 @@ def test_numbers_that_are_read_as_text_get_a_note(cells, says):
         ("", "?"),
     ],
 )
-def test_no_false_alarm_about_texts(cells):
+def test_texts_get_no_note(cells):
     assert notes(*cells) == []
 
 
@@ -74,7 +74,7 @@ def test_cells_that_may_be_thousands_or_decimals_get_a_note(cells, mark, says):
         (("1234", "2345"), ",", ""),
     ],
 )
-def test_no_false_alarm_about_thousands(cells, mark, other_cell):
+def test_clear_thousands_get_no_note(cells, mark, other_cell):
     assert notes(*cells, mark=mark, other_cell=other_cell) == []
 
 

@@ -134,7 +134,7 @@ class TestReleasedFiles:
             .released_
         )
 
-    def test_the_format_is_an_object_in_a_file_and_comes_back(self):
+    def test_the_format_is_an_object_in_a_file_and_is_read_back(self):
         forest = self.forest()
         text = forest.to_json(uncertified=True)
         assert json.loads(text)["domain"]["reading"] == {

@@ -129,7 +129,7 @@ class TestNumericCodes:
         tracemalloc.stop()
         assert peak < 1.5 * X.size * 2  # bytes: the codes, and little else
 
-    def test_row_by_row_and_whole_agree(self):
+    def test_rows_and_whole_tables_have_the_same_codes(self):
         X = np.random.default_rng(5).normal(size=(50, 3))
         schema = Domain.infer(X)
         np.testing.assert_array_equal(np.vstack([schema.encode(row[None]) for row in X]), schema.encode(X))
@@ -176,12 +176,12 @@ class TestCategoricalCodes:
         assert schema.encode(X).ravel().tolist() == [1, 2, 0]
         assert schema.encode(np.array([[True], [False]])).ravel().tolist() == [1, 0]
 
-    def test_missing_in_every_disguise(self):
+    def test_every_kind_of_missing_cell_is_missing(self):
         schema = domain(Feature("c", "categorical", categories=("1",), missing="category"))
         for hole in (None, np.nan, pd.NA):
             assert schema.encode(pd.DataFrame({"c": pd.Series([1, hole], dtype=object)})).ravel().tolist() == [0, 1]
 
-    def test_mixed_arrays_go_by_position(self):
+    def test_columns_of_mixed_arrays_are_matched_by_position(self):
         schema = domain(AGE, Feature("n", "categorical", categories=("0", "7")))
         assert schema.encode(np.array([[50.0, 7.0], [0.0, 0.0]])).tolist() == [[32768, 1], [0, 0]]
 
@@ -313,7 +313,7 @@ class TestRefusals:
         with pytest.raises(DomainError, match="1 missing cell,"):
             domain(CITY).encode(pd.DataFrame({"city": ["Bonn", None]}))
 
-    def test_all_is_well_with_no_rows(self):
+    def test_a_table_without_rows_is_encoded(self):
         assert domain(AGE, CITY).encode(pd.DataFrame({"age": [], "city": []})).shape == (0, 2)
 
 
@@ -347,7 +347,7 @@ class TestLabels:
         assert codes.tolist() == expected
 
     @pytest.mark.parametrize("y", [np.array([0, 1, 5]), np.array([0.0, 0.25]), ["0", "maybe"], np.array([-1, 0])])
-    def test_a_label_that_is_no_class(self, y):
+    def test_a_label_that_is_no_class_is_refused(self, y):
         with pytest.raises(
             DomainError, match="'ill' has the value '(5|0.25|maybe|-1)', which is not one of the classes"
         ):
@@ -447,7 +447,7 @@ class TestSchema:
         assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
         assert pickle.loads(pickle.dumps(schema)) == schema
 
-    def test_how_rows_are_written_is_public(self):
+    def test_the_way_of_writing_rows_is_public(self):
         schema = Domain((AGE,), (0, 1), "ill", "asserted", "yes or no", "the file is written so")
         assert schema.leaks() == ["How the rows are written was found out from them: the file is written so."]
         schema = replace(schema, reading_source="asserted", reading_note="our export")
@@ -543,7 +543,7 @@ class TestInfer:
             ([True, False, True], (False, True)),
         ],
     )
-    def test_classes_in_order(self, y, classes):
+    def test_inferred_classes_are_in_order(self, y, classes):
         assert Domain.infer(np.zeros((3, 1)), np.array(y)).classes == classes
         known = np.array([*y, None], dtype=object)  # rows without a label have no class
         assert Domain.infer(np.zeros((4, 1)), known).classes == classes
@@ -565,7 +565,7 @@ class TestInfer:
             Domain.infer(X, y)
 
 
-def test_a_catalog_cannot_call_something_documented_without_saying_where():
+def test_a_catalog_must_name_the_document_of_a_documented_part():
     attribute = {"name": "age", "kind": "numeric", "low": 0, "high": 9, "domain_source": "documented"}
     entry = {"title": "Tiny", "attributes": [attribute], "label": "ill", "label_values": ["no", "yes"]}
     with pytest.raises(DomainError, match="but not where"):

@@ -82,7 +82,7 @@ def released(model, X, y) -> dict:
 
 
 def without_secrets(model, data) -> tuple:
-    """Return a table without rows or, if the number of rows is public, a table of so many copies of one row."""
+    """Return a table without rows or, if the number of rows is public, a table of that many copies of one row."""
     rows = np.zeros(0 if model.neighbors == "add-remove" else len(data.X), int)
     return data.X.iloc[rows].reset_index(drop=True), data.y.iloc[rows].reset_index(drop=True)
 

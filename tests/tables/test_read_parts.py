@@ -50,7 +50,7 @@ def domains(draw) -> Domain:
 
 @EXACTLY
 @given(domains())
-def test_there_is_something_to_assert_just_where_something_leaks(domain):
+def test_there_is_something_to_assert_exactly_if_something_leaks(domain):
     assert bool(read_parts(domain)) == bool(domain.leaks())
     assert assert_parts(domain, read_parts(domain), "a b c").leaks() == []
     assert assert_parts(domain, (), "a b c").leaks() == domain.leaks()
@@ -81,7 +81,7 @@ def test_parts_that_were_not_read_cannot_be_asserted(domain):
     assert assert_parts(asserted, read_parts(domain), "other words now") == asserted
 
 
-def test_all_that_is_read_from_a_file_is_a_part():
+def test_everything_read_from_a_file_is_a_part():
     csv = read_csv("größe;stadt;nr;ill\n1,5;Köln;1;no\n2,5;Ulm;1;yes\n3,5;;1;no\n".encode("latin-1"))
     domain = suggest_domain(csv, "ill")
     assert [(part.what, part.name, part.value) for part in read_parts(domain)] == [

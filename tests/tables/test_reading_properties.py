@@ -174,7 +174,7 @@ def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dic
 @pytest.mark.parametrize("way", WAYS)
 @SETTINGS
 @given(neighbors())
-def test_a_cell_changes_how_no_other_row_is_read(way, table):
+def test_one_cell_does_not_change_how_other_rows_are_read(way, table):
     domain, rows, place, other = table
     ids = list(range(len(rows)))
     before = read(way, domain, rows, ids)
@@ -185,7 +185,7 @@ def test_a_cell_changes_how_no_other_row_is_read(way, table):
 @pytest.mark.parametrize("way", WAYS)
 @SETTINGS
 @given(neighbors())
-def test_a_row_more_changes_how_no_other_row_is_read(way, table):
+def test_one_more_row_does_not_change_how_other_rows_are_read(way, table):
     domain, rows, place, other = table
     ids = list(range(len(rows)))
     before = read(way, domain, rows, ids)
@@ -195,7 +195,7 @@ def test_a_row_more_changes_how_no_other_row_is_read(way, table):
 
 @SETTINGS
 @given(neighbors())
-def test_all_ways_read_the_same(table):
+def test_all_input_formats_are_read_alike(table):
     """All input formats agree on cells whose text and object are equivalent.
 
     The test excludes truth values and words for missing cells, because pandas knows more such words than our reader.
@@ -265,8 +265,8 @@ def test_parts_of_a_table_are_read_as_the_whole(table, size):
     assert cut == whole
 
 
-def test_values_that_only_texts_tell_apart_must_be_handed_over_as_texts():
-    """The certificate assumes that a column is passed as texts if its values differ only as texts.
+def test_values_that_differ_only_as_texts_must_be_passed_as_texts():
+    """The certificate assumes that a column is passed as texts if some of its values differ only as texts.
 
     pandas, for example, reads 01 as 1 if all cells of the column are numbers.
     """

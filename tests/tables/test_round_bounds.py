@@ -36,7 +36,7 @@ def natural(low: float, high: float, name: str) -> set[float]:
 @example((0.1, 0.3, False), "")
 @example((1e15, 1e15 + 1, False), "")
 @example((2.0**53, 2.0**53 + 2, True), "")
-def test_they_contain_the_range_and_are_not_its_ends(span, name):
+def test_rounder_bounds_contain_the_range_and_are_not_its_ends(span, name):
     low, high, whole = span
     below, above = round_bounds(low, high, whole=whole, name=name)
     assert below < above and below <= low and above >= high
@@ -48,7 +48,7 @@ def test_they_contain_the_range_and_are_not_its_ends(span, name):
 
 @EXACTLY
 @given(ranges())
-def test_they_are_round_and_leave_room(span):
+def test_rounder_bounds_are_round_and_leave_a_margin(span):
     low, high, whole = span
     assume(high - low > 1e-9 * max(abs(low), abs(high), 1e-200))  # otherwise too few floats lie near the range
     for bound, end, sign in zip(round_bounds(low, high, whole=whole), (low, high), (-1, 1), strict=True):
@@ -104,11 +104,11 @@ def test_a_mirrored_range_has_mirrored_bounds(span):
         (7, 7, True, "same", (6, 8)),
     ],
 )
-def test_examples(low, high, whole, name, bounds):
+def test_rounder_bounds_match_examples(low, high, whole, name, bounds):
     assert round_bounds(low, high, whole=whole, name=name) == bounds
 
 
-def test_ends_of_the_floats():
+def test_rounder_bounds_stay_finite_at_the_ends_of_the_floats():
     low, high = round_bounds(1e308, 1.7e308)
     assert low < 1e308 and high == 1.7e308  # beyond this bound there is no rounder float
 

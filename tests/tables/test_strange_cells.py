@@ -94,7 +94,7 @@ def test_labels_of_any_type_are_read_one_by_one(labels, classes, expected):
 
 
 @pytest.mark.parametrize("labels", [["no", ["yes"]], [["no"], ["yes"]], [("no",), "yes"], [np.array(["no"]), "yes"]])
-def test_labels_in_one_element_lists(labels):
+def test_labels_in_one_element_lists_are_read(labels):
     model = RandomDecisionForestClassifier(epsilon=None, n_estimators=1, max_depth=1, domain=schema(SIZE))
     counts = model.fit([[1], [1]], labels).forest_.leaves.noisy_counts
     assert counts.sum(axis=0).tolist() == [1, 1]
@@ -265,7 +265,7 @@ def test_no_other_character_ends_a_record(mark):
         read_table((header + f'3,x{mark}",no\n"4,b,no\n' + base).encode(), domain)
 
 
-def test_a_text_that_is_no_unicode_in_a_parquet_file(tmp_path):
+def test_a_text_that_is_no_unicode_in_a_parquet_file_changes_no_other_cell(tmp_path):
     cells = pa.array([b"a", b"\xff", None, b"b"], pa.binary()).view(pa.string())
     table = pa.table({"n": [1, 2, 3, 4], "c": cells, "ill": ["no", "no", "yes", "no"]})
     pq.write_table(table, tmp_path / "table.parquet")

@@ -143,7 +143,7 @@ def test_codes_keep_order_and_stay_in_range(bounds, values, missing):
 
 
 @given(tables(), st.integers(1, 4), st.randoms())
-def test_blocks_and_permutations_of_rows(columns, size, random):
+def test_blocks_and_permutations_of_rows_keep_their_codes(columns, size, random):
     table = pd.DataFrame({name: expected(cells) for name, cells in columns.items()})
     domain = Domain.infer(table)
     whole = domain.encode(table)
@@ -250,7 +250,7 @@ def as_list(rows):
 @pytest.mark.parametrize("form", [as_frame, as_objects, as_list])
 @given(rows=st.lists(ROWS, min_size=1, max_size=6), extra=ROWS, where=st.integers(0, 6))
 @settings(max_examples=examples(300))
-def test_a_row_more_changes_no_code_of_the_others(form, rows, extra, where):
+def test_one_more_row_changes_no_code_of_the_others(form, rows, extra, where):
     where = min(where, len(rows))
     more = [*rows[:where], extra, *rows[where:]]
     before, after = (MIXED.encode(form([row[:3] for row in some])) for some in (rows, more))
@@ -285,7 +285,7 @@ def line(cells, settings):
     st.sampled_from([CsvFormat(), CsvFormat("UTF-8", ";", ","), CsvFormat("Latin-1", "\t", ",", ("a",))]),
 )
 @settings(max_examples=examples(200))
-def test_a_row_more_in_a_file_changes_no_other(rows, extra, where, written):
+def test_one_more_row_in_a_file_changes_no_other_row(rows, extra, where, written):
     where = min(where, len(rows))
     domain = Domain(
         (

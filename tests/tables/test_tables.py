@@ -71,7 +71,7 @@ class TestDialects:
         csv = read_csv(b"\n\na,b\n1,2\n\n3,4\n\n\n")
         assert csv.table.to_dict("list") == {"a": [1, 3], "b": [2, 4]}
 
-    def test_paths_and_files(self, tmp_path):
+    def test_paths_and_files_are_read(self, tmp_path):
         path = tmp_path / "people.csv"
         path.write_bytes(b"a,b\n1,2\n3,4\n")
         with path.open("rb") as file:
@@ -80,13 +80,13 @@ class TestDialects:
         assert read[0].name == "people.csv"
         assert read_csv(path, name="People").name == "People"
 
-    def test_thousands_of_columns(self):
+    def test_thousands_of_columns_are_read(self):
         X = np.random.default_rng(0).integers(0, 9, (5, 4000))
         csv = read_csv(pd.DataFrame(X).to_csv(index=False).encode())
         np.testing.assert_array_equal(csv.table.to_numpy(), X)
         assert csv.table.columns[:2].tolist() == ["0", "1"]
 
-    def test_columns_without_a_name(self):
+    def test_columns_without_a_name_get_one(self):
         csv = read_csv(pd.DataFrame({"a": [5, 5, 7], "b": ["x", "y", "x"]}).to_csv().encode())
         assert csv.table.columns.tolist() == ["column 1", "a", "b"]
         assert "called by its place" in notes(csv)
@@ -125,14 +125,14 @@ class TestCells:
         assert self.column(*cells, mark=mark)[0] == values
 
     @pytest.mark.parametrize("hole", ["", "?", "NA", "N/A", "NaN", "null", "#N/A"])
-    def test_missing(self, hole):
+    def test_words_for_missing_cells_are_read_as_missing(self, hole):
         for others in (("1", "2"), ("red", "blue")):
             values, csv = self.column(*others, hole)
             assert pd.isna(values[2])
             assert csv.columns[0].n_missing == 1
             assert "read as missing in 'v'" in notes(csv)
 
-    def test_some_words_are_missing_among_numbers_only(self):
+    def test_some_words_are_missing_cells_among_numbers_only(self):
         assert pd.isna(self.column("1.5", "-", "none")[0][1:]).all()
         assert self.column("cable", "-", "none")[0] == ["cable", "-", "none"]
 
@@ -225,7 +225,7 @@ class TestCellByCell:
 
     @pytest.mark.parametrize("extra", ["x", "", "true", "1e999", "007", "9" * 30, "1,5", "2020-01-01"])
     @pytest.mark.parametrize("first", [True, False])
-    def test_a_cell_more_moves_no_other(self, extra, first):
+    def test_one_more_cell_changes_no_other(self, extra, first):
         cells = ["1.0", "2.0", "1.0", "1,234"]
         more = [extra, *cells] if first else [*cells, extra]
         for feature in (self.category("1", "2"), self.NUMBER):
@@ -451,7 +451,7 @@ class TestBadFiles:
         assert str(error.value).endswith(".")
         assert "\n" not in str(error.value)
 
-    def test_a_file_above_the_limit(self, monkeypatch, tmp_path):
+    def test_a_file_above_the_limit_is_refused(self, monkeypatch, tmp_path):
         monkeypatch.setattr(csv_rows, "MAX_UPLOAD_MB", 1)
         path = tmp_path / "large.csv"
         path.write_bytes(b"a,b\n" + b"1,2\n" * 2**18)
@@ -459,7 +459,7 @@ class TestBadFiles:
             with pytest.raises(TableError, match="larger than 1 MB"):
                 read_csv(source)
 
-    def test_a_path_that_is_not_there(self, tmp_path):
+    def test_a_path_that_does_not_exist_is_refused(self, tmp_path):
         with pytest.raises(TableError, match="cannot be read"):
             read_csv(tmp_path / "none.csv")
 
@@ -554,7 +554,7 @@ class TestBundled:
         assert data.domain.report(data.X)["clipped"].sum() < 0.01 * data.X.size
         assert make_synthetic(name, n=100).domain == data.domain  # the domain does not depend on the data
 
-    def test_bundled_tables_read_as_csv_give_the_same(self):
+    def test_a_bundled_table_read_as_csv_is_the_same(self):
         """Adult as an uploaded CSV file has the same cells, and a schema in which every part is a leak."""
         data = load_dataset("adult")
         csv = read_csv(data.table.to_csv(index=False).encode())
@@ -579,7 +579,7 @@ def test_an_open_quote_never_swallows_rows(lines):
         read_csv("\n".join(["size,city", *rows[:20], *lines, *rows[20:]]).encode())
 
 
-def test_an_open_quote_above_very_many_rows():
+def test_an_open_quote_above_very_many_rows_is_refused_with_its_line():
     rows = [f"{i},Ulm" for i in range(20_000)]
     with pytest.raises(TableError, match="opened after line 21 and never closed"):
         read_csv("\n".join(["size,city", *rows[:20], '1,"Ulm', *rows[20:]]).encode())

@@ -143,7 +143,7 @@ def test_rows_that_are_left_out_are_counted_for_the_curator():
     assert noted.count("id", OutOfDomain.BEYOND_MOST) == 44
 
 
-def test_wherever_a_table_is_cut_parts_are_the_whole():
+def test_parts_equal_the_whole_table_wherever_it_is_cut():
     rng = np.random.default_rng(1)
     for _ in range(examples(40)):
         n = int(rng.choice([3, 40, 700]))

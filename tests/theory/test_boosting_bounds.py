@@ -147,7 +147,7 @@ def test_what_a_split_leaves_of_a_leafs_potential(edge, alpha):
     assert 1 - most >= alpha * edge**2 / 2
 
 
-def test_the_published_step_fails_where_a_heavy_leaf_is_nearly_pure():
+def test_the_published_step_fails_if_a_heavy_leaf_is_nearly_pure():
     """A published step can fail: equation 167 promises more than a nearly pure leaf can contribute.
 
     According to the equation, the split of the first leaf lowers the potential of the tree by a share γ² w̃ / 16.
@@ -201,7 +201,7 @@ def test_number_of_boosted_trees(edge, alpha, error, options, published, derived
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("spread", [0.0, 0.6])
-def test_a_boosting_step_lowers_the_surrogate_as_the_derived_rule_says(alpha, spread):
+def test_a_boosting_step_lowers_the_surrogate_by_at_least_the_derived_amount(alpha, spread):
     """Each step lowers the surrogate by at least the derived amount.
 
     With M = 1, the number of trees is (1 - error) divided by this amount, times (mean weight x edge)².

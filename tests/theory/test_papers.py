@@ -35,7 +35,7 @@ def drawn_shares(scores: np.ndarray, b: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("d", "low", "high"), [(2, 0.0067, 0.9933), (4, 0.00224, 0.9802), (18, 0.000396, 0.897), (30, 0.000232, 0.8365)]
 )
-def test_lemma_3(d, low, high):
+def test_bounds_of_lemma_3_hold_and_are_attained(d, low, high):
     """Bounds on probabilities match golden values at B1 = 10, hold for random scores, and are attained.
 
     One feature that differs from all others attains both bounds.
@@ -69,7 +69,7 @@ def test_temperatures_are_those_of_the_papers_table_and_add_up_to_its_epsilon(bu
     assert published_epsilon(100, 10, b1, b2, math.inf) == math.inf
 
 
-def test_the_edge_of_a_split_is_what_weights_of_equal_classes_get_right():
+def test_the_edge_of_a_split_matches_its_definition_row_by_row():
     """The edge of a split equals definition 9, row by row: |Σ w y g(x)| with both classes of weight 1/2."""
     generator = np.random.default_rng(11)
     for _ in range(100):
@@ -82,7 +82,7 @@ def test_the_edge_of_a_split_is_what_weights_of_equal_classes_get_right():
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_a_good_split_is_as_likely_as_the_theorem_says_where_potentials_are_as_it_takes_them(epsilon):
+def test_a_good_split_is_at_least_as_likely_as_the_theorem_states(epsilon):
     """The odds of a good split equal the bound at the limits of its assumptions, and exceed it within them.
 
     The test computes exact shares of the exponential mechanism over all tests.
@@ -102,7 +102,7 @@ def test_a_good_split_is_as_likely_as_the_theorem_says_where_potentials_are_as_i
 
 
 @pytest.mark.parametrize("lead", [6, 12, 60])
-def test_equation_14_is_what_the_laws_say(lead):
+def test_exponents_of_equation_14_are_log_odds_of_the_laws(lead):
     """The exponents of equation 14 are the log-odds of the more frequent of two labels.
 
     With the published law, disjoint rows have τ times the exponent of shared rows; with a law of counts, both are

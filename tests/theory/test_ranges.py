@@ -39,7 +39,7 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize(("theorem", "given"), OUTSIDE, ids=lambda part: getattr(part, "__name__", ""))
-def test_outside_its_domain_it_says_which_number_is_wrong(theorem, given):
+def test_outside_its_domain_a_theorem_names_the_wrong_number(theorem, given):
     with pytest.raises(ValueError, match="not a number|not numbers|must be a probability"):
         theorem(**given)
 

@@ -51,7 +51,7 @@ def test_a_vote_is_never_bounded_below_twice_a_trees_error():
     assert majority_bound(0.1, slack_of(10**9, 100)) > 0.2
 
 
-def test_bounds_hold_for_what_was_measured():
+def test_bounds_hold_for_the_stored_measurements():
     for measured in (table["goodness"] for table in DATA["tables"].values() if "goodness" in table):
         counts = np.array(measured["rows_by_trees_right"])
         goodness = np.arange(len(counts)) / (len(counts) - 1)
@@ -110,7 +110,7 @@ def test_consistency():
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("weight", [0.5, 0.2])
-def test_error_after_trees_is_the_other_way_round(rule, weight):
+def test_error_after_trees_inverts_the_number_of_trees(rule, weight):
     k = trees_for_error(0.3, 0.5, 0.1, rule, mean_weight=weight)
     after, before = (error_after_trees(0.3, 0.5, n, rule, weight) for n in (k, k - 1))
     assert after <= 0.1 + 1e-12 and before > 0.1 + 1e-12
@@ -135,12 +135,12 @@ def test_the_largest_change_by_a_row_agrees_with_trying_all_leaves(alpha, n):
         lambda: error_after_trees(0.5, 1.0, 3, "guessed"),
     ],
 )
-def test_what_no_theorem_is_about_is_refused(wrong):
+def test_inputs_outside_of_every_theorem_are_refused(wrong):
     with pytest.raises(ValueError):
         wrong()
 
 
-def test_two_cells_of_what_was_measured_come_out_again():
+def test_two_stored_measurements_are_reproduced():
     def rows(name):
         data = load_dataset(name)
         domain = data.domain.on_scale("linear")

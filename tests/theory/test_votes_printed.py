@@ -51,7 +51,7 @@ def test_the_bounds_hold_for_simulated_trees(depth):
     assert 1 - weight.mean() <= coin_bound(error, 0.0, 0.0) + 0.02  # a random vote with the mean share
 
 
-def test_golden_values():
+def test_printed_bounds_match_golden_values():
     trees = [[-(-trees_asked(n, d) // 1) for d in (0.05, 0.1, 0.4)] for n in (435, 8124, 10**6)]
     assert trees == [[2431, 608, 38], [3602, 901, 57], [5527, 1382, 87]]
     assert printed_probability(1e8, 520, 3, 0.3, 10, 1.0) == pytest.approx(0.988484, abs=1e-6)
@@ -83,7 +83,7 @@ def test_the_number_of_trees_is_the_integer_with_the_least_loss(n, best):
     assert loss(best) < min(loss(best - 1), loss(best + 1))
 
 
-def test_the_best_number_of_trees_still_grows_where_its_loss_is_too_small_for_a_float():
+def test_the_best_number_of_trees_grows_even_if_its_loss_is_too_small_for_a_float():
     """The best number of trees is nearly the root of 200 times the rate, at which both exponents are equal."""
     for n in (1e26, 1e28):
         trees = direct_bound(0.1, n, 1, 1.0).trees

@@ -123,8 +123,8 @@ class Reader:
         scores, voting = [0.0] * self.k, self.file["voting"]
         for t, leaf in enumerate(leaves):
             if voting == "additive":
-                wanted, value = int(self.values["class_of_tree"][t]), float(self.values["leaf_values"][leaf])
-                scores[wanted] += value
+                expected, value = int(self.values["class_of_tree"][t]), float(self.values["leaf_values"][leaf])
+                scores[expected] += value
                 scores[0] -= value if self.k == 2 else 0
             elif voting == "clipped-logistic":
                 values = self.values["leaf_values"][leaf].tolist()

@@ -1,7 +1,7 @@
 """Tests of array bounds: few attributes, deep trees, and extreme codes.
 
-`scripts/test` runs these tests a second time with NUMBA_BOUNDSCHECK=1. Without this setting, compiled kernels check no
-bounds. So only the second run raises an IndexError for an access beyond an array.
+`scripts/test` runs these tests a second time with NUMBA_BOUNDSCHECK=1. Only this second run raises an IndexError for an
+access beyond an array, because compiled kernels check no bounds without this setting.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def assert_same_leaves(trees, domain: Domain, seed: int = 0) -> None:
     assert np.array_equal(routing.leaves_of_rows(trees, domain, codes), naive.leaves_of_rows(trees, codes))
 
 
-def test_a_thousand_trees_of_one_attribute():
+def test_thresholds_of_a_thousand_trees_of_one_attribute_are_codes():
     """All thresholds of a thousand trees are codes.
 
     With this seed, an earlier version had thresholds above 65,535, which a packed node reads as another column.
@@ -52,7 +52,7 @@ def test_a_thousand_trees_of_one_attribute():
 
 @pytest.mark.parametrize("cell", [0, 31, 63])
 @pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
-def test_trees_on_a_released_scale_whose_rows_are_all_in_one_cell(cell, thresholds):
+def test_thresholds_are_codes_if_all_rows_are_in_one_cell_of_a_released_scale(cell, thresholds):
     """Thresholds are codes, even if a range cannot be split further.
 
     In an earlier version, some thresholds exceeded 65,535.
@@ -67,7 +67,7 @@ def test_trees_on_a_released_scale_whose_rows_are_all_in_one_cell(cell, threshol
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("categorical", ["multiway", "one-vs-rest", "ordered"])
-def test_deep_trees_of_few_attributes(name, categorical):
+def test_deep_trees_of_few_attributes_stay_within_their_arrays(name, categorical):
     domain = SMALL[name]
     for seed in range(3):
         trees = grow_random_trees(domain, n_trees=2, depth=15, seed=seed, categorical=categorical, max_leaves=3_000)
@@ -101,7 +101,7 @@ def test_fits_predict_within_their_arrays(model):
 
 
 @pytest.mark.parametrize("columns", [0, 1, 3])
-def test_codes_that_there_are_not_never_reach_a_kernel(columns):
+def test_codes_that_do_not_exist_never_reach_a_kernel(columns):
     features = (*UNIT.features, Feature("f1", "categorical", categories=("a", "b", "c")))
     domain = Domain(features, (0, 1))
     model = MajorityLabelForestClassifier(n_estimators=5, max_depth=4, domain=domain, epsilon=None)

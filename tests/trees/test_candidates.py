@@ -89,7 +89,7 @@ def test_bins_are_equal_parts_of_the_range():
             np.testing.assert_array_equal(codes > threshold, X[:, 0] >= feature.threshold_value(int(threshold)))
 
 
-def test_the_number_of_tests_and_bins():
+def test_numbers_of_tests_and_bins_match_values_by_hand():
     domain = with_missing(public_domain(None, None, 1, 2, 3, 1, 2, 1_000), 1, 5, 6)
     candidates = public_candidates(domain, 10)
     assert np.diff(candidates.first).tolist() == [9, 10, 0, 1, 3, 1, 3, 1_000]
@@ -116,7 +116,7 @@ def test_the_number_of_tests_and_bins():
     n_bins=st.integers(2, 300),
     n=st.integers(0, 30),
 )
-def test_whole_tables(kinds, missing, n_bins, n):
+def test_tests_on_codes_and_on_bins_agree_on_whole_tables(kinds, missing, n_bins, n):
     domain = with_missing(public_domain(*kinds), *[i for i in range(5) if missing >> i & 1])
     if all(f.n_codes == 1 for f in domain.features):
         return
@@ -128,7 +128,7 @@ def test_whole_tables(kinds, missing, n_bins, n):
         assert np.array_equal(by_code, answers(candidates, bins[:, j].astype(int), test, candidates.cut))
 
 
-def test_no_question_and_too_many():
+def test_no_test_and_too_many_tests_are_refused():
     with pytest.raises(ValueError, match="no question to ask"):
         public_candidates(public_domain(1, 1), 10)
     assert public_candidates(public_domain(*[1_000] * 16), 10).n_candidates == 16_000
@@ -181,7 +181,7 @@ def assert_decided_is_constant(candidates, chosen: list[np.ndarray]) -> np.ndarr
     stubborn=st.booleans(),
     seed=st.integers(0, 1_000),
 )
-def test_decided_tests_are_those_that_all_rows_answer_alike(kinds, missing, n_bins, depth, stubborn, seed):
+def test_a_test_is_decided_exactly_if_all_possible_rows_answer_alike(kinds, missing, n_bins, depth, stubborn, seed):
     """A test is decided exactly if all possible rows of the node answer alike.
 
     Paths have allowed tests or any tests, and some nodes are not split. If every test of a node is decided, all are
@@ -201,7 +201,7 @@ def test_decided_tests_are_those_that_all_rows_answer_alike(kinds, missing, n_bi
     assert_decided_is_constant(candidates, chosen)
 
 
-def test_paths_by_hand():
+def test_decided_tests_on_paths_match_values_by_hand():
     domain = with_missing(public_domain(None, 3, 2), 0)
     candidates = public_candidates(domain, 3)  # tests: known? x >= 1/3? x >= 2/3? | a? b? c? | second?
     full = np.ones(7, bool)
@@ -216,7 +216,7 @@ def test_paths_by_hand():
     assert neither == [1, 1, 1, 0, 0, 0, 1]  # neither a nor b, hence c
 
 
-def test_when_everything_is_decided_everything_may_be_asked():
+def test_if_every_test_is_decided_every_test_is_allowed():
     candidates = public_candidates(public_domain(2), 10)
     for depth in (1, 2, 3):
         assert undecided(candidates, [np.zeros(2**level, int) for level in range(depth)]).all()

@@ -158,7 +158,7 @@ def test_a_tampered_file_is_refused_with_a_sentence_or_is_sound(text):
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(st.integers(0, len(TEXTS["labels"]) - 1), st.binary(min_size=1, max_size=4), st.booleans())
-def test_a_file_with_bytes_cut_or_overwritten(place, other, packed):
+def test_a_file_with_bytes_cut_or_overwritten_is_refused_or_sound(place, other, packed):
     whole = gzip.compress(TEXTS["labels"].encode(), mtime=0) if packed else TEXTS["labels"].encode()
     place %= len(whole)
     for data in (whole[:place], whole[:place] + other + whole[place + len(other) :], whole[:place] + other):
@@ -253,7 +253,7 @@ def test_damaged_files_are_refused(path, value):
         ("thresholds", -1),
     ],
 )
-def test_one_cell_that_would_lead_out_of_the_arrays_is_refused(array, value):
+def test_one_cell_that_points_outside_the_arrays_is_refused(array, value):
     content = json.loads(TEXTS["labels"])
     entry = content["trees"][array]
     cells = unpack(entry, tuple(entry["shape"])).astype(int)
@@ -400,7 +400,7 @@ def test_a_given_number_of_rows_equals_that_of_the_certificate():
 
 
 @pytest.mark.parametrize("key", ["noise_scale", "prior_weight"])
-def test_trust_in_leaves_that_would_drown_all_is_refused(key):
+def test_trust_in_leaves_beyond_the_limit_is_refused(key):
     content = _of_scale()
     content["log_odds"][key] = 1e308
     with pytest.raises(ForestFormatError):

@@ -71,7 +71,7 @@ def test_files_of_version_1_are_read_and_predict_the_same(name):
     assert_predicts(again, OLD[name])
 
 
-def test_thresholds_are_mended_as_they_would_have_grown():
+def test_thresholds_of_version_1_are_corrected_as_they_would_have_grown():
     for name, model in {
         "overflow": MajorityLabelForestClassifier(n_estimators=3, max_depth=8, structure_seed=23),
         "ordered": RandomDecisionForestClassifier(n_estimators=3, max_depth=5, categorical="ordered"),
@@ -102,7 +102,7 @@ def test_files_of_version_2_are_read_and_predict_the_same(name):
 
 @pytest.mark.parametrize("name", PERSONS)
 def test_files_of_version_3_with_a_unit_are_read_and_predict_the_same(name):
-    """Their certificate is for a person. A file that is written anew has the same content."""
+    """The certificate of such a file is for a person, and a file that is written again has the same content."""
     data = (DATA / f"v3_{name}.json.gz").read_bytes()
     forest, content = ReleasedForest.from_bytes(data), json.loads(gzip.decompress(data))
     assert_predicts(forest, PERSONS[name])
@@ -167,7 +167,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("what", SIZES)
-def test_a_file_is_a_tenth_of_what_it_was(what):
+def test_a_file_is_a_tenth_of_its_size_in_version_1(what):
     model, domain, share = SIZES[what]
     rng = np.random.default_rng(0)
     columns = [rng.choice(f.categories, 1_000) if f.categories else rng.random(1_000) for f in domain.features]
@@ -178,7 +178,7 @@ def test_a_file_is_a_tenth_of_what_it_was(what):
     assert len(forest.to_bytes()) < share * version_1_bytes(forest)
 
 
-def test_runs_of_equal_leaves_cost_next_to_nothing():
+def test_runs_of_equal_leaves_take_almost_no_space():
     """A million equal leaves take less than 2,000 characters.
 
     Such leaves occur if all rows have one class, and the budget is so large that no leaf flips.
@@ -378,8 +378,8 @@ def test_data_that_grow_when_decompressed_are_not_read_on():
     assert "larger than any forest" in why and memory < 5_000_000
 
 
-def test_a_million_trees_are_refused_at_once():
-    """A million trees are refused before they are built: 28 MB in the earlier format, and as many trees in the new."""
+def test_a_million_trees_are_refused_before_they_are_built():
+    """A million trees are refused before they are built, in the earlier format (28 MB) and in the new one."""
     old = json.loads((DATA / "v1_single_leaf.json").read_text())
     n = 1_000_000
     plain = lambda array, kind: {  # noqa: E731

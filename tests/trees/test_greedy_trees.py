@@ -113,7 +113,7 @@ def test_the_builder_agrees_with_its_naive_version(kinds, missing, n_bins, n_cla
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 511, 512, 513, 5_000 if JIT else 1_030])
 @pytest.mark.parametrize("skip", [0.0, 0.4])
-def test_children_that_are_counted_and_children_that_are_left_over(n, skip):
+def test_counted_and_subtracted_children_have_the_right_histograms(n, skip):
     """The histograms of every level equal counts by numpy: rows in one or several blocks, sorted or not.
 
     The builder counts the rows of some children, and computes the others by subtraction from their parents.
@@ -143,7 +143,7 @@ def test_children_that_are_counted_and_children_that_are_left_over(n, skip):
     skip=st.sampled_from([0.0, 0.3, 0.7, 1.0]),
     seed=st.integers(0, 10**6),
 )
-def test_grown_trees_in_the_layout_of_the_house(kinds, missing, n_trees, depth, skip, seed):
+def test_grown_trees_are_sound_and_route_rows_to_their_leaves(kinds, missing, n_trees, depth, skip, seed):
     """Grown trees are sound and have no nodes below a -1, and every row ends in the leaf that the builder states."""
     domain = with_missing(public_domain(*kinds), *[i for i in range(4) if missing >> i & 1])
     candidates = public_candidates(domain, 4)
@@ -168,7 +168,7 @@ def test_grown_trees_in_the_layout_of_the_house(kinds, missing, n_trees, depth, 
     assert trees.is_complete or skip > 0
 
 
-def test_a_tree_by_hand():
+def test_a_tree_matches_a_calculation_by_hand():
     domain = public_domain(None, 3)
     candidates = public_candidates(domain, 4)  # x >= 1/4, 1/2, 3/4 | a, b, c
     grown = [np.array([4]), np.array([1, -1]), np.array([-1, 5, -1, -1])]
@@ -250,7 +250,7 @@ def test_other_names_for_classes_change_nothing_else(rows, which):
 
 
 @pytest.mark.parametrize("alpha", [0, 700, 1_024])
-def test_swapped_classes_weights_and_copies_for_m_alpha(rows, alpha):
+def test_for_m_alpha_swapped_classes_change_nothing_and_weights_count_as_copies(rows, alpha):
     """For m-alpha, swapping the classes changes nothing, and a row of weight w equals w copies.
 
     A larger weight of one class changes the tree.
@@ -314,7 +314,7 @@ def plain_search(domain: Domain, n_bins: int, rows, *, depth: int, criterion: st
         elif f.n_codes > 1:
             tests += [(j, "is", v) for v in (range(f.n_codes) if f.n_codes > 2 else [1])]
 
-    def says(test, code) -> bool:
+    def answer_of(test, code) -> bool:
         return code >= test[2] if test[1] == "at least" else code == test[2]
 
     def table(members) -> list[int]:
@@ -323,11 +323,11 @@ def plain_search(domain: Domain, n_bins: int, rows, *, depth: int, criterion: st
     def split(members, box, level) -> list:
         if level == depth:
             return table(members)
-        may = [t for t in tests if len({says(t, code) for code in box[t[0]]}) == 2] or tests
-        sides = lambda t: [[i for i in members if says(t, codes[i][t[0]]) == side] for side in (False, True)]
+        may = [t for t in tests if len({answer_of(t, code) for code in box[t[0]]}) == 2] or tests
+        sides = lambda t: [[i for i in members if answer_of(t, codes[i][t[0]]) == side] for side in (False, True)]
         # the first of the best tests
         best = max(may, key=lambda t: plain_score([table(s) for s in sides(t)], criterion, alpha))
-        inside = lambda side: [[c for c in b if j != best[0] or says(best, c) == side] for j, b in enumerate(box)]
+        inside = lambda side: [[c for c in b if j != best[0] or answer_of(best, c) == side] for j, b in enumerate(box)]
         return [best, *[split(s, inside(side), level + 1) for side, s in enumerate(sides(best))]]
 
     every = [range(f.n_codes) if f.kind == "categorical" else range(0, 65_536, 64) for f in domain.features]

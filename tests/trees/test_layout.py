@@ -75,7 +75,7 @@ def test_check_refuses_arrays_that_would_lead_a_kernel_astray(numeric, field, wh
         dataclasses.replace(trees, **{field: broken}).check(np.full(5, N_CODES))
 
 
-def test_check_is_not_fooled_by_numbers_that_wrap_round(numeric):
+def test_check_refuses_numbers_that_wrap_around(numeric):
     trees = grow_random_trees(numeric, n_trees=3, depth=3, seed=0)
     start = np.array([0, 2**62 + 0xFFFFFF0, -(2**62 + 0xFFFFFF0), trees.n_nodes])
     with pytest.raises(ValueError, match="do not fit together"):

@@ -215,7 +215,7 @@ def test_counts_equal_those_of_routed_estimation_rows(mixed, stopping):
 # ---------------------------------------------------------------- decreases and the selection law
 
 
-def test_decreases_of_a_worked_example():
+def test_decreases_match_a_worked_example():
     assert impurity_decrease([5, 1], [1, 3]) == pytest.approx(0.163333, abs=1e-6)
     assert 10 * impurity_decrease([5, 1], [1, 3]) == pytest.approx(1.633333, abs=1e-6)
     assert impurity_decrease([5, 1], [1, 3], "entropy") == pytest.approx(0.256426, abs=1e-6)
@@ -223,7 +223,7 @@ def test_decreases_of_a_worked_example():
     assert impurity_decrease([3, 0], [0, 3]) == 0.5
 
 
-def test_probabilities_of_a_worked_example():
+def test_probabilities_match_a_worked_example():
     decreases = [0.02, 0.10, 0.06]
     for temperature, expected in [
         (10, [0.006188, 0.918423, 0.075389]),
@@ -339,7 +339,7 @@ def test_every_row_and_every_pair_of_rows_is_as_likely_a_structure_row():
     assert stats.chisquare(seen).pvalue > FALSE_ALARM
 
 
-def test_one_row_cannot_be_parted(numeric):
+def test_one_row_cannot_be_split_into_halves(numeric):
     with pytest.raises(ValueError, match="2 rows are needed at least, not 1"):
         grow(numeric, np.zeros((1, 5), np.uint16), np.zeros(1, np.int32))
 
@@ -375,7 +375,7 @@ def test_rejecting_ends_branches_sooner_than_not_drawing_such_cuts(mixed):
     assert reject < allowed
 
 
-def test_fewer_rows_than_the_least_leaf_make_a_stump(numeric):
+def test_fewer_rows_than_the_least_leaf_make_a_single_leaf(numeric):
     codes, y = table(numeric, 8)
     for stopping in ("min_leaf", "reject"):
         trees, counts = grow(numeric, codes, y, stopping=stopping, min_leaf=5)
@@ -390,7 +390,7 @@ def test_pure_nodes_are_split_only_without_the_purity_stop(numeric):
     assert grow(numeric, codes, y, purity_stop=False)[0].n_nodes > 4
 
 
-def test_constant_features_are_never_asked():
+def test_constant_features_are_never_tested():
     domain = public_domain(None, None, 3, 1)
     codes, y = table(domain, 200)
     codes[:, 0], codes[:, 2] = 7, 2
@@ -437,7 +437,7 @@ def test_the_greedy_limit_is_cart(numeric, impurity):
         assert impurity_decrease(left, right, impurity) == pytest.approx(best, abs=1e-12)
 
 
-def test_no_temperature_is_a_completely_random_tree(numeric):
+def test_zero_temperatures_make_a_completely_random_tree(numeric):
     """At temperatures of zero, labels do not change the tree, if pure nodes are split too."""
     codes, y = table(numeric, 200)
     cold = {"feature_temperature": 0.0, "value_temperature": 0.0, "purity_stop": False}

@@ -109,7 +109,7 @@ def test_forests_of_old_seeds_are_unchanged(n_features, categorical, thresholds)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_test_asks_for_a_code_of_its_feature_even_where_no_two_are_left(seed):
+def test_a_threshold_is_a_code_of_its_feature_even_if_the_range_is_empty(seed):
     """Thresholds are codes, even if a range is empty (for most seeds: twenty trees of depth 8 on one attribute)."""
     trees = grow_random_trees(public_domain(None), n_trees=20, depth=8, seed=seed)
     trees.check(np.array([65_536]))
@@ -151,7 +151,7 @@ def test_growth_ends_as_soon_as_there_are_too_many_leaves():
         grow_random_trees(wide, n_trees=10**9, depth=9, seed=0, most_leaves=1_000)  # otherwise it would never end
 
 
-def test_a_table_of_categories_only_ends_when_they_are_used_up():
+def test_trees_on_categorical_attributes_end_when_all_are_tested():
     trees = grow_random_trees(public_domain(2, 3), n_trees=5, depth=9, seed=0)
     assert trees.n_leaves == 5 * 6
     assert trees.level.max() == 2
@@ -175,7 +175,7 @@ def test_quantized_thresholds_are_equally_spaced_cuts():
     assert set(trees.threshold[trees.kind != LEAF]) == {16_383, 32_767, 49_151}
 
 
-def test_a_feature_of_one_category_splits_nothing_off(mixed):
+def test_a_feature_of_one_category_splits_no_rows_off(mixed):
     lonely = Feature("only", "categorical", categories=("x",), source="documented", source_note="made up")
     domain = Domain((lonely, *mixed.features), mixed.classes, "y", "documented", "made up")
     grow_random_trees(domain, n_trees=5, depth=4, seed=0).check(np.array([1, 65_536, 3, 65_536, 7, 2]))
@@ -194,7 +194,7 @@ def test_features_and_thresholds_are_uniform():
     assert stats.kstest(trees.threshold[roots] / 65_535, "uniform").pvalue > FALSE_ALARM
 
 
-def test_kinds_follow_the_choice(mixed):
+def test_kinds_of_tests_follow_the_parameter(mixed):
     kinds = {
         c: set(grow_random_trees(mixed, n_trees=9, depth=4, seed=0, categorical=c).kind)
         for c in ("multiway", "one-vs-rest", "ordered")

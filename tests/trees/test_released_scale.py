@@ -47,7 +47,7 @@ def a_scale(seed: int, n_numeric: int) -> ReleasedScale:
     return scale_from(nested(cells) + rng.integers(-9, 10, (n_numeric * 21, 4)), Fraction(7, 2))
 
 
-def test_golden_values():
+def test_the_scale_matches_golden_values():
     """The scale matches golden values of two levels; the third has zero counts, so each cell is divided into four."""
     rows = [[120, -7, 33, 4], [90, 31, 0, -5], [0, 3, -9, 2], [30, -2, 1, 6], [1, 0, 2, -1]]
     borders = released_cdf(rows + [[0] * 4] * 16, Fraction(20))
@@ -70,7 +70,7 @@ def test_the_cumulative_scale_rises_from_zero_to_one(rows, noise_scale):
     assert all(a <= b for a, b in zip(borders, borders[1:], strict=False))
 
 
-def test_where_noise_is_all_there_is_it_is_the_public_scale():
+def test_without_signal_the_scale_is_the_public_one():
     """The scale is the public one if all counts are equal, or if the prior outweighs the noise."""
     assert released_cdf([[0] * 4] * 21, Fraction(1, 3)) == PUBLIC.tolist()
     far = released_cdf([[3, 0, 5, 1]] * 21, Fraction(10**9))
@@ -94,7 +94,7 @@ def test_histograms_count_known_cells_once_a_level():
 
 
 @pytest.mark.parametrize("row", range(4))
-def test_a_row_more_changes_one_cell_in_each_of_three_histograms(row):
+def test_one_more_row_changes_one_cell_in_each_of_three_histograms(row):
     """One more row changes one cell in each of three histograms of a feature.
 
     If the row has no missing cell, the change equals the sensitivity that the ledger charges for.
@@ -128,8 +128,10 @@ def test_masses_and_codes_are_inverse(seed, first):
 def test_on_the_public_scale_trees_are_the_same(thresholds):
     """On a scale where rows are spread evenly, trees are the same as on the public scale."""
     domain = public_domain(None, 3, None)
-    how = {"n_trees": 5, "depth": 6, "seed": 3, "categorical": "ordered", "thresholds": thresholds}
-    plain, even = (grow_random_trees(domain, **how, scale=s) for s in (None, ReleasedScale(np.stack([PUBLIC] * 2))))
+    settings = {"n_trees": 5, "depth": 6, "seed": 3, "categorical": "ordered", "thresholds": thresholds}
+    plain, even = (
+        grow_random_trees(domain, **settings, scale=s) for s in (None, ReleasedScale(np.stack([PUBLIC] * 2)))
+    )
     assert np.array_equal(plain.feature, even.feature)
     # A quantile is the code above it on this scale, and the code below it on the public scale.
     assert np.abs(plain.threshold - even.threshold).max() <= (thresholds == "quantized")
@@ -145,11 +147,11 @@ def test_thresholds_lie_where_rows_are(thresholds):
     cells = np.zeros((1, CELLS), np.int64)
     cells[0, 10] = 10**6
     scale = scale_from(nested(cells), Fraction(1))
-    how = {"n_trees": 300, "seed": 1, "thresholds": thresholds, "scale": scale}
-    trees = grow_random_trees(domain, depth=2, **how)
+    settings = {"n_trees": 300, "seed": 1, "thresholds": thresholds, "scale": scale}
+    trees = grow_random_trees(domain, depth=2, **settings)
     roots = trees.threshold[trees.tree_start[:-1]]
     assert np.mean((roots >= 10 * 1_024 - 1) & (roots < 11 * 1_024)) > 0.99
-    deeper = grow_random_trees(domain, depth=4, **how)
+    deeper = grow_random_trees(domain, depth=4, **settings)
     assert np.array_equal(deeper.threshold[deeper.tree_start[:-1]], roots)
     for grown in (trees, deeper):
         grown.check(np.array([N_CODES]))
@@ -175,7 +177,7 @@ def test_cuts_hold_equal_shares_and_bins_follow_them(seed, n_bins):
             assert np.array_equal(codes[:, j] > threshold, bins[:, j] > cut)
 
 
-def test_a_mixture_lies_between():
+def test_a_mixture_lies_between_its_two_scales():
     scale = a_scale(5, 2)
     assert np.array_equal(scale.mixed(Fraction(0)).cumulative, scale.cumulative)
     assert np.array_equal(scale.mixed(Fraction(1)).cumulative, np.stack([PUBLIC] * 2))
@@ -190,7 +192,7 @@ def test_a_mixture_lies_between():
     st.integers(0, 10**6),
     st.sampled_from([None, "category"]),
 )
-def test_deep_trees_ask_for_codes_that_there_are(cell, thresholds, seed, missing):
+def test_thresholds_of_deep_trees_are_codes(cell, thresholds, seed, missing):
     """Thresholds of deep trees are codes, also if all rows are in one cell, which a few tests exhaust."""
     feature = Feature("a", "numeric", 0.0, 1.0, missing=missing or "refuse", source="documented", source_note="made up")
     domain = Domain((feature,), (0, 1), "y", "documented", "made up")

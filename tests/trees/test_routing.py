@@ -83,7 +83,7 @@ def test_threads_count_the_same(mixed):
     assert one.sum() == 5 * 5_000
 
 
-def test_raw_values_and_their_codes_take_the_same_way(numeric):
+def test_raw_values_and_their_codes_reach_the_same_leaves(numeric):
     trees = grow_random_trees(numeric, n_trees=4, depth=6, seed=0)
     X = np.random.default_rng(0).random((300, 5))
     raw, codes = (routing.leaves_of_rows(trees, numeric, table) for table in (X, numeric.encode(X)))

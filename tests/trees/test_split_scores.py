@@ -89,7 +89,7 @@ def test_counted_criteria_are_the_losses_within_a_step():
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5, 50])
 @pytest.mark.parametrize("criterion", COUNTED)
-def test_many_classes_against_fractions(criterion, n_classes):
+def test_scores_of_many_classes_match_fractions(criterion, n_classes):
     rng = np.random.default_rng(n_classes)
     w = rng.integers(0, 10 ** rng.integers(0, 5, (300, 1)), (300, n_classes))
     w[:20] *= rng.random((20, n_classes)) < 0.1
@@ -109,7 +109,7 @@ def test_an_empty_class_changes_no_score(criterion):
 
 
 @pytest.mark.parametrize("criterion, n_classes", [*[(c, 2) for c in CRITERIA], *[(c, 4) for c in COUNTED]])
-def test_every_candidate_of_every_node(criterion, n_classes):
+def test_scores_of_every_candidate_match_a_count_of_rows(criterion, n_classes):
     """Scores of random rows equal those of children that are counted row by row."""
     domain = public_domain(None, 3, None, 1, 2, 6, n_classes=n_classes)
     candidates = public_candidates(domain, 5)
@@ -136,7 +136,7 @@ def test_every_candidate_of_every_node(criterion, n_classes):
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("n, most", [(2, 1), (2, 9), (3, 5), (6, 7), (9, 4), (2, 20)])
-def test_m_alpha_over_all_tables(alpha, n, most):
+def test_one_row_changes_m_alpha_potentials_over_all_tables_by_at_most_the_bound(alpha, n, most):
     """Over all children of n - 1 rows of weight up to `most`, one more row changes a potential by at most s."""
     s = sensitivity("m-alpha", n, alpha=alpha, weight=most)
     before = tables(2, (n - 1) * most)
@@ -157,7 +157,7 @@ SIZES = [(2, 60), (3, 20), (4, 11), (6, 6)]  # classes, rows
 
 @pytest.mark.parametrize("n_classes, most", SIZES)
 @pytest.mark.parametrize("criterion", COUNTED)
-def test_counted_criteria_over_all_tables(criterion, n_classes, most):
+def test_one_row_changes_counted_criteria_over_all_tables_within_one_interval(criterion, n_classes, most):
     """Over all tables, the change of a potential by one more row lies in one interval, and so does a score's change."""
     before = tables(n_classes, most - 1)
     p = potential(before, criterion)
@@ -172,7 +172,7 @@ def test_counted_criteria_over_all_tables(criterion, n_classes, most):
         assert changes.min() == 0 and s <= UNIT * (2 if criterion == "gini" else 1) + 1
 
 
-def test_entropy_rounding_where_steps_are_coarse():
+def test_rounded_entropy_stays_within_the_interval_for_large_tables():
     """The interval holds also for large tables, where a row of the largest class adds less than a step."""
     rng = np.random.default_rng(0)
     draws = 400_000 if JIT else 3_000
@@ -256,7 +256,7 @@ def test_one_row_moves_all_candidates_of_its_node_within_one_interval(criterion)
     assert widest > 0.5
 
 
-def test_sensitivity_by_hand():
+def test_sensitivities_match_values_by_hand():
     assert sensitivity("m-alpha", 101, alpha=1_024, weight=1_024) == 1_024 * (10 * 1_024 + 1)
     assert sensitivity("m-alpha", 101, alpha=0, weight=1_024) == 1_024**2
     assert sensitivity("m-alpha", 101, alpha=512, weight=100) == 512 * 1_001 + 512 * 100
@@ -320,7 +320,7 @@ def test_nothing_overflows_with_the_most_rows_of_full_weight(left, right):
         assert scores_of(*wide, criterion)[0] == -sum(exact_potential(side, criterion, 0) for side in rows)
 
 
-def test_the_most_rows_in_the_most_classes():
+def test_the_most_rows_in_the_most_classes_are_scored_exactly():
     w = np.full((1, 50), MAX_BOUND // 50)
     for criterion in COUNTED:
         assert potential(w, criterion)[0] == exact_potential(w[0], criterion, 0)

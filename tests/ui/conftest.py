@@ -10,7 +10,7 @@ from ui.jobs import first_release
 def few_releases(monkeypatch, request):
     """Refine figures to two releases, and simulate no other lines of the instrument, except in tests marked `refined`.
 
-    A page computes both while a user looks at it. They are most of the time of a run, and few tests depend on them.
+    A page computes both while a user looks at it. This takes most of the time of a run, and few tests depend on it.
     """
     if request.node.get_closest_marker("refined") is None:
         monkeypatch.setattr(first_release, "LAST", 2)

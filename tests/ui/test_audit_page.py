@@ -39,7 +39,7 @@ def tables(page: AppTest) -> list[list[dict]]:
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("neighbors", ["a row more or less", "a row exchanged"])
 @pytest.mark.parametrize("epsilon, classes", [("0.01", "2"), ("1", "10"), ("10", "3")])
-def test_every_rule(audit, rule, neighbors, epsilon, classes):
+def test_the_page_opens_for_every_rule(audit, rule, neighbors, epsilon, classes):
     page = audit(rule=rule, neighbors=neighbors, eps=epsilon, classes=classes)
     assert len(page.get("plotly_chart")) == 2 and len(page.table) == 2
     broken = RULES[rule].mechanism.startswith("smooth")
@@ -68,7 +68,7 @@ def test_the_cap(audit):
     assert figures(audit(rule="smooth sensitivity, capped"))[1] == ":red[22.7]"
 
 
-def test_a_broken_rule_never_reads_better_than_its_claim(audit):
+def test_a_broken_rule_never_appears_better_than_its_claim(audit):
     page = audit(rule="smooth sensitivity, capped", eps="10")
     assert "can become practically certain (1 wrong in 10²¹)" in words(page) and "99.996 % sure, no more" in words(page)
 

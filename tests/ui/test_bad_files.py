@@ -13,22 +13,22 @@ GOOD = "age;ill\n" + "".join(f"{20 + i % 60};{'ja' if i % 60 > 25 else 'nein'}\n
 
 
 @pytest.fixture
-def asked(app) -> AppTest:
+def upload_page(app) -> AppTest:
     app.query_params["data"] = "upload a CSV"
     return app.run()
 
 
-def test_refused_one_after_the_other(asked):
+def test_refused_one_after_the_other(upload_page):
     """One session refuses all bad files in turn and then accepts a good one."""
     for name, bad in REFUSED.items():
-        asked.file_uploader[0].upload(f"{name}.csv", bad.data).run()
-        assert not asked.exception, name
-        (message,) = [warning.value for warning in asked.warning]
+        upload_page.file_uploader[0].upload(f"{name}.csv", bad.data).run()
+        assert not upload_page.exception, name
+        (message,) = [warning.value for warning in upload_page.warning]
         assert re.search(bad.says, message) and 20 < len(message) < 220 and message.endswith("."), f"{name}: {message}"
-        assert not TRACE.search(words(asked)) and ":red" not in words(asked), name
-        assert not asked.get("plotly_chart"), name
-    asked.file_uploader[0].upload("good.csv", GOOD.encode()).run()
-    assert not asked.exception and not asked.warning and asked.get("plotly_chart")
+        assert not TRACE.search(words(upload_page)) and ":red" not in words(upload_page), name
+        assert not upload_page.get("plotly_chart"), name
+    upload_page.file_uploader[0].upload("good.csv", GOOD.encode()).run()
+    assert not upload_page.exception and not upload_page.warning and upload_page.get("plotly_chart")
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_refused_one_after_the_other(asked):
         for i, name in enumerate(name for name in ONE_BAD_COLUMN if name != "10,000 categories")
     ],
 )
-def test_one_bad_column(asked, fault):
+def test_one_bad_column(upload_page, fault):
     """One message names the bad column and the reason, and the app uses the other columns."""
     bad = ONE_BAD_COLUMN[fault]
-    asked.session_state["tab"] = "Data"
-    asked.file_uploader[0].upload(f"{fault}.csv", bad.data).run()
-    assert not asked.exception and asked.get("plotly_chart")
-    sentences = [line for line in words(asked).splitlines() if re.search(bad.says, line.replace("*", ""), re.I)]
-    assert len(sentences) == 1, words(asked)
-    assert not TRACE.search(words(asked))
-    asked.select_slider(key="eps").set_value(0.01).run()
-    assert not asked.exception and ":red" not in words(asked)
+    upload_page.session_state["tab"] = "Data"
+    upload_page.file_uploader[0].upload(f"{fault}.csv", bad.data).run()
+    assert not upload_page.exception and upload_page.get("plotly_chart")
+    sentences = [line for line in words(upload_page).splitlines() if re.search(bad.says, line.replace("*", ""), re.I)]
+    assert len(sentences) == 1, words(upload_page)
+    assert not TRACE.search(words(upload_page))
+    upload_page.select_slider(key="eps").set_value(0.01).run()
+    assert not upload_page.exception and ":red" not in words(upload_page)

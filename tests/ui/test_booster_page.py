@@ -51,7 +51,7 @@ def table():
     return tables.bundled_table(tables.bundled("breast_wisconsin"), "Class")
 
 
-def test_it_comes_without_delta(page):
+def test_the_booster_starts_without_delta(page):
     page.run()
     assert not page.exception
     assert page.sidebar.selectbox[2].value == KIND
@@ -97,7 +97,7 @@ def test_there_is_no_paper_that_it_could_be_published_as(page):
 
 @pytest.mark.parametrize("delta", ["false", "true"])
 @pytest.mark.parametrize(("data", "label"), [("breast_wisconsin", "Class"), ("zoo", "type")])
-def test_the_tree_tab_takes_it_apart(page, data, label, delta):
+def test_the_tree_tab_explains_the_booster(page, data, label, delta):
     page.query_params.update({"data": data, "label": label, "delta": delta, "tab": "Tree"})
     page.session_state["follow"] = True
     page.run()
@@ -174,7 +174,7 @@ def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
     assert gathered([ended]).pieces.equals(gathered([whole]).pieces)
 
 
-def test_compare_has_it_with_delta_as_well_where_that_is_asked_for():
+def test_compare_also_has_the_booster_with_delta_if_selected():
     view = Comparison((KIND, "JPW"), True, "add-remove", 1.0, 2, 1, "accuracy", True)
     plain = [KIND, "JPW", "JPW, as published"]
     assert [line.name for line in comparison_controls.lines(view, table())] == plain
@@ -196,7 +196,7 @@ def test_compare_explains_dash_dotted_lines():
     assert shown.loc[KIND, "true loss"] == "1"
 
 
-def test_where_a_forest_learns_nothing_it_is_among_the_others_with_both_deltas():
+def test_if_a_forest_learns_nothing_the_booster_is_offered_with_both_deltas():
     choice = Choice(table(), as_it_comes("JPW", "certified", 1.0, "add-remove"))
     others = OtherForests(choice)
     assert [other.name for other, _ in others._left][:2] == [KIND, f"{KIND}, δ = 10⁻⁶"]
@@ -221,7 +221,7 @@ def test_a_release_is_one_that_can_be_used(delta):
     assert f"delta={delta!r}" in as_code(settings(delta), "breast_wisconsin", "Class")
 
 
-def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
+def test_the_board_report_is_about_the_selected_forest(monkeypatch):
     """The forest with δ above 0 and the forest with δ = 0 have separate reports, each with its curve and its δ."""
     data, wish = table(), Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
@@ -238,13 +238,13 @@ def test_the_board_report_is_of_the_forest_that_is_looked_at(monkeypatch):
             data, chosen, certificate, answer.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(data)
         )
     for report, line in zip(seen, lines, strict=True):
-        wanted = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
-        assert [mean for _, mean, _, _ in report.curve] == pytest.approx(wanted[[0.1, 1.0]].tolist())
+        expected = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
+        assert [mean for _, mean, _, _ in report.curve] == pytest.approx(expected[[0.1, 1.0]].tolist())
         assert float(report.certificate.delta) == line.line.settings.delta
     assert seen[0].curve != seen[1].curve
 
 
-def test_of_two_with_the_same_epsilon_the_stronger_promise_comes_first():
+def test_of_two_forests_with_one_epsilon_the_stronger_promise_comes_first():
     pieces = pd.DataFrame(
         {
             "forest": [f"{KIND}, δ = 10⁻⁶"] * 40 + [KIND] * 40,

@@ -81,7 +81,7 @@ def test_the_selected_epsilon_follows_the_answer_until_it_is_moved(choose):
     assert looked_at(page)[1] == 5.0 and not page.exception
 
 
-def test_more_than_there_is_to_be_had(choose):
+def test_an_accuracy_that_no_forest_reaches_gets_a_message(choose):
     page = choose(need="99.5")
     assert "No forest here reaches 99.5 %" in words(page)
     assert looked_at(page)[1] == 1.0
@@ -165,7 +165,7 @@ def test_an_attack_is_run_and_stays_until_the_record_changes(choose, kind, monke
     assert not page.exception and "guesses**" not in words(page)
 
 
-def test_more_data_are_worked_out(choose):
+def test_the_need_for_more_data_is_computed(choose):
     page = choose(data="zoo", choose_tab="More data", need="50.0")
     button(page, "Work it out").click().run()
     assert not page.exception
@@ -201,7 +201,7 @@ def test_more_data_show_only_epsilons_that_are_simulated(choose, kind, epsilon, 
     assert f"ε = {shown:g}" in drawn and "ε = 25" not in drawn
 
 
-def test_nine_in_ten_is_where_it_starts(choose):
+def test_the_share_of_releases_starts_at_nine_in_ten(choose):
     page = AppTest.from_file("../../app.py", default_timeout=600)
     page.switch_page("pages/2_Choose_epsilon.py")
     page.query_params.update({"data": SMALL, "need": "80.0"})
@@ -209,7 +209,7 @@ def test_nine_in_ten_is_where_it_starts(choose):
     assert page.selectbox(key="sure").value == "9 in 10 releases" and "of 64 simulated" in words(page)
 
 
-def test_every_forest_is_asked():
+def test_every_forest_is_compared():
     assert wish_controls.kinds() == list(FORESTS)
 
 
@@ -225,7 +225,7 @@ def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
     assert "64 simulated releases" in words(page)
 
 
-def test_where_all_rows_held_out_are_of_one_class_there_is_a_sentence(choose):
+def test_held_out_rows_of_one_class_get_a_message(choose):
     page = choose(data="upload a CSV")
     rows = "\n".join(f"{i % 7},{'q' if i == 3 else 'p'}" for i in range(40))
     page.file_uploader[0].upload("rare.csv", f"a,c\n{rows}\n".encode()).run()
@@ -233,6 +233,6 @@ def test_where_all_rows_held_out_are_of_one_class_there_is_a_sentence(choose):
 
 
 @pytest.mark.parametrize("room", ["What it means", "More data"])
-def test_all_of_it_may_be_needed(choose, room):
+def test_the_largest_epsilon_may_be_needed(choose, room):
     page = choose(data="zoo", need="100.0", choose_tab=room)
     assert not page.exception and "100.0 %" in words(page)

@@ -30,7 +30,7 @@ class Clock:
         return self.now
 
 
-def test_a_changed_answer_takes_the_place_of_the_one_before_and_late_ones_do_not_count():
+def test_a_new_answer_replaces_the_earlier_one_and_late_answers_do_not_count():
     rooms = Rooms()
     code = rooms.open("teacher")
     assert len(code) == 4 and set(code) <= set(LETTERS) and not set("ILO01") & set(LETTERS)

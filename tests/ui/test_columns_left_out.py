@@ -19,7 +19,7 @@ def page(app):
 
 
 def left_out(page):
-    return next(one for one in page.multiselect if one.label == "Columns to leave out")
+    return next(widget for widget in page.multiselect if widget.label == "Columns to leave out")
 
 
 def test_a_table_that_is_refused_can_be_used_without_the_column(page):
@@ -41,7 +41,7 @@ def test_attributes_that_are_not_learned_from_are_named_in_the_sidebar(page):
     assert not [c.value for c in page.sidebar.caption if "Not learned from" in c.value]
 
 
-def test_the_sidebar_says_why_the_last_column_is_not_offered_as_label(app):
+def test_the_sidebar_states_why_the_last_column_is_not_offered_as_label(app):
     app.query_params["data"] = "upload a CSV"
     app.run()
     rows = "".join(f"{i % 9},{'ab'[i % 2]},{i * i}\n" for i in range(80))
@@ -51,7 +51,7 @@ def test_the_sidebar_says_why_the_last_column_is_not_offered_as_label(app):
     assert len(captions) == 1 and "'price' has 80 different values, and a label has at most 50" in captions[0]
 
 
-def test_it_stays_the_same_file_of_the_same_people(page):
+def test_a_file_stays_the_same_whichever_columns_are_left_out(page):
     """A file keeps its identity, and so its spent budget, whichever columns the user leaves out."""
 
     def read() -> list[str]:

@@ -106,7 +106,7 @@ def test_five_parts_hold_every_row_out_once(compare):
         (10, 5, "2 simulated releases on each of 5 splits"),
     ],
 )
-def test_what_stands_behind_a_point(n, folds, text):
+def test_a_result_states_what_its_points_rest_on(n, folds, text):
     assert SweepResult([], n, folds).rests_on == text
 
 
@@ -154,7 +154,7 @@ def test_the_map_at_a_typed_epsilon_equals_one_sweep(compare):
     assert np.allclose(shown, means.to_numpy(float))
 
 
-def test_no_forest_is_a_sentence(compare):
+def test_without_a_forest_there_is_a_message(compare):
     page = compare()
     page.multiselect(key="forests").set_value([]).run()
     assert not page.exception and "Choose at least one" in words(page)
@@ -339,7 +339,7 @@ def test_the_code_of_the_grid_gives_the_page_its_numbers(compare, held_out):
     )
 
 
-def test_alpha_has_a_line_a_strategy_and_says_which_differ(compare):
+def test_alpha_has_a_line_for_each_strategy_and_states_which_differ(compare):
     page = compare(compare_tab="α and voting", eps="3", forests="RF-E")
     spec = drawn(page, 1)
     names = [t["name"] for t in spec["data"] if t["mode"] == "lines+markers"]

@@ -233,7 +233,7 @@ def test_numbers_in_a_link_stay(app, shape_in_link):
 
 
 @pytest.mark.parametrize("kind", [kind for kind, spec in FORESTS.items() if spec.is_published])
-def test_as_published_starts_from_the_paper(app, kind):
+def test_as_published_starts_with_the_settings_of_the_paper(app, kind):
     app.query_params.update({"data": "car", "forest": kind, "mode": "as published"})
     app.run()
     assert not app.exception and "As published: " in words(app)
@@ -241,7 +241,7 @@ def test_as_published_starts_from_the_paper(app, kind):
     assert not app.exception
 
 
-def test_another_label(app):
+def test_the_label_of_a_link_is_predicted(app):
     app.query_params.update({"data": "car", "label": "safety"})
     app.run()
     assert not app.exception and "predicts safety" in words(app)
@@ -407,7 +407,7 @@ def test_an_edit_keeps_the_source_of_the_file_format(with_upload):
     assert (kept.reading, kept.reading_source, kept.columns_source) == (domain.reading, "asserted", "data")
 
 
-def test_who_asserted_a_choice_of_columns_did_not_assert_another_one(choice):
+def test_an_assertion_about_columns_does_not_cover_other_columns(choice):
     domain = choice.table.domain
     assert tables.kept(domain, domain) == domain and not domain.leaks()
     fewer = tables.kept(domain, replace(domain, features=domain.features[1:]))
@@ -467,7 +467,9 @@ def test_an_invalid_range_gets_a_message(with_upload):
     app.run()
     about(app, "one by one …")
     next(box for box in app.multiselect if box.label == "These attributes").select("age").run()
-    lowest, highest = (next(one for one in app.number_input if one.label == label) for label in ("Lowest", "Highest"))
+    lowest, highest = (
+        next(widget for widget in app.number_input if widget.label == label) for label in ("Lowest", "Highest")
+    )
     assert (lowest.value, highest.value) == (0, 120)
     highest.set_value(-5.0).run()
     assert not app.exception and "lower bound of 'age' must be below" in app.warning[-1].value
@@ -644,7 +646,7 @@ def test_edited_values_and_classes():
         edited(Feature("age", "numeric", 0, 1), lowest=None)
 
 
-def test_code_runs():
+def test_the_shown_code_runs():
     settings = ForestSettings(
         "majority labels", "certified", 1.0, 3, 5, "add-remove", (("leaf_mechanism", "permute-and-flip"),)
     )
@@ -662,7 +664,7 @@ def test_the_page_shows_its_settings_as_code(app):
     assert "load_dataset('zoo')" in code and "epsilon=0.5" in code and "n_estimators=31" in code
 
 
-def test_wording():
+def test_success_epsilons_and_plain_text_match_values_by_hand():
     assert most_success(1.0) == pytest.approx(0.7311, abs=1e-4)
     assert list(EPSILONS) == sorted(EPSILONS)
     assert "[" not in plain("[a](b)").replace("\\[", "")

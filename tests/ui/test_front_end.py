@@ -1,4 +1,4 @@
-"""The front end's files are served from memory."""
+"""The server sends the front end's files from memory."""
 
 import asyncio
 import re
@@ -39,7 +39,7 @@ def test_the_code_of_charts_and_all_that_it_imports_is_kept():
 
 
 @pytest.mark.parametrize("before", ["", "/base"])
-def test_kept_files_come_as_scripts_that_stay(before):
+def test_kept_files_are_served_as_scripts_that_browsers_store(before):
     name, content = next(iter(front_end.files().items()))
     status, headers, body = served(f"{before}/static/js/{name}")
     assert (status, body) == (200, content)
@@ -56,5 +56,5 @@ def test_kept_files_come_as_scripts_that_stay(before):
         ("/static/js/{name}", "POST"),
     ],
 )
-def test_all_else_is_the_server_s(path, method):
+def test_all_other_requests_go_to_the_server(path, method):
     assert served(path.format(name=next(iter(front_end.files()))), method)[0] == 404

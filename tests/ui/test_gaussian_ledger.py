@@ -70,7 +70,7 @@ def test_the_budget_tab_shows_shares_of_mu_squared(neighbors):
     assert "Gaussian differential privacy with μ = 0.236705, which is ε = 1 at δ = 1e-06" in page.code[0].value
 
 
-def test_what_a_release_would_use_up():
+def test_the_budget_tab_shows_the_share_that_a_release_would_use():
     _, quarter = booster(Fraction(1, 4))  # a quarter of μ² is half of μ
     assert "use up 25 % of μ², which is ε = 0.4753 at δ = 10⁻⁶, added" in budget_tab.used_up(quarter, DELTA)
     pure = Ledger(Fraction(1, 2))

@@ -90,15 +90,17 @@ VISITS = "patient_id,sex,age,ill\n" + "".join(
 
 @pytest.mark.parametrize("mode", ["certified", "as published"])
 def test_groups_count_persons_where_a_person_has_several_rows(app, mode):
-    """A forest as published ignores persons, so other rows are held out from it, but of as many persons."""
+    """A published forest ignores persons, so other rows are held out, but the number of held-out persons is equal."""
     app.query_params.update({"data": "upload a CSV", "mode": mode, "depth": "3"})
     app.session_state["tab"] = "Data"
     app.run()
     app.file_uploader[0].upload("visits.csv", VISITS.encode()).run()
-    next(one for one in app.radio if one.label == "Whose rows are these?").set_value(
+    next(widget for widget in app.radio if widget.label == "Whose rows are these?").set_value(
         "One person can have several rows"
     ).run()
-    next(one for one in app.selectbox if one.label == "The column that tells persons apart").select("patient_id").run()
+    next(widget for widget in app.selectbox if widget.label == "The column that tells persons apart").select(
+        "patient_id"
+    ).run()
     app.query_params["tab"] = app.session_state["tab"] = "Groups"
     app.run()
     assert not app.exception and "patient_id" not in app.selectbox(key="groups_by").options

@@ -16,7 +16,7 @@ from ui.server.host_names import HostNames, addresses
 OURS = "localhost:8501"
 
 
-def asked(kind: str = "http", path: str = "/", **headers: str) -> list[dict[str, Any]]:
+def response_to(kind: str = "http", path: str = "/", **headers: str) -> list[dict[str, Any]]:
     """Return the messages of the response to a request with these headers."""
     sent: list[dict[str, Any]] = []
 
@@ -39,7 +39,7 @@ def asked(kind: str = "http", path: str = "/", **headers: str) -> list[dict[str,
 
 
 def is_served(kind: str = "http", **headers: str) -> bool:
-    first = asked(kind, **headers)[0]
+    first = response_to(kind, **headers)[0]
     assert first["type"] in ("http.response.start", "websocket.accept", "websocket.close")
     assert first.get("status", 200) in (200, 403)
     return first["type"] == "websocket.accept" or first.get("status") == 200
@@ -71,8 +71,8 @@ def listening(address, names):
         config.set_option(name, value)
 
 
-def test_no_other_host_is_asked_for_anything():
-    headers = dict(asked(host=OURS)[0]["headers"])
+def test_pages_request_nothing_from_other_hosts():
+    headers = dict(response_to(host=OURS)[0]["headers"])
     rules = dict(rule.split(" ", 1) for rule in headers[b"content-security-policy"].decode().split("; "))
     assert rules["img-src"] == "'self' data: blob:"
     assert rules["default-src"] == rules["connect-src"] == "'self'"
@@ -89,7 +89,7 @@ def test_the_app_answers_to_its_address(host, kind):
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "evil.example:8501", "", "127.0.0.1.nip.io", "[", "a]b:c"]
 )
-def test_it_answers_to_no_other(host, kind):
+def test_the_app_answers_to_no_other_address(host, kind):
     assert not is_served(kind, host=host)
 
 
@@ -152,17 +152,17 @@ def test_the_start_prints_addresses_without_asking_another_host(listening_to_oth
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://localhost:9999", f"http://{OURS}.evil.example", "http://["]
 )
-def test_pages_of_others_may_not_ask(origin, kind):
+def test_pages_of_other_sites_may_not_send_requests(origin, kind):
     assert not is_served(kind, host=OURS, origin=origin)
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_pages_of_the_app_may_connect(kind):
+def test_pages_of_the_app_may_send_requests(kind):
     assert is_served(kind, host=OURS, origin=f"http://{OURS}")
     assert is_served(kind, host=OURS)  # programs other than browsers send no origin
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/"])
 def test_the_size_of_uploads_of_other_sessions_is_hidden(path):
-    assert asked(host=OURS, path=path)[0]["status"] == 404
-    assert asked(host=OURS, path="/_stcore/health")[0]["status"] == 200
+    assert response_to(host=OURS, path=path)[0]["status"] == 404
+    assert response_to(host=OURS, path="/_stcore/health")[0]["status"] == 200

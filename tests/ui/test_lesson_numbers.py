@@ -289,7 +289,7 @@ def test_the_lesson_takes_forty_five_minutes():
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
-def test_steps_speak_of_rows_and_students(step):
+def test_steps_mention_rows_and_students_only(step):
     """Without a unit of privacy, ε is for one row, so no sentence may promise it to a person."""
     feedback = [answer.feedback for answer in step.answers]
     texts = [step.goal, step.text, step.question, step.reveal, step.take_away, step.aside or "", *feedback]
@@ -300,7 +300,7 @@ def test_steps_speak_of_rows_and_students(step):
 # Each test below computes a few stored numbers again.
 
 
-def test_votes_come_out_again():
+def test_stored_votes_are_reproduced():
     again = lesson_numbers.votes([1, 31])
     for name in ("accuracy", "without_noise", "lies", "empty"):
         kept = dict(zip(HAS["votes"]["trees"], HAS["votes"][name], strict=True))
@@ -308,13 +308,13 @@ def test_votes_come_out_again():
 
 
 @pytest.mark.parametrize("partition", ["shared", "independent"])
-def test_plans_come_out_again(partition):
+def test_stored_plans_are_reproduced(partition):
     again, kept = lesson_numbers.plan(partition, [1.0]), HAS["plans"][partition]
     assert again["accuracy"] == kept["accuracy"][:1]
     assert {name: again[name] for name in ("times", "each", "composition", "spent")}.items() <= kept.items()
 
 
-def test_depths_come_out_again():
+def test_stored_depths_are_reproduced():
     again, kept = lesson_numbers.depths([3, 6], [1.0]), HAS["depth"]
     places = [kept["depth"].index(depth) for depth in (3, 6)]
     assert again["accuracy"]["1"] == [kept["accuracy"]["1"][i] for i in places]
@@ -322,14 +322,14 @@ def test_depths_come_out_again():
 
 
 @pytest.mark.parametrize("who", ["hospital", "clinic"])
-def test_wrong_predictions_come_out_again(who):
+def test_stored_wrong_predictions_are_reproduced(who):
     again, kept = lesson_numbers.tree_of(lesson_numbers.TABLES[who], [0.1, 1.0]), HAS["choose"][who]
     places = [HAS["choose"]["epsilon"].index(e) for e in (0.1, 1.0)]
     assert again["wrong"] == [kept["wrong"][i] for i in places]
     assert again["spread"] == [kept["spread"][i] for i in places]
 
 
-def test_degrees_come_out_again_and_average_hides_them():
+def test_stored_degrees_are_reproduced_and_the_average_hides_them():
     again, kept = lesson_numbers.by_education([0.1]), HAS["degrees"]
     at = [HAS["choose"]["epsilon"].index(0.1), -1]
     assert {name: degree["wrong"] for name, degree in again.items()} == {
@@ -342,7 +342,7 @@ def test_degrees_come_out_again_and_average_hides_them():
     assert f"master’s {more['Masters']}, bachelor’s {more['Bachelors']}, high school {more['HS-grad']}." in alt
 
 
-def test_classes_come_out_again():
+def test_stored_reconstructions_are_reproduced():
     trees, epsilons = HAS["class"]["trees"], HAS["class"]["epsilon"]
     assert lesson_numbers.rebuilt(3, None) == HAS["class"]["exact"][trees.index(3)]
     assert lesson_numbers.rebuilt(10, 1.0) == HAS["class"]["noisy"][epsilons.index(1.0)]

@@ -156,7 +156,7 @@ def test_a_changed_bound_loses_words_that_were_about_another_one():
     known = replace(AGE, low=0, high=120, source="asserted", source_note="people live so long")
     now = replace(PEOPLE, features=(known, CITY))
     same = from_codebook(now, "name,low,high\nage,0,120\n").domain.features[0]
-    assert same == known, "an empty cell says nothing"
+    assert same == known, "an empty cell changes nothing"
     assert from_codebook(now, "name,low,high\nage,0,99\n").domain.features[0].source == "data"
     documented = replace(known, source="documented", type_source="", missing_source="")
     there = replace(now, features=(documented, CITY))
@@ -238,7 +238,7 @@ def test_how_the_file_is_written_is_not_loaded():
     assert (after.reading_source, after.reading_note) == ("asserted", "the export program")
     assert after.columns_note == "the plan of the study"
     fewer = from_json(replace(PEOPLE, features=(AGE,)), same).domain
-    assert fewer.columns_source == "data", "those words were about other columns"
+    assert fewer.columns_source == "data", "the loaded text was about other columns"
 
 
 CSV = "age;city;ill\n" + "".join(
@@ -258,11 +258,11 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     app.run()
 
     def uploader():
-        return next(one for one in app.file_uploader if one.label == "Domain or codebook")
+        return next(widget for widget in app.file_uploader if widget.label == "Domain or codebook")
 
     uploader().upload("book.csv", BOOK.replace("0,120", "0,many").encode()).run()
     assert not app.exception and "column 'high'\\: 'many' is not a number" in app.warning[0].value
-    assert not [one for one in app.button if one.key == "load_domain"]
+    assert not [widget for widget in app.button if widget.key == "load_domain"]
     uploader().upload("book.csv", BOOK.encode()).run()
     assert not app.exception and "schemas" not in app.session_state, "nothing before the press"
     assert "2 attributes now have a source." in words(app)
@@ -273,7 +273,7 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     assert domain.classes_note == "the form has a box" and domain.reading_source == domain.columns_source == "data"
     assert "people" not in json.dumps(app.query_params), "neither the name of the table nor words of the file"
     file = json.dumps(domain.to_dict()).encode()
-    next(one for one in app.button if one.label == "Undo all edits").click().run()
+    next(widget for widget in app.button if widget.label == "Undo all edits").click().run()
     assert not app.success
     uploader().upload("domain.json", file).run()
     app.button(key="load_domain").click().run()

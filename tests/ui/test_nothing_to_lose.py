@@ -122,7 +122,7 @@ def test_what_guessing_reaches_needs_no_epsilon(opened):
     assert answer.no_need(0.71, 0.7, at) == ""
 
 
-def test_the_report_states_it_first(opened, monkeypatch):
+def test_the_report_states_a_lack_of_headroom_first(opened, monkeypatch):
     made = []
     monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
     page = opened("2_Choose_epsilon", choose_tab="Report")

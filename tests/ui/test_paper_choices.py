@@ -18,7 +18,7 @@ def few_releases(monkeypatch):
 
 
 @pytest.mark.parametrize("trees", sorted(TREES, key=int))
-def test_explore_has_them(trees):
+def test_explore_offers_the_settings_of_the_papers(trees):
     page = visit(data="zoo", forest="noisy counts", trees=trees, depth="3", eps=LARGEST)
     slider = page.select_slider(key="trees")
     assert slider.value == int(trees) and set(slider.options) >= TREES
@@ -26,7 +26,7 @@ def test_explore_has_them(trees):
     assert "What ε = 25 means" in words(page)
 
 
-def test_compare_has_them():
+def test_compare_offers_the_settings_of_the_papers():
     page = visit("pages/1_Compare.py", data="zoo", forests=["RF-E"], releases_each="2", own='{"RF-E":{"trees":30}}')
     slider = page.select_slider(key="own_RF-E_trees")
     assert slider.value == 30 and set(slider.options) >= TREES
@@ -34,7 +34,7 @@ def test_compare_has_them():
     assert not page.exception and "At ε = 25 **RF-E (30 trees)** comes first" in words(page)
 
 
-def test_choose_has_the_largest_epsilon():
+def test_choose_offers_the_largest_epsilon_of_the_papers():
     page = visit("pages/2_Choose_epsilon.py", data="zoo", sure="8 in 10 releases", looked_at="RF-E")
     assert LARGEST in page.select_slider(key="look_eps").options
     page.select_slider(key="look_eps").set_value(25.0).run()
@@ -44,7 +44,7 @@ def test_choose_has_the_largest_epsilon():
 @pytest.mark.parametrize(
     ("theorem", "key"), [("Votes of random trees", "theory_votes"), ("… with privacy", "theory_proof_trees")]
 )
-def test_theory_has_them(theorem, key):
+def test_theory_offers_the_settings_of_the_papers(theorem, key):
     page = visit("pages/6_Theory.py", theorem=theorem)
     assert set(page.select_slider(key=key).options) >= TREES
     for slider in page.select_slider:

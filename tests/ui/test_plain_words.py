@@ -1,4 +1,4 @@
-"""Texts of the pages: no absolute claims about privacy, nothing that papers do not say, one word for each concept."""
+"""Texts of the pages: no absolute claims about privacy, no false claims about papers, one word for each concept."""
 
 import ast
 import json
@@ -59,13 +59,13 @@ def test_no_page_promises_more_than_an_epsilon_keeps(file):
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
-def test_no_document_does_either(file):
+def test_no_document_promises_more_than_an_epsilon_keeps(file):
     text = re.sub(r"## Do not say\n.*?(?=\n#)", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert not re.search(ABSOLUTE, text, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("kind", FORESTS)
-def test_the_budget_has_one_word_for_one_thing(app, kind):
+def test_the_budget_has_one_word_for_each_composition(app, kind):
     """If costs add up, figure, sentence and ledger all say "in sequence"; otherwise, they say "in parallel"."""
     app.query_params.update({"data": "congressional_voting", "forest": kind, "tab": "Budget", "depth": "2"})
     app.run()
@@ -80,7 +80,7 @@ def test_the_budget_has_one_word_for_one_thing(app, kind):
     assert ("answers in parallel" in text) == ("in parallel" in set(ledger["composition"]))
 
 
-def test_the_ledger_says_what_it_does_not_list(app):
+def test_the_ledger_states_what_it_does_not_list(app):
     app.query_params["tab"] = "Budget"
     app.run()
     assert NOT_LISTED in words(app)

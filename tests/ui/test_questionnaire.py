@@ -24,7 +24,7 @@ def page(app):
     return app.run()
 
 
-def now(page) -> str:
+def current_question(page) -> str:
     return next(box for box in page.selectbox if box.label == "Now about").value
 
 
@@ -44,15 +44,15 @@ def domain(page) -> Domain:
 def test_questions_come_one_by_one_and_skipped_ones_come_again(page):
     asked = []
     for _ in range(4):
-        asked.append(now(page))
+        asked.append(current_question(page))
         press(page, "skip")
     assert asked == ["x…", "other numbers", "town", "the label and the file"]
-    assert now(page) == "x…", "all were skipped, so it begins again"
+    assert current_question(page) == "x…", "all were skipped, so it begins again"
     assert "schemas" not in page.session_state
 
 
 def test_a_group_gets_its_range_its_type_and_its_source_at_once(page):
-    highest = next(one for one in page.number_input if one.label == "Highest")
+    highest = next(widget for widget in page.number_input if widget.label == "Highest")
     highest.set_value(64.0).run()
     next(group for group in page.segmented_control if group.label == "Whole numbers?").set_value("yes").run()
     next(group for group in page.segmented_control if group.label == "Missing cells").set_value("own value").run()
@@ -62,7 +62,7 @@ def test_a_group_gets_its_range_its_type_and_its_source_at_once(page):
         (0, 64, True, "category", "the scale of the device")
     }
     assert not [leak for f in group for leak in f.leaks()]
-    assert "4 of 7 attributes have a source, 3 left" in words(page) and now(page) == "numbers"
+    assert "4 of 7 attributes have a source, 3 left" in words(page) and current_question(page) == "numbers"
     answer(page, "the form has two lines")
     weight, age = domain(page).features[4:6]
     assert (age.low, age.high) == (0, 120) and weight.high > 99, "each its own rounder range"
@@ -73,13 +73,13 @@ def test_sources_can_be_changed_in_bulk(page):
     next(box for box in page.selectbox if box.label == "Now about").select(AGAIN).run()
     next(box for box in page.selectbox if box.label == "Attributes").select("x… (4)").run()
     next(group for group in page.segmented_control if group.label == "Ranges").set_value("one range for all").run()
-    next(one for one in page.number_input if one.label == "Highest").set_value(50.0).run()
+    next(widget for widget in page.number_input if widget.label == "Highest").set_value(50.0).run()
     answer(page, "the second edition of the manual")
     group = [f for f in domain(page).features if f.name.startswith("x")]
     assert {(f.high, f.source_note) for f in group} == {(50, "the second edition of the manual")}
 
 
-def test_no_part_gets_public_that_was_not_asked_about():
+def test_only_parts_that_were_asked_about_become_public():
     known = Feature("b", "numeric", 0, 5, source="documented", source_note="the manual", type_source="data")
     before = Domain((Feature("a", "numeric", 1, 2), known, Feature("c", "categorical", categories=("x",))), (0, 1), "y")
     about = targets(before, ["a", "b"], {"bounds", "type"})

@@ -1,4 +1,4 @@
-"""Sentences about risk: exact golden texts, no promise without a guarantee, and no number rounded in our favor."""
+"""Sentences about risk: exact golden texts, no promise without a guarantee, and numbers rounded to the safe side."""
 
 import math
 import re
@@ -39,7 +39,7 @@ def all_of(guarantee, prior=0.5, rows=1) -> str:
     return " ".join(sentences)
 
 
-def test_golden_sentences():
+def test_sentences_match_golden_texts():
     assert words.frequency(MEMBER, 0.5) == (
         "Of 100 rows, each is as likely in the table as not. By tossing a coin, an attacker is right about 50 of "
         "them; with the release, **at most 73.2** on average."
@@ -100,7 +100,7 @@ def test_numbers_are_rounded_to_the_safe_side(guarantee):
 
 
 @pytest.mark.parametrize("guarantee", [*EVERY, NONE])
-def test_only_a_unit_or_several_rows_make_sentences_speak_of_persons(guarantee):
+def test_sentences_mention_persons_only_with_a_unit_or_several_rows(guarantee):
     text = all_of(guarantee).replace("A person with three rows has three times the ε", "")
     assert not re.search(r"somebody|anybody|nobody|person|people", text)
     of_unit = replace(guarantee, unit="patient_id")
@@ -121,7 +121,7 @@ def test_sentences_on_exclusions_and_conditions():
 
 
 @pytest.mark.parametrize("guarantee", [*EVERY, NONE])
-def test_words_that_are_not_used(guarantee):
+def test_misleading_words_are_not_used(guarantee):
     text = all_of(guarantee).lower()
     for word in ("safe", "anonymous", "nan", "inf"):
         assert not re.search(rf"\b{word}\b", text)

@@ -105,7 +105,7 @@ def test_a_gaussian_sum_is_reported_at_its_delta():
 # ---------------------------------------------------------------- groups of people
 
 
-def test_merging_and_taking_out(state):
+def test_releases_can_be_merged_with_a_group_and_removed_from_it(state):
     state["releases"] = [FIRST, replace(EXCHANGED, people=2), replace(ZOO, people=3)]
     assert sums() == {
         (1,): (Fraction(1, 2), "add-remove"),
@@ -287,7 +287,9 @@ def test_the_same_rows_in_another_file_are_not_split(app):
     app.run()
 
     def asked(csv: str) -> str:
-        next(one for one in app.file_uploader if one.label == "CSV file").upload("people.csv", csv.encode()).run()
+        next(widget for widget in app.file_uploader if widget.label == "CSV file").upload(
+            "people.csv", csv.encode()
+        ).run()
         app.session_state["tab"] = "Data"
         app.run()
         next(box for box in app.selectbox if box.label == "Now about").select(EVERYTHING).run()

@@ -95,7 +95,7 @@ class Moved(BaseException):
     """Stand-in for the exception by which Streamlit ends a run."""
 
 
-def test_whoever_gives_up_leaves_no_gap():
+def test_a_script_that_leaves_the_queue_leaves_no_gap():
     """If a script ends while it waits for a place, exactly the next script in the queue gets the place."""
     queue, ended = Queue(), threading.Event()
 
@@ -298,7 +298,7 @@ def test_the_same_name_and_shape_are_not_the_same_file(session):
     assert figures(again.page) == figures(first.page)
 
 
-def test_clear_my_data_empties_this_session_alone(session):
+def test_clear_my_data_empties_only_this_session(session):
     first, second = session("first"), session("second")
     first.upload(ONE)
     second.upload(ONE)

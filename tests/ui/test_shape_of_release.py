@@ -55,7 +55,7 @@ def at_ten(table: Table, neighbors: str = "replace-one") -> ForestSettings:
     return replace(settings_of(table, KIND, "certified", neighbors), epsilon=EPSILON)
 
 
-def worked(table: Table, settings: ForestSettings) -> SweepJob:
+def finished_sweep(table: Table, settings: ForestSettings) -> SweepJob:
     job = sweep_job(table, Line(settings, (EPSILON,)))
     for _ in job.work():
         pass
@@ -74,18 +74,18 @@ def test_the_rule_differs_between_all_rows_and_seven_tenths():
     assert at_ten(table).shape(table.domain, len(tables.split(table).y_train)) == (DEPTH, 3)
 
 
-def test_explore_shows_and_simulates_them():
+def test_explore_shows_and_simulates_the_shape_of_a_release():
     page = visit(**ADDRESS, forest=KIND, eps="10")
     assert f"{N_TREES} trees of depth {DEPTH}" in words(page)
     assert page.select_slider(key="trees").value == N_TREES and page.slider(key="depth").value == DEPTH
     assert f"Tree 1 of {N_TREES}" in words(page)
     table = breast_wisconsin()
-    job = worked(table, at_ten(table))
+    job = finished_sweep(table, at_ten(table))
     assert simulated(job) == (DEPTH, N_TREES)
     assert job.releases.view(EPSILON).trees.n_trees == N_TREES
 
 
-def test_compare_shows_them_and_its_code_gives_them():
+def test_compare_shows_the_shape_of_a_release_and_its_code_uses_it():
     page = visit("pages/1_Compare.py", **ADDRESS, forests=[KIND], releases_each="2", eps="10")
     row = page.dataframe[0].value.set_index("forest").loc[KIND]
     assert (row["depth"], row["trees"]) == (DEPTH, N_TREES)
@@ -98,7 +98,7 @@ def test_compare_shows_them_and_its_code_gives_them():
     assert grid["accuracy"].mean() == pytest.approx(row["accuracy"])
 
 
-def test_every_row_held_out_once_has_them_too():
+def test_cross_validation_has_the_shape_of_a_release():
     """Cross-validation uses the shape for all rows.
 
     At ε = 8, the rule gives another shape for four fifths of the rows.
@@ -122,7 +122,7 @@ def test_theory_measures_trees_of_the_sizes_that_it_names(n_rows):
     assert empty_leaves_at(domain, split, depth=4, n_trees=10)["leaves"] == 10 * 2**4
 
 
-def test_the_board_report_names_those_whose_accuracy_it_shows(monkeypatch):
+def test_the_board_report_names_the_shape_whose_accuracy_it_shows(monkeypatch):
     made = []
     monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
     shown = []
@@ -143,15 +143,15 @@ def test_the_board_report_names_those_whose_accuracy_it_shows(monkeypatch):
     assert means[EPSILON] == pytest.approx(frame["accuracy"].mean())
 
 
-def test_what_more_data_would_buy_starts_from_the_releases_of_the_other_pages():
+def test_the_tab_more_data_starts_from_the_releases_of_the_other_pages():
     table = breast_wisconsin()
     settings = at_ten(table)
     learning = more_data._make(("all rows", EPSILON, (EPSILON,)), table, settings)
     (accuracy,) = [learning.task(0)[0](*learning.task(0)[1])[-1][0]]
-    assert accuracy == gathered([worked(table, settings)]).pieces.query("epsilon == @EPSILON").accuracy.item()
+    assert accuracy == gathered([finished_sweep(table, settings)]).pieces.query("epsilon == @EPSILON").accuracy.item()
 
 
-def test_taking_a_forest_from_choose_to_explore_opens_them():
+def test_explore_opens_the_shape_that_choose_shows():
     """Explore takes depth and number of trees over from Choose ε, also if Explore had others before."""
     page = visit(**ADDRESS, forest=KIND, eps="1", depth="2", trees="5", by_rule="false")
     page.query_params.clear()
@@ -167,7 +167,7 @@ def test_taking_a_forest_from_choose_to_explore_opens_them():
     assert f"{N_TREES} trees of depth {DEPTH}" in words(page) and f"Tree 1 of {N_TREES}" in words(page)
 
 
-def test_going_from_compare_to_explore_opens_the_same():
+def test_explore_opens_the_shape_that_compare_shows():
     """Explore and Compare show the same depth of 3 at ε = 1. For seven tenths of the rows, the rule would give 2."""
     page = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/1_Compare.py")
     page.query_params.update({"forests": [KIND], "releases_each": "2"})
@@ -191,7 +191,7 @@ def test_rows_without_a_label_count_where_the_number_of_rows_is_public(neighbors
     table = Table(f"breast_wisconsin, some unlabeled, {neighbors}", "some unlabeled", frame, data.label, data.domain)
     settings = at_ten(table, neighbors)
     _, shown = settings.shape(table.domain, tables.planned_rows(table, settings))
-    _, of_simulation = simulated(worked(table, settings))
+    _, of_simulation = simulated(finished_sweep(table, settings))
     certificate, _ = settings.estimator(table.domain).preview(table.domain, tables.planned_rows(table, settings))
     released = settings.estimator(table.domain).set_params(random_state=0).fit(table.columns(), frame[data.label])
     rows = SimpleNamespace(X=table.columns(), y=frame[data.label], domain=table.domain)

@@ -46,18 +46,18 @@ def split_of(name: str):
     return data.domain, split_table(data.domain, data.X, data.y)
 
 
-def test_it_is_another_process(worker):
+def test_work_runs_in_another_process(worker):
     assert worker.is_ready and worker.work(os.getpid) not in (None, os.getpid())
 
 
-def test_a_mistake_is_the_caller_s(worker):
+def test_an_error_in_a_worker_is_raised_in_the_caller(worker):
     with pytest.raises(ZeroDivisionError):
         worker.work(divmod, 1, 0)
     assert worker.work(divmod, 7, 2) == (3, 1)
 
 
 @pytest.mark.parametrize("kind", ["majority labels", "multinomial"])
-def test_repeats_from_elsewhere_are_those_from_here(worker, monkeypatch, kind):
+def test_repeats_of_a_worker_equal_those_of_this_process(worker, monkeypatch, kind):
     here, there = job_of_zoo(kind), job_of_zoo(kind)
     for _ in here.work(2):
         pass
@@ -91,7 +91,7 @@ def cells_of_zoo() -> list[SweepJob]:
     return [job_of_zoo(kind) for kind in ("one greedy tree", "RF-E")]
 
 
-def made(line: SweepJob, n: int) -> list:
+def computed_piece(line: SweepJob, n: int) -> list:
     function, arguments = line.task(n)
     return function(*arguments)
 
@@ -110,7 +110,7 @@ def test_pieces_of_a_sweep_of_a_worker_equal_those_of_this_process(worker, monke
     here, there = cells_of_zoo(), cells_of_zoo()
     for line in here:
         for n in range(6):
-            line.add(n, made(line, n))
+            line.add(n, computed_piece(line, n))
     monkeypatch.setattr(job, "BACKGROUND", worker)
     assert list(job.run(there, 6, NoBar()))[-1] == 6
     # The worker did the work, and it keeps no trees between two pieces.
@@ -132,7 +132,7 @@ def test_the_computing_time_of_threads_and_workers_counts(worker, monkeypatch):
     assert 0.5 < there.seconds / (worker.work(time.process_time) - start) <= 1
 
 
-def test_a_piece_that_a_worker_has_begun_is_kept_after_everybody_leaves(worker, monkeypatch):
+def test_a_piece_that_a_worker_has_begun_is_kept_after_all_sessions_leave(worker, monkeypatch):
     monkeypatch.setattr(job, "BACKGROUND", worker)
     (line, _), done = cells_of_zoo(), threading.Event()
     assert line.claim(3)
@@ -142,7 +142,7 @@ def test_a_piece_that_a_worker_has_begun_is_kept_after_everybody_leaves(worker, 
     assert not line.claim(3) and done.wait(60)
     assert not line.claim(3) and line.n_done == 0
     here = cells_of_zoo()[0]
-    here.add(3, made(here, 3))
+    here.add(3, computed_piece(here, 3))
     assert line.pieces[3] == here.pieces[3]
 
 
@@ -167,7 +167,7 @@ def test_rows_of_a_worker_are_kept_by_a_thread_that_may_not_read_the_table(worke
     assert set(gathered([line]).pieces["n_test"]) == {len(split.y_test)}
 
 
-def test_a_piece_that_others_do_not_come_round_to_is_made_here(monkeypatch):
+def test_a_piece_that_no_other_process_computes_is_computed_here(monkeypatch):
     monkeypatch.setattr(job, "TOO_LONG", 0.0)
     lines = cells_of_zoo()
     assert all(line.claim(1) for line in lines)  # a process of low priority has claimed all of them
@@ -197,7 +197,7 @@ def test_pieces_computed_by_other_sessions_are_drawn():
     assert list(job.run(lines, 3, NoBar(), drawn=3)) == []
 
 
-def test_the_first_piece_is_not_for_a_process_that_stands_back_while_others_compute():
+def test_the_first_piece_is_not_for_a_process_of_low_priority():
     lines = cells_of_zoo()
     claimed = job._claimed(lines, 3, others_wait=True)
     assert claimed is not None and claimed[1] == 1
@@ -206,7 +206,7 @@ def test_the_first_piece_is_not_for_a_process_that_stands_back_while_others_comp
     assert claimed is not None and claimed[1] == 0
 
 
-def test_a_sweep_ends_though_its_worker_dies(monkeypatch):
+def test_a_sweep_ends_although_its_worker_dies(monkeypatch):
     processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
@@ -217,14 +217,14 @@ def test_a_sweep_ends_though_its_worker_dies(monkeypatch):
     assert all(line.n_done == 5 for line in lines) and not processes.is_ready
 
 
-def test_a_piece_is_made_once_and_one_that_was_given_up_again():
+def test_a_piece_is_computed_once_and_an_abandoned_piece_again():
     line = cells_of_zoo()[0]
     assert line.claim(0) and not line.claim(0) and line.claim(1)
-    line.add(1, made(line, 1))
+    line.add(1, computed_piece(line, 1))
     assert line.n_done == 0 and not line.claim(1)  # the second piece is there, but not the first
     line.drop(0)
     assert line.claim(0)
-    line.add(0, made(line, 0))
+    line.add(0, computed_piece(line, 0))
     assert line.n_done == 2 and list(gathered([line]).pieces["repeat"].unique()) == [0, 1]
 
 
@@ -239,7 +239,7 @@ def test_two_sweeps_of_the_same_lines_share_the_work(monkeypatch):
     assert not list(first)
 
 
-def test_who_leaves_a_sweep_leaves_its_pieces_to_others(worker, monkeypatch):
+def test_a_session_that_leaves_a_sweep_leaves_its_pieces_to_others(worker, monkeypatch):
     monkeypatch.setattr(job, "BACKGROUND", worker)
     lines = cells_of_zoo()
     leaving = job._steps(lines, 4)
@@ -250,7 +250,7 @@ def test_who_leaves_a_sweep_leaves_its_pieces_to_others(worker, monkeypatch):
 
 
 def test_a_process_that_has_died_is_replaced_and_its_work_is_done_here():
-    """A process may die within a call or between two calls. A pool that has died does not bury the next one."""
+    """A process may die within a call or between two calls. The failure of one pool does not affect the next pool."""
     processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
@@ -268,7 +268,7 @@ def test_a_process_that_has_died_is_replaced_and_its_work_is_done_here():
     assert killed == [None, None] and not processes.is_ready
 
 
-def test_it_is_ready_when_each_process_is():
+def test_the_pool_is_ready_when_each_process_is():
     processes = Workers(2, 1)
     processes.start()
     assert processes._started[0].result(120) and processes._pool is not None
@@ -337,7 +337,7 @@ def test_the_next_session_continues_within_a_piece():
     assert not counted.step(2)
 
 
-def test_a_piece_that_failed_is_made_from_its_start():
+def test_a_piece_that_failed_is_computed_from_its_start():
     class Failing(Counted):
         def steps(self, n: int):
             yield 0.5

@@ -51,7 +51,7 @@ def test_keys_are_not_written_as_text(file):
     assert [ast.unparse(key) for key in keys(SOURCES[file]) if is_text(key)] == []
 
 
-def test_keys_written_as_text_are_noticed():
+def test_keys_written_as_text_are_detected():
     code = """
 st.session_state["a"] = f"b{n}" in st.session_state
 st.session_state.update(c=1); known("d", options); select("Title", options, "e", "help"); st.slider("Title", key="f")

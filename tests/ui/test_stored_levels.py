@@ -19,7 +19,7 @@ def table(name: str) -> tables.Table:
     return tables.bundled_table(data, data.label)
 
 
-def test_the_file_is_of_all_bundled_tables_with_their_present_domains():
+def test_the_file_covers_all_bundled_tables_with_their_present_domains():
     """The file covers every bundled table with its present domain; scripts/without_privacy.py renews it."""
     assert {name: entry["of"] for name, entry in STORED.items()} == {n: key_of(table(n)) for n in list_datasets()}
 

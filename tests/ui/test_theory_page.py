@@ -1,4 +1,4 @@
-"""The Theory page (AppTest): every theorem, both ends of its sliders, and the cases in which it says nothing."""
+"""The Theory page (AppTest): every theorem, both ends of its sliders, and the cases in which its bound is vacuous."""
 
 import re
 from html import unescape
@@ -141,7 +141,7 @@ def test_bounds_are_rounded_to_the_safe_side(upper, lower):
 
 
 @pytest.mark.parametrize("theorem", PANELS)
-def test_every_theorem_opens_where_it_says_something(theorem):
+def test_every_theorem_opens_where_its_bound_is_not_vacuous(theorem):
     assert "Says something here" in text_of(theory(theorem))
 
 
@@ -205,7 +205,7 @@ def test_a_link_with_an_invalid_epsilon_gets_a_message():
 
 
 @pytest.mark.parametrize("theorem", every(2, PANELS))
-def test_what_states_the_rows_of_an_upload_is_for_the_curator(theorem):
+def test_texts_about_the_rows_of_an_upload_are_marked_for_the_curator(theorem):
     """The exact number of rows and the file's name are in no chart, verdict or note without the badge."""
     page = theory(theorem, data="upload a CSV")
     if not page.file_uploader:  # the theorem is about no table

@@ -32,11 +32,11 @@ def page(app):
 
 
 def question(page):
-    return next(one for one in page.radio if one.label == "Whose rows are these?")
+    return next(widget for widget in page.radio if widget.label == "Whose rows are these?")
 
 
 def column(page):
-    return next(one for one in page.selectbox if one.label == "The column that tells persons apart")
+    return next(widget for widget in page.selectbox if widget.label == "The column that tells persons apart")
 
 
 def domain(page):

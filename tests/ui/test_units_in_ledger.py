@@ -1,4 +1,4 @@
-"""The session's ledger adds releases for rows and releases for persons only as far as that is proved, and says so."""
+"""The session's ledger adds releases for rows and for persons only as far as this is proved, and states how far."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def persons(rows: list[Row], unit: str | None) -> Counter:
 
 
 def loss(one: list[Row], other: list[Row], costs: list[Cost]) -> Fraction:
-    """Return the loss of histograms of rows or persons with geometric noise, each as dear as its cost.
+    """Return the loss of histograms of rows or persons with geometric noise, where each histogram has a given cost.
 
     A cost under replace-one pays for two bins, which is what the exchange of a person changes.
     """
@@ -73,7 +73,7 @@ def test_the_sum_over_units_is_reached_and_never_exceeded(units, relations):
 
 
 def test_what_no_sum_over_units_covers():
-    """A row more or less costs more than ε of a row and ε of a person; the sum over units covers no other exchange."""
+    """One more row costs more than ε of a row and ε of a person; the sum over units covers no other exchange."""
     costs = [Cost(Fraction(1), "add-remove"), Cost(Fraction(3), "add-remove", "patient_id")]
     rest, row = [(0, 0, "a")], (0, 0, "b")
     (total, _), k = added_up(costs), 10
@@ -118,7 +118,7 @@ def test_clearing_keeps_the_unit_so_that_later_releases_add_up(state):
 # ---------------------------------------------------------------- words
 
 
-def test_a_sum_for_persons_speaks_of_persons():
+def test_a_sum_for_persons_mentions_persons():
     for group in ([PERSON], [PERSON, PERSON_EXCHANGED], [PERSON_EXCHANGED]):
         text = "\n".join([sentence(group), explained(group), session_ledger.table(group).to_csv()])
         assert "row" not in text.replace("a table", "") and "person" in text and "not added" not in text
@@ -197,7 +197,7 @@ def test_the_sum_after_a_release_is_for_its_unit():
     assert "at δ = 10⁻⁶. For a person with all of their rows, no sum" in text
 
 
-def test_the_budget_tab_speaks_of_persons():
+def test_the_budget_tab_mentions_persons():
     ledger = Ledger(Fraction(1, 2), "replace-one", unit="patient_id")
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 9, "parallel")
     text = budget_tab._sentence(ledger.entries[0], ledger.budget, ledger.unit)

@@ -136,7 +136,7 @@ def test_uploads_at_the_same_time_are_counted_together():
     assert server.put("ben", "one", 1_000_000) == 204  # refused files do not count
 
 
-def test_a_session_holds_so_many_files():
+def test_a_session_has_a_limit_on_its_files():
     server = Server()
     statuses = [server.put("anna", f"f{i}", 1) for i in range(SESSION_FILES + 1)]
     assert statuses == [204] * SESSION_FILES + [413]
@@ -183,7 +183,7 @@ def test_the_page_reports_when_memory_is_short(monkeypatch):
     assert "other sessions leave too little" in uploads.shortage() and "Try again later" in uploads.shortage()
 
 
-def test_trying_sizes_does_not_reveal_the_exact_size_of_others_files():
+def test_trying_sizes_does_not_reveal_the_exact_size_of_the_files_of_others():
     """An attacker with two sessions who tries sizes near the limit cannot tell a file of 1 byte from one of 50,000."""
     limits = Limits.of_config()
     wide = replace(limits, session=limits.server)

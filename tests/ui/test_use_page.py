@@ -66,7 +66,7 @@ def test_a_released_file_was_read_back(kind):
     assert release.read_back(forest, made.file, chosen.table.columns()) == made.file
 
 
-def test_a_file_that_predicts_otherwise_is_not_handed_out():
+def test_a_file_that_predicts_otherwise_is_not_offered():
     chosen = choice("congressional_voting")
     one, other = (ReleasedForest.from_bytes(release.make(chosen, 1, n).file) for n in (1, 2))
     flipped = np.where(one.leaves.labels == 0, 1, 0).astype(np.uint8)
@@ -91,7 +91,7 @@ def test_a_file_that_predicts_otherwise_is_not_handed_out():
     ],
     ids=lambda chosen: f"{chosen.table.key}, {chosen.settings.kind}",
 )
-def test_the_size_is_known_before(chosen):
+def test_the_dialog_announces_the_file_size(chosen):
     """The file size that the dialog announces is right within 20 %."""
     expected = release._size_tried.__wrapped__((), chosen)
     made = len(release.make(chosen, 1, 1).file)
@@ -171,7 +171,7 @@ def test_assertions_are_the_curators_and_not_the_readers(app):
         assert "asserted by the curator: “the form of the clinic”" in text and "asserted by you" not in text
 
 
-def test_files_that_are_none_get_one_sentence_each(app):
+def test_other_files_get_one_sentence_each(app):
     page = use_page(app.run())
     whole = (DATA / "v2_labels.json.gz").read_bytes()
     text = gzip.decompress(whole)

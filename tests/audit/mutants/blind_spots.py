@@ -28,7 +28,7 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="a_border_is_in_both_cells",  # B
-        why="A row that lies on the border of two cells of the scale counts in both, but the noise covers one.",
+        why="A row on the border of two cells of the scale counts in both, but the noise is for one.",
         module="dpforest.trees.released_scale",
         function="_count",
         old="                counts[k, above * CELLS // (N_CODES - first[k])] += 1 if weight is None else weight[i]\n",
@@ -51,7 +51,8 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="counts_are_released_without_the_scale",  # J
-        why="If rows are counted in parts, the released ledger lacks the cost of the scale, which is released.",
+        why="If rows are counted in parts, the released ledger lacks the cost of the scale, although the scale is "
+        "released.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._prepared",
         old="for e in prepared.entries:\n",
@@ -60,7 +61,7 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="a_size_that_is_too_small_is_replaced",  # K
-        why="A `size` below a hundredth of the rows is taken for a typing error. That hundredth replaces it: "
+        why="A `size` below a hundredth of the rows is taken for a typing error and replaced by that hundredth: "
         "unbounded loss.",
         module="dpforest.models.budget",
         function="BudgetedClassifier._known_size",

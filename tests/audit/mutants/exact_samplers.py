@@ -28,7 +28,7 @@ EXACT = (
     ),
     sampler(
         "order_is_not_shortened",
-        "A class that was passed over is visited again in the place of another one.",
+        "A class that was skipped is visited again in the place of another one.",
         "_permute_and_flip_kernel",
         "            order[i] = order[left]\n",
         "",
@@ -36,7 +36,7 @@ EXACT = (
     ),
     sampler(
         "no_permutation",
-        "Classes are visited in their order, so that the first of equals wins.",
+        "Classes are visited in their order, so the first of equal classes wins.",
         "_permute_and_flip_kernel",
         "i, end = uniform(tape, end, left)\n",
         "i, end = 0, uniform(tape, end, left)[1]\n",

@@ -5,8 +5,8 @@ from tests.audit.mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
 FITS = (
     Mutant(
         name="every_row_in_every_tree",
-        why="The trees of the rows are drawn but not handed on, and the counter's default puts every row into every "
-        "tree, which is charged as if trees were disjoint: ε times the number of trees.",
+        why="The trees of the rows are drawn but not passed on, and the counter's default puts every row into every "
+        "tree, while the charge is for disjoint trees: ε times the number of trees.",
         module="dpforest.models.random.fit",
         function="count_kept_rows",
         old="tree_of_row=tree_of_row, ",
@@ -15,9 +15,9 @@ FITS = (
     ),
     Mutant(
         name="missing_is_the_median",
-        why='Missing numbers of an attribute with missing="value" get the column\'s median, not the public value, '
-        "so that one row can move all rows with a missing cell to another leaf: (2k + 1)ε with k of them, in tables "
-        "of pandas only.",
+        why='Missing numbers of an attribute with missing="value" get the column\'s median instead of the public '
+        "value, so one row can move all rows with a missing cell to another leaf: (2k + 1)ε with k such rows. "
+        "Only in tables of pandas.",
         module="dpforest.tables.cells",
         function="numbers",
         old="return series.to_numpy()\n",
@@ -26,9 +26,9 @@ FITS = (
     ),
     Mutant(
         name="structure_that_suits_the_rows",
-        why="Of five random structures the one is taken whose leaves are best used by the rows, so that one row can "
-        "decide which of them is published: unbounded, in both relations. From one row to two already, and in larger "
-        "tables wherever two structures are nearly level.",
+        why="Of five random structures, the fit takes the one whose leaves hold the rows best, so one row can decide "
+        "which structure is published: unbounded, in both relations. This happens already between tables of one "
+        "and two rows, and in larger tables wherever two structures are nearly equally good.",
         module="dpforest.models.random.fit",
         function="fit_forest",
         old="trees = spec.grow(domain, structure_seed, scale, to_file=is_release)\n",
@@ -40,10 +40,10 @@ FITS = (
     ),
     Mutant(
         name="as_many_of_each_class",
-        why="Classes are balanced before the fit: of each as many rows are kept, the first ones, as the rarest has. "
-        "A further row of the rarest brings one of every other class with it: 2ε with two classes, K times ε with K. "
-        "Under replace-one 2ε as well, where a row of the rarest becomes one of the first of the other. Nothing is "
-        "lost where a class has no row before and after.",
+        why="Classes are balanced before the fit: of each class, only the first rows are kept, as many as the rarest "
+        "class has. One more row of the rarest class brings in one row of every other class: 2ε with two classes, "
+        "K times ε with K classes. Under replace-one also 2ε, where a row of the rarest class becomes one of the "
+        "first rows of the other class. Nothing is lost if a class has no row before and after.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
         old="forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)\n",
@@ -56,7 +56,8 @@ FITS = (
     ),
     Mutant(
         name="seed_that_counts_rows",
-        why="The public seed in the file is the structure's plus the number of rows: unbounded under add-remove.",
+        why="The public seed in the file is the seed of the structure plus the number of rows: unbounded under "
+        "add-remove.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_spec",
         old="scale, seed)",
@@ -65,7 +66,7 @@ FITS = (
     ),
     Mutant(
         name="voting_that_suits_the_rows",
-        why="How trees are combined is chosen by exact counts.",
+        why="Exact counts choose how trees are combined.",
         module="dpforest.models.random.fit",
         function="fit_forest",
         old="    return trees, spec.leaves(values, epsilon)\n",

@@ -5,9 +5,9 @@ from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY
 GROWTH = (
     Mutant(
         name="entropy_is_at_most_log_n",
-        why="A row is said to add log2(n) bits to a child, but it adds up to log2(n) + 1/ln 2: splits by entropy cost "
-        "1 + 1.44 / log2(n) times what was paid, where n_bound is close to the number of rows. All in all 1.14ε for "
-        "32 rows and half of ε in the splits, 1.25ε with nine tenths.",
+        why="The bound assumes that a row adds at most log2(n) bits to a child, but it adds up to log2(n) + 1/ln 2. "
+        "So splits by entropy cost 1 + 1.44 / log2(n) times the charge if n_bound is close to the number of rows. "
+        "In total 1.14ε for 32 rows and half of ε in the splits, 1.25ε with nine tenths.",
         module="dpforest.trees.split_scores",
         function="sensitivity",
         old="(math.log2(n_bound) + 1 / math.log(2))",
@@ -17,7 +17,7 @@ GROWTH = (
     Mutant(
         name="reach_of_the_rows",
         why="The bound on weights follows the largest score of a row of the table instead of the largest sum of leaf "
-        "values, so that the scale of all later noise depends on whether a row is in an extreme leaf: unbounded, from "
+        "values, so the scale of all later noise depends on whether a row is in an extreme leaf: unbounded, from "
         "the second tree on.",
         module="dpforest.models.greedy.alpha_boost",
         function="boost",
@@ -27,8 +27,8 @@ GROWTH = (
     ),
     Mutant(
         name="empty_bins_are_not_asked",
-        why="Tests on a bin that holds no row of the node are left out, as they divide the rows like their neighbors; "
-        "what may be drawn then tells which bins are empty: unbounded.",
+        why="Tests on a bin without rows of the node are left out, because they divide the rows like their neighbors. "
+        "So the possible tests show which bins are empty: unbounded.",
         module="dpforest.trees.greedy_trees",
         function="grow_tree",
         old="picks = choose(level, histogram, undecided(candidates, chosen))",
@@ -40,8 +40,8 @@ GROWTH = (
     ),
     Mutant(
         name="every_row_decides_leaves",
-        why="The rows that grew a tree are counted in its leaves too, although labels were charged for the other rows "
-        "only: up to 2ε, averaged over the draw of the part ln((e^ε + e^2ε) / 2), which is 1.6ε at ε = 1. "
+        why="The rows that grew a tree are also counted in its leaves, although labels were charged for the other "
+        "rows only: up to 2ε. On average over the draw of the part, ln((e^ε + e^2ε) / 2), which is 1.6ε at ε = 1. "
         'Only with partition="independent", the default.',
         module="dpforest.models.greedy.count_trees",
         function="share_out",
@@ -65,9 +65,9 @@ GROWTH = (
     ),
     Mutant(
         name="blocks_overlap",
-        why="Each block of rows takes the first row of the next one along, which is counted twice: 2ε for that row, "
-        "and as a further row shifts the borders, up to (2b + 1)ε under add-remove with b borders. Only where there "
-        "are borders: three with n_jobs=2, and one every 65,536 rows. Under replace-one 2ε.",
+        why="Each block of rows also takes the first row of the next block, so this row is counted twice: 2ε for that "
+        "row. One more row shifts the borders: up to (2b + 1)ε under add-remove with b borders. Only if there are "
+        "borders: three with n_jobs=2, and one every 65,536 rows. Under replace-one 2ε.",
         module="dpforest.trees.routing",
         function="blocks",
         old="part = slice(start, min(start + size, n))",

@@ -5,7 +5,7 @@ from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY
 HIDDEN = (
     Mutant(
         name="an_attribute_counts_rows",
-        why="The estimator remembers how many rows it was fitted on: unbounded under add-remove.",
+        why="The estimator stores the number of rows that it was fitted on: unbounded under add-remove.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
         old="    return self._fitted(",
@@ -14,7 +14,7 @@ HIDDEN = (
     ),
     Mutant(
         name="an_attribute_keeps_a_label",
-        why="The estimator remembers the label of its last row: unbounded.",
+        why="The estimator stores the label of its last row: unbounded.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
         old="    return self._fitted(",
@@ -23,7 +23,7 @@ HIDDEN = (
     ),
     Mutant(
         name="about_counts_rows",
-        why="What the file says about itself says how many rows there were: unbounded under add-remove.",
+        why="The description in the file states the number of rows: unbounded under add-remove.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_spec",
         old='{"structure_seed": seed}',
@@ -32,7 +32,7 @@ HIDDEN = (
     ),
     Mutant(
         name="the_domain_counts_classes",
-        why="The domain, which is public, gets to know how many rows each class has: unbounded.",
+        why="The domain, which is public, stores how many rows each class has: unbounded.",
         module="dpforest.models.random.fit",
         function="fit_forest",
         old="    is_release = epsilon is not None and not spec.as_published\n",
@@ -43,7 +43,7 @@ HIDDEN = (
     ),
     Mutant(
         name="the_ledger_keeps_counts",
-        why="The ledger keeps the exact counts that it was charged for, which a pickle takes along: unbounded.",
+        why="The ledger stores the exact counts that it was charged for, and a pickle contains them: unbounded.",
         module="dpforest.privacy.release",
         function="charge_leaves",
         old="    return rate",
@@ -52,7 +52,7 @@ HIDDEN = (
     ),
     Mutant(
         name="labels_are_part_of_more",
-        why="What is released is a view of an array that holds the true labels as well: unbounded.",
+        why="The released labels are a view of an array that also holds the true labels: unbounded.",
         module="dpforest.privacy.release",
         function="release_labels",
         old="return draw(counts, label_rate(rate, count_unit), source)",
@@ -63,7 +63,7 @@ HIDDEN = (
     ),
     Mutant(
         name="the_class_counts_rows",
-        why="All estimators of a class know how many rows the last one was fitted on: unbounded under add-remove.",
+        why="All estimators of a class store how many rows the last one was fitted on: unbounded under add-remove.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._fit_forest",
         old="    return self._fit_spec(",

@@ -90,10 +90,10 @@ INDEPENDENT = (
     ),
     Mutant(
         name="noise_comes_from_a_fast_generator_with_a_short_seed",
-        why="For speed the words of a release come from numpy's generator, seeded afresh by the operating system at "
-        "every call, but with 32 bits. A tape of thousands of lanes then has four billion values only, so nearly "
+        why="For speed, the words of a release come from numpy's generator, which the operating system seeds with "
+        "only 32 bits at every call. A tape of thousands of lanes then has only four billion values, so nearly "
         "all outcomes of a forest with more than a few leaves are impossible on one of two neighboring tables: "
-        "the loss has no bound, and whoever tries all seeds takes the noise away.",
+        "the loss has no bound, and an attacker who tries all seeds can remove the noise.",
         module="dpforest.privacy.randomness",
         function="SecretSource.words",
         old="np.frombuffer(bytearray(os.urandom(8 * n)), np.uint64)",
@@ -120,11 +120,11 @@ INDEPENDENT = (
     ),
     Mutant(
         name="a_full_block_in_one_leaf_is_counted_as_nobody",
-        why="To save memory the rows of a block are counted in 16 bits before they are added up, as a block has no "
-        "more than 65,536 rows. That is one more than 16 bits hold: where all rows of a full block are of one "
-        "class and in one leaf (a table that is sorted by its label, a rare test), the count is 0. A row less "
-        "makes it 65,535, so one row moves a count by 65,535 where noise is for 1. Only where all rows are in all "
-        "trees.",
+        why="To save memory, the rows of a block are counted in 16 bits before they are added up, because a block has "
+        "at most 65,536 rows. That is one more than 16 bits can hold: if all rows of a full block have one class "
+        "and are in one leaf (a table that is sorted by its label, a rare test), the count is 0. Without one of "
+        "the rows it is 65,535, so one row moves a count by 65,535 although the noise is for 1. Only if all rows "
+        "are in all trees.",
         module="dpforest.trees.routing",
         function="count_rows",
         old="kernels.count_all(codes, y[rows], weights, packed, thread_counts)",

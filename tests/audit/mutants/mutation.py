@@ -103,7 +103,7 @@ def _exchange(instead: dict[int, Dispatcher]) -> None:
 
 
 def _rewritten(mutant: Mutant, module: ModuleType, original: Any) -> Any:
-    """Compile the function with the mistake, among the names of its module. No module holds the result yet."""
+    """Compile the function with the mistake in the namespace of its module. No module refers to the result yet."""
     source = textwrap.dedent(inspect.getsource(getattr(original, "py_func", original)))
     if source.count(mutant.old) != 1:
         raise ValueError(f"{mutant.name}: {mutant.module}.{mutant.function} has changed; mend the mutant")

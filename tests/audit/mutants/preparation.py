@@ -5,8 +5,8 @@ from tests.audit.mutants.mutation import COUNTS, EVERY, GREEDY, MAJORITY, Mutant
 PREPARATION = (
     Mutant(
         name="two_levels_are_paid_for",
-        why="Of the three histograms of an attribute two are counted in the sensitivity, so the noise is for two: the "
-        "scale costs half as much again as is charged for it.",
+        why="The sensitivity counts only two of the three histograms of an attribute, so the noise is for two: the "
+        "scale costs one and a half times its charge.",
         module="dpforest.models.preparation",
         function="charge_scale",
         old="sensitivity = Fraction(LEVELS * n_numeric)\n",
@@ -15,7 +15,7 @@ PREPARATION = (
     ),
     Mutant(
         name="noise_for_one_attribute",
-        why="Noise as if a row were in one attribute only.",
+        why="The noise is that for a row in one attribute only.",
         module="dpforest.models.preparation",
         function="charge_scale",
         old="sensitivity = Fraction(LEVELS * n_numeric)\n",
@@ -24,8 +24,8 @@ PREPARATION = (
     ),
     Mutant(
         name="rules_see_all_rows",
-        why="The number of rows is bought, and the exact one is used: the scale's share of ε, and with it all noise, "
-        "follows from it: unbounded.",
+        why="The number of rows is paid for, but the exact number is used: it determines the scale's share of ε, and "
+        "with it all noise: unbounded.",
         module="dpforest.models.budget",
         function="BudgetedClassifier._known_size",
         old="return release_size(n_rows, self._loss, ledger, source, self._size_share)\n",
@@ -34,7 +34,7 @@ PREPARATION = (
     ),
     Mutant(
         name="size_is_odd_where_rows_are",
-        why="The noisy number of rows is made odd where the true one is, so that a half of it can be whole.",
+        why="The noisy number of rows is made odd if the true number is odd, and even otherwise.",
         module="dpforest.models.preparation",
         function="release_size",
         old="return max(int(noisy[0, 0]), LEAST_SIZE)\n",
@@ -57,8 +57,8 @@ PREPARATION = (
     ),
     Mutant(
         name="cells_of_the_rows_own_range",
-        why="Cells are cut between the least and the largest code of the rows, so that one row can move all others to "
-        "another cell.",
+        why="Cells divide the range between the least and the largest code of the rows, so one row can move all "
+        "others to another cell.",
         module="dpforest.trees.released_scale",
         function="scale_histograms",
         old="    counts = np.zeros((len(numeric), CELLS), np.int64)\n",
@@ -71,7 +71,7 @@ PREPARATION = (
     ),
     Mutant(
         name="scale_of_true_counts",
-        why="The noisy histograms are paid for and drawn, and the scale is made from the exact ones: unbounded.",
+        why="The noisy histograms are paid for and drawn, but the scale is computed from the exact ones: unbounded.",
         module="dpforest.models.preparation",
         function="release_scale",
         old="return scale_from(noisy, noise_scale)",

@@ -9,8 +9,8 @@ from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY
 FAR_NOISE = (
     Mutant(
         name="far_noise_is_drawn_again",
-        why="Noise beyond 12 scales is drawn again, as it is hardly ever drawn: a count that is 13 scales out can be "
-        "released on one table and cannot on its neighbor. Unbounded, on events of about e^-12 in each cell.",
+        why="Noise beyond 12 scales is redrawn, because it is rare: a count that is 13 scales away can be released on "
+        "one table, and not on its neighbor. Unbounded, on events of about e^-12 in each cell.",
         module="dpforest.privacy.samplers",
         function="discrete_laplace",
         old="z = (u + num * v) // den\n",
@@ -22,7 +22,7 @@ FAR_NOISE = (
     ),
     Mutant(
         name="far_noise_is_cut",
-        why="Counts are kept within 40 scales of the true ones, around which they are clipped: unbounded.",
+        why="Noisy counts are clipped at a distance of 40 scales from the true counts: unbounded.",
         module="dpforest.privacy.samplers",
         function="draw_noisy_counts",
         old="return out.reshape(counts.shape)",
@@ -35,8 +35,8 @@ FAR_NOISE = (
 RARE_SPLITS = (
     Mutant(
         name="hopeless_splits_are_passed_over",
-        why="A split that is behind by more than e^-12 is proposed and never accepted: it can be chosen on one table "
-        "and cannot on its neighbor. Unbounded.",
+        why="A split that is behind by more than e^-12 is proposed but never accepted: it can be chosen on one table, "
+        "and not on its neighbor. Unbounded.",
         module="dpforest.privacy.selection",
         function="_choose_kernel",
         old="            if accepted:\n",
@@ -45,7 +45,7 @@ RARE_SPLITS = (
     ),
     Mutant(
         name="hopeless_splits_are_left_out",
-        why="The same, before anything is drawn, to save time.",
+        why="The same, but such splits are removed before anything is drawn, to save time.",
         module="dpforest.privacy.selection",
         function="draw_choices",
         old="    num, den = rate.numerator, rate.denominator\n",
@@ -60,8 +60,8 @@ RARE_SPLITS = (
 ZEROS = (
     Mutant(
         name="a_zero_is_the_true_count",
-        why="A noisy count of 0 looks like a missing one and is replaced by the true count: 0 is released of empty "
-        "cells only. Unbounded.",
+        why="A noisy count of 0 is taken for a missing count, and the true count replaces it: 0 is released only for "
+        "empty cells. Unbounded.",
         module="dpforest.privacy.samplers",
         function="_discrete_laplace_kernel",
         old="out[row] = counts[row] + z",
@@ -70,7 +70,7 @@ ZEROS = (
     ),
     Mutant(
         name="a_zero_is_the_true_count_of_a_table",
-        why="The same behind the sampler, in what serves greedy trees.",
+        why="The same after the sampler, in the function that serves greedy trees.",
         module="dpforest.privacy.release",
         function="noisy_table",
         old="return samplers.draw_noisy_counts(table, round_up(scale), source)",
@@ -80,8 +80,8 @@ ZEROS = (
     ),
     Mutant(
         name="a_forest_of_zeros_is_the_true_one",
-        why="Where all counts of a forest are 0, which is taken for a fault, the true counts are released: as above, "
-        "but only in a forest of which nobody has seen one.",
+        why="If all counts of a forest are 0, this is taken for a fault, and the true counts are released: as above, "
+        "but only for forests that occur almost never.",
         module="dpforest.models.random.fit",
         function="_release",
         old="values = release.release_counts(counts, **how)\n",
@@ -95,7 +95,7 @@ ZEROS = (
 MANY_ROWS = (
     Mutant(
         name="many_rows_need_no_noise",
-        why="From 65,536 rows on labels are exact, as no single row matters: unbounded.",
+        why="From 65,536 rows on, labels are exact, because no single row seems to matter: unbounded.",
         module="dpforest.models.random.fit",
         function="fit_forest",
         old="values = _release(spec, counts, epsilon, ledger, source)\n",
@@ -107,8 +107,8 @@ MANY_ROWS = (
     ),
     Mutant(
         name="many_rows_are_dealt_out",
-        why="From 65,536 rows on rows are dealt to the trees like cards, which is quicker: a further row is known to "
-        "be in a certain tree, and where it stands in front, it moves all others.",
+        why="From 65,536 rows on, rows are dealt to the trees like cards, which is faster: the tree of one more row "
+        "is then known, and a row at the front moves all others.",
         module="dpforest.privacy.release",
         function="assign_rows",
         old="return samplers.draw_uniform(n, n_trees, source)",
@@ -117,7 +117,7 @@ MANY_ROWS = (
     ),
     Mutant(
         name="many_rows_in_parts_count_twice",
-        why="From 65,536 rows on rows that came in parts are counted twice: 2ε.",
+        why="From 65,536 rows on, rows that arrive in parts are counted twice: 2ε.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._release",
         old="scale, part.counts)",
@@ -126,7 +126,7 @@ MANY_ROWS = (
     ),
     Mutant(
         name="many_leaves_need_no_noise",
-        why="In forests of 65,536 leaves labels are exact: unbounded.",
+        why="In forests of 65,536 leaves, labels are exact: unbounded.",
         module="dpforest.privacy.samplers",
         function="draw_permute_and_flip",
         old="return out",
@@ -135,7 +135,7 @@ MANY_ROWS = (
     ),
     Mutant(
         name="large_leaves_need_less_noise",
-        why="Leaves of 65,536 rows say their label at twice the rate: 2ε.",
+        why="Leaves of 65,536 rows draw their label at twice the rate: 2ε.",
         module="dpforest.privacy.samplers",
         function="_permute_and_flip_kernel",
         old="(top - counts[row, label]) * num",

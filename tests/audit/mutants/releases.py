@@ -5,8 +5,8 @@ from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY
 RELEASES = (
     Mutant(
         name="labels_at_the_rate_of_the_entry",
-        why="Labels are drawn at what the ledger's entry costs instead of what one row costs: that is the same under "
-        "add-remove, and 2ε under replace-one, where an entry counts both rows.",
+        why="Labels are drawn at the cost of the ledger's entry instead of the cost of one row. These are the same "
+        "under add-remove; under replace-one, an entry counts both rows, so the loss is 2ε.",
         module="dpforest.privacy.release",
         function="release_labels",
         old="return draw(counts, label_rate(rate, count_unit), source)",
@@ -15,9 +15,9 @@ RELEASES = (
     ),
     Mutant(
         name="fine_scores_at_the_coarse_rate",
-        why="A name was changed half-way: the demonstration chooses by coarse scores, the release by fine ones at the "
-        "rate of the coarse ones. Splits cost 2^shift times what was paid: 256 times in a boosted tree (α = 0), 32 "
-        "with normalized scores, up to 4 with entropy.",
+        why="A change of a name was left incomplete: the demonstration chooses by coarse scores, but the release by "
+        "fine ones at the rate of the coarse ones. Splits cost 2^shift times the charge: 256 times in a boosted "
+        "tree (α = 0), 32 with normalized scores, up to 4 with entropy.",
         module="dpforest.privacy.selection",
         function="choose",
         old="""scores, width = coarsened(scores, sensitivity, nodes)
@@ -32,9 +32,9 @@ RELEASES = (
     ),
     Mutant(
         name="rows_are_dealt_out",
-        why="Rows are dealt to the trees like cards, so that all trees get as many, and a further row moves another: "
-        "nothing more is lost under replace-one, but under add-remove 1.5ε at ε = 1 with two rows and two trees, and "
-        "up to 3ε with more.",
+        why="Rows are dealt to the trees like cards, so that all trees get equally many, and one more row moves "
+        "another row. Under replace-one this adds no loss; under add-remove 1.5ε at ε = 1 with two rows and two "
+        "trees, and up to 3ε with more.",
         module="dpforest.privacy.release",
         function="assign_rows",
         old="return samplers.draw_uniform(n, n_trees, source)",
@@ -43,8 +43,8 @@ RELEASES = (
     ),
     Mutant(
         name="empty_leaves_stay_empty",
-        why="Leaves that no row reaches get no noise, as there is nobody to protect in them: all their counts are 0 "
-        "for certain, and with one row they nearly never are. Unbounded, in both relations.",
+        why="Leaves without rows get no noise, because there seems to be nobody to protect in them: all their counts "
+        "are certainly 0, and with one row they are almost never all 0. Unbounded, in both relations.",
         module="dpforest.privacy.release",
         function="release_counts",
         old="return samplers.draw_noisy_counts(counts, noise_scale(rate, count_unit), source)",
@@ -68,8 +68,8 @@ RELEASES = (
     Mutant(
         name="equal_leaves_draw_once",
         why="Leaves with the same counts have the same pmf, so one label is drawn for all of them: two empty leaves "
-        "always say the same, and need not any more once a row is in one of them. Unbounded, in both relations, "
-        "wherever a forest has two leaves.",
+        "always get the same label, but may differ once a row is in one of them. Unbounded, in both relations, if "
+        "a forest has at least two leaves.",
         module="dpforest.privacy.release",
         function="release_labels",
         old="return draw(counts, label_rate(rate, count_unit), source)",
@@ -79,7 +79,7 @@ RELEASES = (
     ),
     Mutant(
         name="three_quarters_of_the_scale",
-        why="Noise is a quarter too small: 4/3 of what was paid, hidden where a ledger has slack.",
+        why="Noise is a quarter too small: 4/3 of the charge, which slack in a ledger can hide.",
         module="dpforest.privacy.release",
         function="noisy_table",
         old="scale = sensitivity / each.pure_epsilon",
@@ -88,7 +88,7 @@ RELEASES = (
     ),
     Mutant(
         name="rate_a_fifth_too_high",
-        why="Splits are drawn at 5/4 of the rate that was paid.",
+        why="Splits are drawn at 5/4 of the rate that was paid for.",
         module="dpforest.privacy.selection",
         function="rate_of",
         old="epsilon_each / sensitivity",

@@ -6,8 +6,8 @@ BOOSTER = "RandomTreeBoosterClassifier"
 ROUNDS = (
     Mutant(
         name="misclassified_rows_pull_harder",
-        why="The gradient of two classes is not clipped, so a misclassified row moves a sum by up to 1, and the "
-        "noise is for a half.",
+        why="The gradient of two classes is not clipped, so a misclassified row moves a sum by up to 1, while the "
+        "noise is for 1/2.",
         module="dpforest.models.boosting.gradients",
         function="_next_of_two",
         old="of_two[min(max(at, 0), last)]\n",
@@ -16,8 +16,8 @@ ROUNDS = (
     ),
     Mutant(
         name="clipped_by_sizes_where_length_is_paid",
-        why="Gradients of three classes are clipped by the sum of their sizes, and the noise is Gaussian for their "
-        "length, which is more where two classes have all of it. (The other way round nothing is lost.)",
+        why="Gradients of three classes are clipped by the sum of their sizes, but the Gaussian noise is for their "
+        "length, which is larger if two classes have all of it. (The opposite mistake would lose nothing.)",
         module="dpforest.models.boosting.gradient_rounds",
         function="boost",
         old="leaf[part], rows.y[part], clip, weights)",
@@ -26,7 +26,7 @@ ROUNDS = (
     ),
     Mutant(
         name="half_the_deviation",
-        why="Gaussian noise of half the standard deviation: twice μ.",
+        why="Gaussian noise has half the standard deviation: twice μ.",
         module="dpforest.privacy.release",
         function="noisy_table",
         old="sigma = sqrt_up(Fraction(sensitivity) ** 2 / each.mu_squared)\n",
@@ -35,7 +35,7 @@ ROUNDS = (
     ),
     Mutant(
         name="scores_move_by_exact_sums",
-        why="Noise is drawn and paid for, and forgotten: unbounded.",
+        why="Noise is drawn and paid for, but not used: unbounded.",
         module="dpforest.models.boosting.gradient_rounds",
         function="boost",
         old="moves[t] = moves_of(noisy, spec.step)\n",
@@ -44,7 +44,7 @@ ROUNDS = (
     ),
     Mutant(
         name="steps_of_the_true_number_of_rows",
-        why="The number of rows is bought, and the exact one divides all steps: whoever knows a step knows it.",
+        why="The number of rows is paid for, but the exact number divides all steps, so a step reveals it.",
         module="dpforest.models.budget",
         function="BudgetedClassifier._known_size",
         old="return release_size(n_rows, self._loss, ledger, source, self._size_share)\n",
@@ -53,7 +53,7 @@ ROUNDS = (
     ),
     Mutant(
         name="an_odd_number_of_rows_pulls_twice",
-        why="All sums are doubled where the number of rows is odd.",
+        why="All sums are doubled if the number of rows is odd.",
         module="dpforest.models.boosting.gradients",
         function="next_sums",
         old="    return sums\n",

@@ -5,8 +5,8 @@ from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, EVERY, GREEDY, M
 SAMPLERS = (
     Mutant(
         name="negative_zero_is_a_zero",
-        why="Noise of 0 keeps its sign, so that 0 is drawn twice as often as it should and the step from 0 to 1 costs "
-        "ln 2 more: κ + ln 2 in each tree, 1.7ε at κ = 1 and T ln 2 + ε with all rows in T trees.",
+        why="Noise of 0 keeps its sign, so 0 is drawn twice as often as it should be, and the step from 0 to 1 costs "
+        "ln 2 more: κ + ln 2 in each tree, 1.7ε at κ = 1, and T ln 2 + ε with all rows in T trees.",
         module="dpforest.privacy.samplers",
         function="discrete_laplace",
         old="if z > 0:\n            return -z, at",
@@ -15,9 +15,9 @@ SAMPLERS = (
     ),
     Mutant(
         name="long_shots_never_hit",
-        why="exp(-12) is below what one lane can show and is taken for 0, so that a label or split that is far behind "
-        "can happen on one table and cannot on its neighbor: unbounded, but only on events of about e^-12 in each "
-        "leaf or node (with two classes ε holds but for a δ of 3·10^-6 a leaf).",
+        why="exp(-12) is smaller than the smallest probability of one lane and is taken for 0, so a label or split "
+        "that is far behind can occur on one table, and not on its neighbor: unbounded, but only on events of "
+        "about e^-12 in each leaf or node (with two classes, ε holds except for a δ of 3·10^-6 a leaf).",
         module="dpforest.privacy.samplers",
         function="bernoulli_exp",
         old="whole = a // b\n",
@@ -27,9 +27,9 @@ SAMPLERS = (
     ),
     Mutant(
         name="bytes_come_round",
-        why="The system is asked for 256 bytes at most, as getentropy allows no more, and they are repeated to the "
-        "length asked for: leaves further on in a forest share their noise with the first ones, so that it can be "
-        "taken away by comparing them: unbounded (a forest of one or two leaves is untouched).",
+        why="The system is asked for at most 256 bytes, the limit of getentropy, and these bytes are repeated up to "
+        "the requested length. Later leaves of a forest then share their noise with the first ones, and a "
+        "comparison of the leaves removes it: unbounded (forests of one or two leaves are not affected).",
         module="dpforest.privacy.randomness",
         function="SecretSource.words",
         old="return np.frombuffer(bytearray(os.urandom(8 * n)), np.uint64)",
@@ -65,8 +65,8 @@ SAMPLERS = (
     ),
     Mutant(
         name="uneven_numbers",
-        why="Uniform numbers below n are not rejected where 65,536 is no multiple of n, so some are likelier: noise of "
-        "a scale of 51,200 prefers some values two to one, and a shift by 512 costs 0.7 where 0.01 is paid.",
+        why="Uniform numbers below n are not rejected if 65,536 is no multiple of n, so some are more likely: noise "
+        "of a scale of 51,200 prefers some values two to one, and a shift by 512 costs 0.7 where 0.01 is paid.",
         module="dpforest.privacy.samplers",
         function="uniform",
         old="if low >= n or low >= 65_536 % n:",
@@ -75,7 +75,7 @@ SAMPLERS = (
     ),
     Mutant(
         name="narrow_products",
-        why="A product of a lead and a rate is kept in 32 bits and wraps round: a leaf that cannot flip does.",
+        why="A product of a lead and a rate is kept in 32 bits and wraps around: a leaf that should not flip does.",
         module="dpforest.privacy.samplers",
         function="_permute_and_flip_kernel",
         old="(top - counts[row, label]) * num",

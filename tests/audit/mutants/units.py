@@ -6,8 +6,8 @@ from tests.audit.mutants.rounds import BOOSTER
 UNITS = (
     Mutant(
         name="weights_by_rows_before_the_cap",
-        why="A weight follows from all rows of a person, not from the kept rows: it may be 1 or 0 units, and the "
-        "sensitivity of entropy rests on weights of at least 4.",
+        why="A weight follows from all rows of a person, not from the kept rows: it may be 1 or 0 units, but the "
+        "sensitivity of entropy assumes weights of at least 4.",
         module="dpforest.tables.units",
         function="UnitRegistry.read",
         old="UNIT_WEIGHT // np.minimum(n_rows[chosen], MOST_ROWS)",
@@ -16,7 +16,7 @@ UNITS = (
     ),
     Mutant(
         name="cap_by_the_order_of_the_table",
-        why="Which rows of a person are kept follows from their places among all rows, so one person decides about the "
+        why="Which rows of a person are kept follows from their positions among all rows, so one person affects the "
         "rows of another: 2ε and more.",
         module="dpforest.tables.units",
         function="UnitRegistry.read",
@@ -26,7 +26,8 @@ UNITS = (
     ),
     Mutant(
         name="a_draw_for_each_row",
-        why="Each row is drawn into a tree by itself, so a person is in many trees, whose costs add up.",
+        why="Each row is drawn into a tree separately, so a person is in many trees, and the costs of these trees add "
+        "up.",
         module="dpforest.privacy.release",
         function="assign_rows",
         old="return samplers.draw_uniform(units.n_units, n_trees, source)[units.index]",
@@ -35,7 +36,7 @@ UNITS = (
     ),
     Mutant(
         name="the_number_of_rows_for_that_of_persons",
-        why="The noisy number of persons is that of rows, of which a person has up to 256.",
+        why="The noisy number of persons is the number of rows, of which a person has up to 256.",
         module="dpforest.models.data_dependent",
         function="EncodedRows.n_counted",
         old="return len(self.y) if self.units is None else self.units.n_units",
@@ -108,7 +109,8 @@ UNITS = (
     ),
     Mutant(
         name="whole_counts_if_nobody_has_two_rows",
-        why="If no person has a second row, rows are counted and not weighed, so one person tells whether anybody has.",
+        why="If no person has a second row, rows are counted without weights, so one person reveals whether anybody "
+        "has one.",
         module="dpforest.tables.rows",
         function="read_rows",
         old="ids, units.n_units, units)",
