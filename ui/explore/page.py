@@ -52,7 +52,7 @@ def show() -> None:
     table, settings = choice.table, choice.settings
     with top:
         headline.header(choice)
-    instrument_place = st.container()
+    instrument_place = st.container(key="instrument_place")
     stored = None if is_ready(settings) else first_look.stored(table, settings)
     try:
         if stored is None:

@@ -25,6 +25,12 @@ PAGE: Final = """<style>
 [data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
 a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
 [data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
+@media (min-width: 1100px) {
+  .st-key-instrument_place {min-height: 27.6rem}
+}
+@media (min-width: 1100px) and (max-height: 760px) {
+  .st-key-instrument_place {min-height: 25.6rem}
+}
 @media (min-width: 641px) {
   [data-testid=stMainBlockContainer] {padding-top: 1.4rem}
   [data-testid=stHeader] {pointer-events: none; background: transparent}
