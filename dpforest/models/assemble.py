@@ -39,8 +39,8 @@ def assemble(
     """
     if ledger.has_budget and not ledger.closed:
         raise BudgetError("The ledger is still open, so nothing may be released.")
-    kind = ReleasedForest if ledger.has_budget else CuratorForest
-    return kind(
+    forest_type = ReleasedForest if ledger.has_budget else CuratorForest
+    return forest_type(
         trees=trees,
         domain=domain,
         leaves=leaves,

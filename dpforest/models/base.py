@@ -188,8 +188,8 @@ class ForestClassifier(BudgetedClassifier):
         model = self._checked()
         model._check_size(max(rows.n_given, rows.n_counted))
         model._check_unasked(domain, rows.n_given)
-        ready = model._encoded(domain, rows)
-        return lambda: model._fit_forest(domain, ready, 1)
+        encoded_rows = model._encoded(domain, rows)
+        return lambda: model._fit_forest(domain, encoded_rows, 1)
 
     def check(self, domain: Domain, n_rows: int) -> None:
         """Raise unless the parameters are valid together, on this domain, for this number of rows.
@@ -388,11 +388,11 @@ class ForestClassifier(BudgetedClassifier):
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
         """Return the file's entries about the fit. They contain the number of rows only if it is released or public."""
-        known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
-        ours = next(
-            kind for kind in type(self).__mro__ if kind.__module__.startswith("dpforest.")
+        size_entry = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
+        library_class = next(
+            base for base in type(self).__mro__ if base.__module__.startswith("dpforest.")
         )  # a user's subclass is recorded as its base
-        return {"estimator": ours.__name__, **more, **known}
+        return {"estimator": library_class.__name__, **more, **size_entry}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
         """Return number of trees and depth: as given, as published, or by a rule from rows and remaining budget."""
@@ -400,9 +400,9 @@ class ForestClassifier(BudgetedClassifier):
         if AUTO not in given:
             return given
         if self.mode == "as_published":
-            rule = self.published_shape
+            shape = self.published_shape
         else:
             budget = self._budget
             signal = math.inf if budget is None else signal_of(preparation.n_rows, float(budget * preparation.left))
-            rule = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
-        return rule[0] if given[0] == AUTO else given[0], rule[1] if given[1] == AUTO else given[1]
+            shape = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
+        return shape[0] if given[0] == AUTO else given[0], shape[1] if given[1] == AUTO else given[1]

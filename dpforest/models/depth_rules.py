@@ -55,7 +55,9 @@ def fletcher_islam_depth(
     elif rule == "full":
         numeric, r = s + r, 0
     else:
-        raise ValueError(f"max_depth={rule!r} is no depth rule; use a number, 'published', 'theorem', 'half' or 'full'")
+        raise ValueError(
+            f"max_depth={rule!r} is not a depth rule; use a number, 'published', 'theorem', 'half' or 'full'"
+        )
     depth = max(numeric + r // 2, 1)
     return depth if most is None else min(depth, most)
 

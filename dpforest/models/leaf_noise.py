@@ -47,15 +47,15 @@ class CountNoise:
     def flip(self) -> np.ndarray:
         """Return flip probabilities from closed forms, or from sums and integrals of the same accuracy."""
         flip = np.full(len(self.evidence), np.nan)
-        full = np.flatnonzero(self.evidence.any(axis=1))
+        nonempty = np.flatnonzero(self.evidence.any(axis=1))
         # Leaves with the same counts have the same probability, and few counts are distinct.
-        distinct, which = np.unique(self.evidence[full], axis=0, return_inverse=True)
+        distinct, index_of_distinct = np.unique(self.evidence[nonempty], axis=0, return_inverse=True)
         if self.mechanism == "continuous-laplace":
-            says = continuous_argmax_pmf(distinct, 1 / self.rate, self.negative_rule)
-            pmf = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
+            class_pmf = continuous_argmax_pmf(distinct, 1 / self.rate, self.negative_rule)
+            probability = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, class_pmf).sum(axis=1)
         else:
-            pmf = mechanisms.flip_probability(self.mechanism, distinct, self.rate, negative=self.negative_rule)
-        flip[full] = pmf[which.ravel()]
+            probability = mechanisms.flip_probability(self.mechanism, distinct, self.rate, negative=self.negative_rule)
+        flip[nonempty] = probability[index_of_distinct.ravel()]
         return flip
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
@@ -199,9 +199,9 @@ class GradientNoise:
         if self.is_gaussian:
             wrong = np.minimum(np.where(lead > 0, norm.sf(lead / 2**0.5), 0).sum(axis=1), 1.0)
         else:
-            far = 50 - lead  # so far from 0 that no noisy sum is clamped
-            says = continuous_argmax_pmf(np.maximum(far, 0) + 50, 1.0)
-            wrong = np.where(lead > 0, says, 0).sum(axis=1)
+            margin = 50 - lead  # so far from 0 that no noisy sum is clamped
+            class_pmf = continuous_argmax_pmf(np.maximum(margin, 0) + 50, 1.0)
+            wrong = np.where(lead > 0, class_pmf, 0).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:

@@ -43,7 +43,9 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
     scale = float(entry.sensitivity) / float(entry.each.amount) ** (0.5 if entry.each.kind == GAUSSIAN else 1)
     leaves = forest.leaves
     if isinstance(leaves, CountLeaves):
-        chance = _log_chance(leaves.noisy_counts.astype(float).ravel(), scale * leaves.count_unit, 0.0, entry)
+        log_bound = _log_probability_bound(
+            leaves.noisy_counts.astype(float).ravel(), scale * leaves.count_unit, 0.0, entry
+        )
     elif entry.what == GRADIENT_SUMS and isinstance(leaves, ScoreLeaves):
         moves = leaves.leaf_values * 2.0**POINT
         if "total_step" in forest.about:  # the first files lack this field, and the rule computes it
@@ -54,13 +56,13 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
         if n_scores > 1:  # the fit subtracted the mean, and a difference of two terms is at least as noisy as one term
             moves = moves[:, 0 : n_scores - 1 : 2] - moves[:, 1::2]
         sums, rounding = moves / spec.step, (1 if n_scores == 1 else 2) * 0.5 / spec.step
-        chance = _log_chance(sums.ravel(), scale * UNIT * spec.clip.grid, rounding, entry)
+        log_bound = _log_probability_bound(sums.ravel(), scale * UNIT * spec.clip.grid, rounding, entry)
     else:
         return
-    if chance < FALSE_ALARM:
+    if log_bound < FALSE_ALARM:
         raise ValueError(
             "the numbers in its leaves are too small for the noise that its ledger states: with that noise, at most "
-            f"one file in 10^{int(-chance / math.log(10)):,} has numbers this small"
+            f"one file in 10^{int(-log_bound / math.log(10)):,} has numbers this small"
         )
 
 
@@ -75,7 +77,7 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
         )
 
 
-def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
+def _log_probability_bound(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
     """Return the logarithm of a bound on the probability that cells with noise of this scale are this small.
 
     `rounding` is the most by which rounding may have made a number smaller.
@@ -84,10 +86,10 @@ def _log_chance(cells: np.ndarray, scale: float, rounding: float, entry: LedgerE
     if entry.mechanism == "rounded-gaussian":
         # Rounding shortened the noise by at most √n/2 in length, and the cells by at most √n times `rounding`.
         length = float(np.linalg.norm(cells)) + math.sqrt(n) * (rounding + 0.5)
-        x = length**2 / (n * scale**2)
-        return 0.0 if x >= 1 else n / 2 * (math.log(x) + 1 - x)
+        ratio = length**2 / (n * scale**2)
+        return 0.0 if ratio >= 1 else n / 2 * (math.log(ratio) + 1 - ratio)
     total, rate = float(np.abs(cells).sum()) + n * rounding, 1 / scale
     # P(Z = z) ~ e^(-rate |z|) has E e^(-λ|Z|) = tanh(rate / 2) / tanh((rate + λ) / 2); every λ gives a bound.
-    shrink = np.geomspace(1e-3, 1e6, 200) * rate
-    bounds = shrink * total + n * (np.log(np.tanh(rate / 2)) - np.log(np.tanh((rate + shrink) / 2)))
+    lambdas = np.geomspace(1e-3, 1e6, 200) * rate
+    bounds = lambdas * total + n * (np.log(np.tanh(rate / 2)) - np.log(np.tanh((rate + lambdas) / 2)))
     return min(0.0, float(bounds.min()))

@@ -67,11 +67,12 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
         first.append(first[-1] + len(cut))
         slot.append(slot[-1] + width)
     if first[-1] == 0:
-        raise ValueError("no attribute has two values, so there is no question to ask; give the domain more of them")
+        raise ValueError(
+            "no attribute has two values, so no split is possible; add an attribute or a value to the domain"
+        )
     if first[-1] > MAX_CANDIDATES:
         raise ValueError(
-            f"there are {first[-1]:,} questions to choose from, more than {MAX_CANDIDATES:,}; "
-            "take fewer bins or attributes"
+            f"there are {first[-1]:,} candidate splits, more than {MAX_CANDIDATES:,}; use fewer bins or attributes"
         )
     feature_of, threshold_of, cut_of = (np.concatenate(c).astype(np.int32) for c in (features, thresholds, cuts))
     kind_of = np.concatenate(kinds).astype(np.uint8)
@@ -104,14 +105,19 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedSca
     # it.
     tables: dict[bytes, int] = {}
     lookup = list[np.ndarray]()
-    which = np.full(domain.n_features, -1)
+    table_of_feature = np.full(domain.n_features, -1)
     for j, feature_cuts in cuts.items():
-        which[j] = tables.setdefault(feature_cuts.tobytes(), len(tables))
-        if which[j] == len(lookup):
+        table_of_feature[j] = tables.setdefault(feature_cuts.tobytes(), len(tables))
+        if table_of_feature[j] == len(lookup):
             lookup.append(
                 np.repeat(np.arange(len(feature_cuts) + 1), np.diff([0, *feature_cuts, N_CODES])).astype(bins.dtype)
             )
-    _bin(np.ascontiguousarray(codes), which, np.stack(lookup) if lookup else np.zeros((1, 1), bins.dtype), bins)
+    _bin(
+        np.ascontiguousarray(codes),
+        table_of_feature,
+        np.stack(lookup) if lookup else np.zeros((1, 1), bins.dtype),
+        bins,
+    )
     return bins
 
 
@@ -136,8 +142,8 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
     allowed = np.ones((1, candidates.n_candidates), bool)
     for level in chosen:
         allowed = _refine(candidates.kind, candidates.feature, candidates.cut, candidates.first, allowed, level)
-    nothing = ~allowed.any(axis=1)
-    allowed[nothing] = True
+    all_decided = ~allowed.any(axis=1)
+    allowed[all_decided] = True
     return allowed
 
 

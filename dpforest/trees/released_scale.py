@@ -120,10 +120,10 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
     -------
     ReleasedScale
     """
-    rows = sum(4**level for level in range(LEVELS))
-    attributes = noisy.reshape(-1, rows, 4).tolist()
+    n_parents = sum(4**level for level in range(LEVELS))
+    attributes = noisy.reshape(-1, n_parents, 4).tolist()
     return ReleasedScale(
-        np.array([released_cdf(rows, noise_scale) for rows in attributes], np.int64).reshape(-1, CELLS + 1)
+        np.array([released_cdf(counts, noise_scale) for counts in attributes], np.int64).reshape(-1, CELLS + 1)
     )
 
 

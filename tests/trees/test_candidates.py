@@ -129,10 +129,10 @@ def test_whole_tables(kinds, missing, n_bins, n):
 
 
 def test_no_question_and_too_many():
-    with pytest.raises(ValueError, match="no question to ask"):
+    with pytest.raises(ValueError, match="no split is possible"):
         public_candidates(public_domain(1, 1), 10)
     assert public_candidates(public_domain(*[1_000] * 16), 10).n_candidates == 16_000
-    with pytest.raises(ValueError, match="17,000 questions to choose from, more than 16,384; take fewer bins"):
+    with pytest.raises(ValueError, match="17,000 candidate splits, more than 16,384; use fewer bins"):
         public_candidates(public_domain(*[1_000] * 17), 10)
     assert MAX_CANDIDATES == 16_384
 

@@ -113,8 +113,8 @@ class ForestSpec:
     def check_drawable(self, epsilon: Fraction) -> None:
         """Raise BudgetError if there is a unit and the budget is so small that samplers cannot draw the leaves."""
         if self.count_unit > 1:
-            how = noise_scale if self.releases_counts else label_rate
-            how(self.exact_rate(epsilon), self.count_unit)
+            check_noise = noise_scale if self.releases_counts else label_rate
+            check_noise(self.exact_rate(epsilon), self.count_unit)
 
     def check_size(self, domain: Domain, seed: int) -> None:
         """Raise ValueError if `grow` with `to_file` would raise it."""
@@ -186,8 +186,8 @@ def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tup
     if categorical != "multiway" or not widths:
         return ()
     # Tests that are not multiway may be repeated on a path.
-    again = [2] * depth if len(widths) < domain.n_features else []
-    most = math.prod(sorted([*widths, *again], reverse=True)[:depth])
+    repeatable = [2] * depth if len(widths) < domain.n_features else []
+    most = math.prod(sorted([*widths, *repeatable], reverse=True)[:depth])
     if most <= max_leaves:
         return ()
     return (
