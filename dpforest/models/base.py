@@ -1,4 +1,4 @@
-"""The base class of all forests: one path from a table to a forest with a certificate."""
+"""The base class of all forests, with the steps that lead from a table to a forest with a certificate."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ class ForestClassifier(BudgetedClassifier):
 
     structure_is_public: ClassVar[bool]  # whether trees grow without looking at rows
     shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # computes the "auto" shape
-    published_shape: ClassVar[tuple[int, Any]]  # the paper's n_estimators and max_depth: "auto" as published
+    published_shape: ClassVar[tuple[int, Any]]  # the paper's n_estimators and max_depth, for "auto" as published
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "epsilon": _check_epsilon,
         "n_estimators": count(1, MAX_TREES, or_rule=AUTO),
@@ -166,12 +166,12 @@ class ForestClassifier(BudgetedClassifier):
         return self._fitted(forest, domain)
 
     def refitter(self, domain: Domain, rows: EncodedTable) -> Callable[[], Forest]:
-        """Return a function that fits anew on encoded rows. This method does the common work of these fits once.
+        """Return a function that fits again on encoded rows. This method does the work that the fits share once.
 
         Parameters
         ----------
         domain : Domain
-            Complete, and on the scale that `reading_domain` returns.
+            Domain with classes, on the scale that `reading_domain` returns.
         rows : EncodedTable
             Rows that this domain encoded.
 
@@ -192,7 +192,7 @@ class ForestClassifier(BudgetedClassifier):
         return lambda: model._fit_forest(domain, encoded_rows, 1)
 
     def check(self, domain: Domain, n_rows: int) -> None:
-        """Raise unless the parameters are valid together, on this domain, for this number of rows.
+        """Raise ValueError unless a fit can have these parameters, on this domain and with this number of rows.
 
         Under add-remove, an error must not depend on the number of rows. So if a rule uses this number, this method
         checks the rule for every possible number.
@@ -244,8 +244,8 @@ class ForestClassifier(BudgetedClassifier):
             Public schema with classes.
         n_rows : int
             Number of rows (with a unit: of persons). The preview uses it if it is public (replace-one), and if a paper
-            uses it (as published). If a fit would ask for the noisy number (`scale_share`, "auto" shapes), this number
-            takes its place.
+            uses it (as published). If a fit would ask for a noisy number (`scale_share`, "auto" shapes), the preview
+            uses this number instead.
 
         Returns
         -------
@@ -395,7 +395,7 @@ class ForestClassifier(BudgetedClassifier):
         return {"estimator": library_class.__name__, **more, **size_entry}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
-        """Return number of trees and depth: as given, as published, or by a rule from rows and remaining budget."""
+        """Return the number and the depth of the trees: as given, as published, or by a rule from rows and budget."""
         given = self.n_estimators, self.max_depth
         if AUTO not in given:
             return given

@@ -60,7 +60,7 @@ class BudgetedClassifier(PredictingClassifier):
         return self.epsilon is not None and self.mode == "certified"
 
     def _asks_size(self, domain: Domain) -> bool:
-        """Return whether a fit asks for the number of rows: a rule needs the number, which is not public or given."""
+        """Return whether a fit asks for the number of rows: if a rule needs it, and it is neither public nor given."""
         by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
         by_rule |= AUTO in (self.n_estimators, self.max_depth)
         return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
@@ -68,7 +68,7 @@ class BudgetedClassifier(PredictingClassifier):
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
-        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if rules may not use one."""
+        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if there is none."""
         if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):

@@ -36,7 +36,7 @@ class EncodedRows:
     row_ids : int64 array of shape (n,)
         Identifiers of the rows in a seeded demonstration, so that removing one row changes no draw of another row.
     n_given : int
-        Number of rows (with a unit: of persons) that the fit was given (`EncodedTable`). No other count may be public.
+        Number of rows (with a unit: of persons) that the fit was given (`EncodedTable`). Only this count may be public.
     n_table : int
         Number of rows (with a unit: of persons) of the whole table, if a simulation fits on a part of the table
         (`of_table`); otherwise 0. This number then answers a question about the number of rows or persons, as in a
@@ -83,7 +83,7 @@ class EncodedRows:
     def counted(self, leaf: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:
         """Return the number of rows of each class in each leaf, (n_leaves, n_classes), for the curator's drawings.
 
-        With a unit, the number is a float: each person counts as 1, which the leaves with the person's rows divide.
+        With a unit, the numbers are floats: each person counts as 1, divided among the leaves with the person's rows.
         """
         cells, n = leaf * np.int64(n_classes) + self.y, n_leaves * n_classes
         counts = np.bincount(cells, minlength=n)
@@ -149,7 +149,7 @@ class DataDependentClassifier(ForestClassifier):
         Parameters
         ----------
         domain : Domain
-            Complete, and on the scale that `reading_domain` returns.
+            Domain with classes, on the scale that `reading_domain` returns.
         X : DataFrame, or uint16 array of shape (n, n_features)
             Raw rows, or their codes.
         y : int32 array of shape (n,)
@@ -263,7 +263,7 @@ class DataDependentClassifier(ForestClassifier):
 
     @property
     def _given_bound(self) -> int | None:
-        """The given public bound on the number of rows, on which noise or certificate depend; None: `MAX_BOUND`."""
+        """The user's public bound on rows, if noise or certificate depend on it; None means `MAX_BOUND`."""
         return None
 
     @property

@@ -52,7 +52,7 @@ def check(forest: ReleasedForest) -> None:
 
 
 def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) -> None:
-    """Raise FileError if the noise that weighs the votes differs from the ledger's noise."""
+    """Raise FileError if the scale of the noise that weights the votes differs from the ledger's noise."""
     stated, expected = leaves.log_odds, spec.log_odds(certificate.epsilon, leaves.noisy_counts)
     assert stated is not None
     if stated.noise_scale != expected.noise_scale:
@@ -79,7 +79,7 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
 def _mismatches(
     forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
 ) -> Iterator[tuple[int, str]]:
-    """Yield each mismatch as (rank, half a sentence). If the rank is higher, more of the file agrees with the fit."""
+    """Yield each mismatch as (rank, half a sentence). A higher rank means that more of the file agrees with the fit."""
     stated_ledger = forest.ledger
     if stated_ledger.budget != ledger.budget:
         yield 1, f"the budget of its ledger is {stated_ledger.budget}, but its ε and δ give {ledger.budget}"

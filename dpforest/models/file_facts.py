@@ -89,7 +89,7 @@ class FileFacts:
         }
 
     def row_bounds(self) -> list[int | None]:
-        """Return the public bounds on the number of rows that the certificate states, and last None for no bound."""
+        """Return the public bounds on the number of rows that the certificate states, followed by None for no bound."""
         numbers = {
             int(n.replace(",", ""))
             for a in self.forest.certificate.assumptions
@@ -109,6 +109,6 @@ def _share_of_budget(ledger: Ledger, entry: LedgerEntry) -> Fraction:
 
 
 def as_user_types(x: Fraction) -> float | Fraction:
-    """Return the float that prints as this number, because a user types it so; if there is none, the fraction."""
+    """Return the float that prints as this number, as a user types it. If there is none, return the fraction."""
     near = float(x)
     return near if near > 0 and as_typed(near) == x else x

@@ -12,11 +12,11 @@ from dpforest.voting import leaf_shares, leaf_votes
 
 
 class LeafNoise(Protocol):
-    """The noise of leaves, for drawings."""
+    """Interface of the noise of leaves, for the curator's drawings."""
 
     @property
     def evidence(self) -> np.ndarray:
-        """Number or weight of the rows of each class, (n_leaves, n_classes). With noise, it decides a leaf's class."""
+        """Number or weight of the rows of each class, (n_leaves, n_classes). After noise, it decides a leaf's class."""
 
     def flip(self) -> np.ndarray:
         """Return the probability that noise changes a leaf's class; NaN for leaves without data."""
@@ -118,7 +118,7 @@ class WeightNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities for continuous noise. The real noise has steps of 1/1024 row, so it is close.
+        """Return flip probabilities for continuous noise, which approximates the real noise in steps of 1/1024 row.
 
         If both noisy weights of a leaf are negative, both count as 0, and the leaf has the first class.
         """

@@ -1,10 +1,10 @@
 """Checks that the numbers in a file are large enough for the noise that its ledger states.
 
 Let s be a fixed number, and let Z be noise with a symmetric law that has one peak. Then P(|s + Z| <= t) <= P(|Z| <= t)
-(Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex set"). So whatever the counts,
-the sum of all |s + Z|, or of their squares, is small with at most the probability that noise alone has a sum this
-small. Chernoff's bound limits this probability in closed form. A question may depend on earlier answers. Therefore the
-bound is a product over questions, and in each factor the earlier answers are fixed.
+(Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex set"). So for all counts, the sum
+of all |s + Z|, or of their squares, falls below a threshold with at most the probability for noise alone. Chernoff's
+bound limits this probability in closed form. A question may depend on earlier answers. Therefore the bound is a product
+over questions, and in each factor the earlier answers are fixed.
 
 So the check refuses a file that states a much smaller budget than the fit spent, if its leaves consist mostly of noise.
 The check cannot judge leaves with labels, with counts of many rows, or with clamped values. It cannot judge the boosted
@@ -80,7 +80,7 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
 def _log_probability_bound(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
     """Return the logarithm of a bound on the probability that cells with noise of this scale are this small.
 
-    `rounding` is the most by which rounding may have made a number smaller.
+    `rounding` is the largest amount by which rounding may have reduced a number.
     """
     n = len(cells)
     if entry.mechanism == "rounded-gaussian":
@@ -89,7 +89,7 @@ def _log_probability_bound(cells: np.ndarray, scale: float, rounding: float, ent
         ratio = length**2 / (n * scale**2)
         return 0.0 if ratio >= 1 else n / 2 * (math.log(ratio) + 1 - ratio)
     total, rate = float(np.abs(cells).sum()) + n * rounding, 1 / scale
-    # P(Z = z) ~ e^(-rate |z|) has E e^(-λ|Z|) = tanh(rate / 2) / tanh((rate + λ) / 2); every λ gives a bound.
+    # If P(Z = z) ~ e^(-rate |z|), then E e^(-λ|Z|) = tanh(rate / 2) / tanh((rate + λ) / 2). Every λ > 0 gives a bound.
     lambdas = np.geomspace(1e-3, 1e6, 200) * rate
     bounds = lambdas * total + n * (np.log(np.tanh(rate / 2)) - np.log(np.tanh((rate + lambdas) / 2)))
     return min(0.0, float(bounds.min()))

@@ -1,8 +1,8 @@
-"""A warning when a search fits certified forests on the same rows again and again.
+"""Warn if a search fits several certified forests on the same rows.
 
 Each fit of a cross-validation or a grid search is a separate release, and the certificate of the best fit covers only
-one release. Each search of scikit-learn runs all its fits in one `joblib.Parallel`, so a fit recognizes a search by its
-callers on the stack. A fit in another process or thread does not see these callers and does not warn.
+one release. Each search of scikit-learn runs all its fits in one `joblib.Parallel`, so a fit recognizes a search by the
+frames on its call stack. A fit in another process or thread does not see these frames and does not warn.
 """
 
 import sys
@@ -19,7 +19,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.rationals import text_up
 
 _SEARCHES: Final = "sklearn.model_selection"
-_fits: weakref.WeakKeyDictionary[Parallel, int] = weakref.WeakKeyDictionary()  # number of fits of each search, no data
+_fits: weakref.WeakKeyDictionary[Parallel, int] = weakref.WeakKeyDictionary()  # number of fits in each search
 _lock = threading.Lock()
 
 

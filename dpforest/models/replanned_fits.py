@@ -75,7 +75,7 @@ def _multinomial_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
 def _boosted_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     about, depth, model = facts.forest.about, facts.forest.trees.depth, BoostedForestClassifier()
     leaves = facts.forest.leaves
-    assert isinstance(leaves, ScoreLeaves)  # by `KINDS`
+    assert isinstance(leaves, ScoreLeaves)  # `KINDS` requires it
     level_budget = (
         _budget_for_trees(facts) / model.scores_of(facts.forest.domain) / max(facts.n_trees, 1) / max(depth, 1)
     )
@@ -156,9 +156,9 @@ KINDS: Final = {
 
 
 def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
-    """Yield the promise of a fit of this forest's estimator, for all settings that agree with the file.
+    """Yield certificate, ledger and spec of a fit by this forest's estimator, for all settings that fit the file.
 
-    For settings that are out of range, yield the error instead of a promise.
+    For settings that are out of range, yield the error instead.
 
     Yields
     ------

@@ -1,9 +1,9 @@
 """Public rules that choose the number and depth of trees.
 
 The rules use the *signal* s: the number of rows times the ε that remains for leaves and splits. Let T trees have L
-leaves each, and let every tree use all rows. Then the mean over the trees of a class's share has noise of about
-√T L / s. So L may grow about as fast as s. If leaves hold labels, they must be so small that rare classes have separate
-leaves. The constants were fitted on twelve development tables, which docs/ACCURACY.md names.
+leaves each, and let every tree use all rows. Then the mean share of a class over the trees has noise of about √T L / s.
+So L may grow about as fast as s. If leaves hold labels, they must be so small that rare classes have separate leaves.
+The constants were fitted on twelve development tables, which docs/ACCURACY.md names.
 """
 
 import math
@@ -35,7 +35,7 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     signal : float
         Rows times the remaining ε (`signal_of`).
     n_classes, n_features : int
-        Of the public domain.
+        Number of classes and number of features in the public domain.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shap
     signal : float
         Rows times the remaining ε (`signal_of`).
     n_classes, n_features : int
-        Of the public domain.
+        Number of classes and number of features in the public domain.
 
     Returns
     -------

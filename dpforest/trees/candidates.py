@@ -80,7 +80,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Return a dictionary from each numeric feature's index to the least code of each of its bins except the first."""
+    """Return, by the index of each numeric feature, the smallest code of each of its bins except the first."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):
@@ -151,8 +151,8 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
 def _refine(kind, feature, cut, first, allowed, chosen):
     """Return which tests are undecided at the children of a level, bool (2 n_nodes, n_candidates).
 
-    After a test of a cut, all cuts on the far side of this cut are decided. After a test of a category, each test is
-    decided whose answer follows from the answer to this test.
+    After a test of a cut, all cuts on the far side of this cut are decided. After a test of a category, a test is
+    decided if its answer follows from the answer to this test.
     """
     out = np.empty((2 * allowed.shape[0], allowed.shape[1]), np.bool_)
     for node in range(allowed.shape[0]):

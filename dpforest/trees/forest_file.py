@@ -32,7 +32,7 @@ _PIECE: Final = 2**16  # bytes
 
 
 class ForestFormatError(ValueError):
-    """A file that is not a released forest, or that is damaged."""
+    """Raised if a file is not a released forest, or is damaged."""
 
 
 # Checks that need the estimators. Estimators import this module, so `dpforest.models.file_consistency` registers them.

@@ -1,4 +1,4 @@
-"""Read files of format version 1, which list every array of the trees in full. Nothing writes this version now."""
+"""Read files of format version 1, which list every array of the trees in full. The code no longer writes version 1."""
 
 from math import prod
 from typing import Any, Final

@@ -102,7 +102,7 @@ def fill_histogram(bins, y, weight, node, slot, histogram):
 
 @njit(nogil=True, cache=True)
 def fill_children(bins, y, weight, node, slot, parents, histogram):
-    """Fill a histogram of zeros. Count the rows of one child; the other child gets its parent's counts minus these."""
+    """Fill a histogram of zeros: count one child's rows, and subtract them from the parent's rows for the other child."""
     n_nodes = len(histogram)
     sampled, is_counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     for i in range(0, len(node), 8):  # every eighth row is enough to estimate which child has fewer rows
@@ -139,7 +139,7 @@ def _add_row(bins, y, weight, node, start, n_classes, i, flat):
 
 @njit(nogil=True, cache=True)
 def descend(bins, kind, feature, cut, chosen, node):
-    """Move each row to the child that its answer selects."""
+    """Move each row to the child that its answer to the node's test selects."""
     n_nodes = len(chosen)
     asks, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
     for p in range(n_nodes):  # rows whose bin is from low to high go right

@@ -81,7 +81,7 @@ class Trees:
 
     @cached_property
     def is_complete(self) -> bool:
-        """True if all tests are binary and all leaves are at `depth`. Then node i has children 2i + 1 and 2i + 2."""
+        """Whether all tests are binary and all leaves are at `depth`. Then node i has children 2i + 1 and 2i + 2."""
         size = 2 ** (self.depth + 1) - 1
         if self.depth < 1 or np.any(np.diff(self.tree_start) != size) or np.any(self.kind == MULTIWAY):
             return False

@@ -2,7 +2,7 @@
 
 Every column is sorted once. The rows of a node are adjacent in each sorted column. A test partitions the rows of a node
 and keeps their order within each child, so a level costs one pass over the columns. The kernel does not partition
-columns that are constant at the node, or rows whose children need no test.
+columns that are constant at the node. It partitions no column if neither child needs a test.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from dpforest.trees.midpoint_cuts import (
     sum_of_squares,
 )
 
-# Each draw from a key has a number. The first two numbers are draws from the key of a tree, the others of a node.
+# Numbers of the draws from one key: first from the key of a tree, then from the key of a node.
 ROWS, ROOT = 0, 1
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 

@@ -71,7 +71,7 @@ def grow_midpoint_forest(
     seed : int
         From 0 to 2^64 - 1. The rows of a tree depend on (seed, tree), the draws of a node on (seed, tree, path).
     n_jobs : int
-        Number of threads, which does not change the result.
+        Number of threads; the result does not depend on it.
     words : int64 array of shape (m, n), optional
         `sorted_words` of these rows, if they are already known.
 

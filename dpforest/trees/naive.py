@@ -62,7 +62,7 @@ def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
 
 
 def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth: int, choose):
-    """Grow the tree of `greedy_trees.grow_tree` from codes. A code's numeric bin is the number of tests it passes."""
+    """Grow the tree of `greedy_trees.grow_tree` from codes. The bin of a numeric code is the number of passed tests."""
     first, slot = candidates.first, candidates.slot
     n_features, n_slots = len(first) - 1, int(slot[-1])
     tests_of = [range(first[f], first[f + 1]) for f in range(n_features)]

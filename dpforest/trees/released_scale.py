@@ -143,7 +143,7 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
     Returns
     -------
     list of int
-        Cumulative share at each border, rising, as numerators over 2**32.
+        Cumulative share at each border, in rising order, as numerators over 2**32.
 
     Examples
     --------

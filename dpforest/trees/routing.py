@@ -102,7 +102,7 @@ def encoded(domain: Domain, X) -> np.ndarray:
 
 
 def for_each_block(domain: Domain, X, work: Callable[[slice, np.ndarray], None], n_jobs: int = 1) -> None:
-    """Call work(rows, codes) for each block, in `n_jobs` threads (kernels release the interpreter)."""
+    """Call work(rows, codes) for each block, in `n_jobs` threads (kernels release the interpreter lock)."""
     if n_jobs == 1:
         for part, codes in blocks(domain, X):
             work(part, codes())

@@ -36,7 +36,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     With δ above 0, this is the most accurate forest of the library for ε of at least 0.1. With δ = 0 and a small ε, one
     greedy tree or a forest with noisy counts is better (docs/ACCURACY.md).
 
-    Trees are drawn from a seed and the public schema; their thresholds lie where a noisy histogram shows rows. Each
+    Trees are drawn from a seed and the public schema. Their thresholds lie where a noisy histogram shows rows. Each
     round asks one question: in each leaf of the next tree, what is the sum of the rows' gradients? Noise is added to
     the sums. The norm of a gradient is clipped to the norm that it has at score 0. So with two classes, one row changes
     all sums of a round together by at most one half, however many leaves there are. Scores are computed from released
@@ -56,7 +56,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     delta : float, default=1e-6
         0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ)-differential privacy, by
         rounded Gaussian noise and exact accounting in μ. For the same accuracy, Gaussian noise needs about a third of
-        the ε.
+        the ε that Laplace noise needs.
     total_step : float or "auto", default="auto"
         Learning rate times number of rounds. "auto": by the same rule.
     structure_seed : int, default=0
@@ -70,7 +70,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     Notes
     -----
     `predict_proba` applies the link of the clipped loss for two classes, and softmax for more. With few rows or a small
-    budget, scores are shrunk toward 0. Then probabilities are too close to each other, but their order is informative.
+    budget, scores are shrunk toward 0. Then the probabilities of classes are too similar, but their order is useful.
 
     There is no `fit_chunks`, because every round reads all rows again.
 

@@ -19,7 +19,7 @@ from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_of_rows
 
 _ROUND_KEY: Final = 16  # key of the first round's draws in a demonstration; earlier questions have smaller keys
-_MOST_ROUTED: Final = 2**23  # largest number of leaf numbers, one for each row and tree, in memory at a time
+_MOST_ROUTED: Final = 2**23  # largest number of leaf indices in memory: one for each row and tree
 # With fewer rows for each thread, waking a thread in each round takes longer than the thread saves.
 _ROWS_OF_A_THREAD: Final = 100_000
 
@@ -45,7 +45,7 @@ def boost(
         Public trees, drawn without looking at the rows.
     rows : EncodedRows
     paid : QueryBudget or None
-        Budget of which each round takes one use; None without privacy.
+        Budget that was charged for all rounds, and that each round uses once; None without privacy.
     source : SecretSource or DemoSource
     n_jobs : int
         Number of threads; the result does not depend on it.
@@ -89,7 +89,7 @@ def boost(
 def _leaf_of_rows(trees: Trees, domain: Domain, rows: EncodedRows, n_jobs: int) -> Iterator[np.ndarray]:
     """Yield for each tree the leaf of each row, counted from the tree's first leaf.
 
-    Trees do not depend on earlier rounds, so rows are routed through many trees at once.
+    Trees do not depend on earlier rounds, so each pass routes the rows through many trees.
     """
     trees_in_memory = max(1, _MOST_ROUTED // max(len(rows.y), 1))
     for start in range(0, trees.n_trees, trees_in_memory):
@@ -112,5 +112,5 @@ def _fill_trace(
 
 
 def _class_columns(values: np.ndarray) -> np.ndarray:
-    """Return a column for each class. With two classes, `values` has only the second column; the first is minus it."""
+    """Return a column for each class. With two classes, `values` has only the second; the first is its negative."""
     return values if values.shape[1] > 1 else np.concatenate([-values, values], axis=1)

@@ -41,7 +41,7 @@ class BoostMechanism(Protocol):
 
 @dataclass(frozen=True)
 class Boosted:
-    """Trees of one score: chosen candidates, values of leaves, β, bounds on weights, and the leaf of each row.
+    """The trees that add to one score: chosen candidates, values of leaves, β, bounds on weights, and leaves of rows.
 
     `tables` holds the true class weights of the leaves. `traces` is empty unless `boost` gets ``trace=True``.
     """

@@ -69,7 +69,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
-        """Return α of a level: public (`BoostSpec.scheduled`), or the noisy error of the tree over that of its root."""
+        """Return α of a level: public (`BoostSpec.scheduled`), or the tree's noisy error divided by its root's."""
         if self.spec.queries_calibration:
             error = tree_error(node_tables(histogram, candidates))
             table = np.array([[error]], np.int64)
@@ -109,7 +109,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.concatenate(parts) * limit
 
     def _noisy_values(self, shares: np.ndarray, width: int, place: int) -> np.ndarray:
-        """Round numbers from -1 to 1 to a grid, add noise that hides a change of one by `width` steps, and clamp."""
+        """Round numbers from -1 to 1 to a grid, add noise for a sensitivity of `width` steps, and clamp to -1 to 1."""
         steps = np.rint(shares * VALUE_STEPS).astype(np.int64) + VALUE_STEPS
         noisy = noisy_table(
             steps[:, None], width, self._paid["leaves"], self._source, key=(self.key + 31) + (place << 20)
@@ -120,7 +120,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         """Return β with separate noise. Leaf values are already released, so one row changes the sum by at most W M."""
         most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
-        shift = n * UNIT // GRAIN  # noisy tables start from 0
+        shift = n * UNIT // GRAIN  # the sampler takes no negative numbers
         width = self.bound // GRAIN + 2
         noisy = noisy_table(
             np.array([[steps + shift]], np.int64), width, self._paid["beta"], self._source, key=self.key + 30

@@ -42,8 +42,8 @@ class BoostSpec:
     alpha : float, str or tuple of float
         A number, the name of a calibration, or a number for each level.
     n_bound : int
-        Public number of rows, or with a unit of persons (replace-one, as published), or public bound on this number
-        (add-remove).
+        Number of rows (with a unit: of persons), which is public under replace-one and as published. Under add-remove,
+        a public bound on this number.
     n_scores : int
         Number of boosters that divide the budget: 1 for two classes, otherwise the number of classes.
     step_factor : float
@@ -88,7 +88,7 @@ class BoostSpec:
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
             raise ValueError(f"beta={self.beta!r} cannot be combined with leaf={self.leaf!r}; choose one of {choices}")
-        if self.as_published:  # the certificate names the gaps of the paper's choices, and of no others
+        if self.as_published:  # the certificate lists only the gaps of the paper's choices
             if self.leaf != "published":
                 raise ValueError(f"leaf={self.leaf!r} is not the paper's choice; use it with mode='certified' only")
         else:
@@ -172,7 +172,7 @@ class BoostSpec:
         if self.beta == "laplace":
             beta = leaves * QUERY_SHARE
             paid["beta"] = pay("coefficient β of each tree", "discrete-laplace", 1, beta, n_trees)
-        # With "folded", β couples all leaves of a tree, so they are not disjoint.
+        # With "folded", each value contains β, which depends on all leaves of the tree, so the values are not disjoint.
         n_parts = 2**self.depth if self.beta == "folded" else 1
         what = "class weights" if self.leaf == "counts" else "values"
         leaf = (leaves - beta) / n_parts

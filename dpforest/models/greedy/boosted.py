@@ -54,9 +54,9 @@ class BoostedForestClassifier(GreedyClassifier):
     alpha : float, str, list of float or None, default=None
         α of the loss that splits reduce: a low value needs less noise, a high value boosts faster. Give a number from 0
         to 1, a list with a number for each level, or "schedule", 0.7 to the power of the level. The other names are
-        objective calibrations, where α is the error of the tree so far over the error of its root. "noisy": the error
-        is queried and charged at each level. "carried": the errors come from the noisy leaves of the previous tree.
-        "published": the error is exact; only with mode="as_published". None: 0, the most accurate value at every
+        objective calibrations, where α is the error of the tree so far, divided by the error of its root. "noisy": the
+        error is queried and charged at each level. "carried": the errors come from the noisy leaves of the previous
+        tree. "published": the error is exact; only with mode="as_published". None: 0, the most accurate value at every
         epsilon that we measured (WHAT-WE-LEARNED.md); as published, "published".
     alpha_link : float or None, default=None
         α of leaf values and row weights, above 0. None: `alpha` if it is a number above 0, otherwise 1.
@@ -227,7 +227,7 @@ class BoostedForestClassifier(GreedyClassifier):
             self._fill_trace(trace, spec, rows, grown, place, domain.n_classes, paid)
             trace.labels = (
                 values * np.sign([b for booster in grown for b in booster.betas])[place >> spec.depth] > 0
-            ).astype(np.uint8)  # the class of a leaf is the sign of its value without β, which may be negative
+            ).astype(np.uint8)  # the class of a leaf is the sign of its value without β, because β may be negative
         leaves, about = ScoreLeaves(values, classes, spec.alpha_link), {"alpha": spec.alpha, "n_bins": spec.n_bins}
         return self._assembled(spec, domain, trees, leaves, ledger, source, about, rows.scale)
 

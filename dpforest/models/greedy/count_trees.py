@@ -160,7 +160,7 @@ def share_out(
     source: SecretSource | DemoSource,
     units: Units | None = None,
 ) -> Shares:
-    """Draw for each row whether it grows a tree or decides leaves. Unless all trees share the rows, also draw the tree.
+    """Draw whether each row grows a tree or decides leaves. Unless trees share all rows, also draw the row's tree.
 
     With `units`, all rows of a person have the same draw.
     """

@@ -150,7 +150,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         """Return the preparation. If the user sets temperatures, the fit does not ask for the scale.
 
-        The reason is that the check that these temperatures cost at most ε must not depend on the rows.
+        A check ensures that these temperatures cost at most ε. The result of this check must not depend on the rows.
         """
         preparation = super()._preparation(domain, n_rows)
         by_rule = self.scale_share == AUTO and any(value is not None for value in self._given_temperatures)

@@ -1,4 +1,4 @@
-"""Random forests that the papers compare with: settings of `RandomStructureClassifier`."""
+"""Random forests with which the papers compare theirs, as settings of `RandomStructureClassifier`."""
 
 from dataclasses import dataclass
 

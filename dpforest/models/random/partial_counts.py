@@ -20,7 +20,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.rows import EncodedTable
 from dpforest.trees.released_scale import ReleasedScale
 
-# The counts do not depend on these settings. All other settings must agree before parts are added.
+# Exact counts do not depend on these settings of the release. All other settings must agree before parts are added.
 _LATER = (
     "mechanism",
     "neighbors",
@@ -137,7 +137,7 @@ class PartCounter:
     def draw_persons(self, ids: np.ndarray) -> np.ndarray | None:
         """Draw the tree of each person, for all parts of a table; None if every row is in every tree.
 
-        Without this, a person with rows in two parts would get two draws.
+        Without this method, a person with rows in two parts would get two draws.
         """
         return None if self.spec.partition == "shared" else assign_rows(ids, self.spec.n_trees, self.source)
 
@@ -163,7 +163,7 @@ def counting_settings(
 ) -> dict[str, Any]:
     """Return everything that exact counts depend on, besides the rows."""
     choices = {name: value for name, value in asdict(spec).items() if name not in _LATER}
-    schema = json.dumps(domain.to_dict())  # in JSON 1 and True differ
+    schema = json.dumps(domain.to_dict())  # as JSON, because 1 and True are equal in Python but differ in JSON
     released = None if scale is None else scale.cumulative.tolist()
     seeds = {"structure_seed": structure_seed, "random_state": random_state}
     return {**choices, **seeds, "domain": schema, "scale": released}

@@ -236,7 +236,7 @@ class RandomStructureClassifier(ForestClassifier):
         return {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
 
     def _prepared(self, domain: Domain, n_rows: int) -> tuple[ForestSpec, ReleasedScale | None, Ledger]:
-        """Return the spec and the scale that `fit_scale` released, and a ledger with its charges.
+        """Return the spec and the scale that `fit_scale` released, and a ledger with the charges of `fit_scale`.
 
         If a fit asks nothing before trees grow, return the plan from public facts, no scale, and an empty ledger.
         """
@@ -258,8 +258,8 @@ class RandomStructureClassifier(ForestClassifier):
         """Count the rows of one part in all leaves, for `fit_counts`: the step of a fit that needs the rows.
 
         Curator only, because the counts are exact. Each row must be in only one part. If there is a unit of privacy,
-        all rows of a person must be in the same part. Counts do not show whether a row or a person is in two parts. If
-        a row or a person is in two parts, it costs ε twice, and the certificate does not hold.
+        all rows of a person must be in the same part. The counts cannot show whether this is true. A row or a person in
+        two parts costs ε twice, and then the certificate does not hold.
 
         Parameters
         ----------

@@ -129,7 +129,7 @@ class ForestSpec:
     def leaves(
         self, values: np.ndarray, epsilon: Fraction | None, numbers: np.ndarray | None = None
     ) -> LabelLeaves | CountLeaves:
-        """Return leaves with these released values. If these are only some leaves, `numbers` holds their numbers."""
+        """Return leaves with these released values. If these are only some leaves, `numbers` holds their indices."""
         if not self.releases_counts:
             return LabelLeaves(values)
         log_odds = self.log_odds(epsilon, values)
@@ -144,7 +144,7 @@ class ForestSpec:
         """Return the parameters of the voting rule "log-odds"; None for other voting rules.
 
         The parameters depend on the signal, which is the number of rows times the ε for leaves. If the preparation has
-        no number of rows, the sum of the given counts over all leaves takes its place.
+        no number of rows, the rule uses the sum of the given counts over all leaves instead.
         """
         if self.voting != "log-odds":
             return None
