@@ -102,7 +102,7 @@ def fill_histogram(bins, y, weight, node, slot, histogram):
 
 @njit(nogil=True, cache=True)
 def fill_children(bins, y, weight, node, slot, parents, histogram):
-    """Fill a histogram of zeros: count one child's rows, and subtract them from the parent's rows for the other child."""
+    """Fill a histogram of zeros: count the rows of one child; the other child has the remaining rows of the parent."""
     n_nodes = len(histogram)
     sampled, is_counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     for i in range(0, len(node), 8):  # every eighth row is enough to estimate which child has fewer rows
