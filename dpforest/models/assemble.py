@@ -1,6 +1,6 @@
 """Build the forest of a fit: a forest that may be published, or a forest for the curator only.
 
-Every fit ends in this module, so one function enforces that a forest may be published only with a closed ledger.
+Every fit builds its forest here, so one function enforces that only a forest with a closed ledger may be published.
 """
 
 from typing import Any
@@ -35,12 +35,12 @@ def assemble(
     Raises
     ------
     BudgetError
-        If a ledger with a budget is still open, because the fit could ask further questions.
+        If the ledger has a budget and is still open, because the fit could then ask further questions.
     """
     if ledger.has_budget and not ledger.closed:
         raise BudgetError("The ledger is still open, so nothing may be released.")
-    kind = ReleasedForest if ledger.has_budget else CuratorForest
-    return kind(
+    forest_type = ReleasedForest if ledger.has_budget else CuratorForest
+    return forest_type(
         trees=trees,
         domain=domain,
         leaves=leaves,

@@ -1,4 +1,4 @@
-"""The base class of all forests: one path from a table to a forest with a certificate."""
+"""The base class of all forests, with the steps that lead from a table to a forest with a certificate."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ class ForestClassifier(BudgetedClassifier):
 
     structure_is_public: ClassVar[bool]  # whether trees grow without looking at rows
     shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # computes the "auto" shape
-    published_shape: ClassVar[tuple[int, Any]]  # the paper's n_estimators and max_depth: "auto" as published
+    published_shape: ClassVar[tuple[int, Any]]  # the paper's n_estimators and max_depth, for "auto" as published
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "epsilon": _check_epsilon,
         "n_estimators": count(1, MAX_TREES, or_rule=AUTO),
@@ -166,12 +166,12 @@ class ForestClassifier(BudgetedClassifier):
         return self._fitted(forest, domain)
 
     def refitter(self, domain: Domain, rows: EncodedTable) -> Callable[[], Forest]:
-        """Return a function that fits anew on encoded rows. This method does the common work of these fits once.
+        """Return a function that fits again on encoded rows. This method does the work that the fits share once.
 
         Parameters
         ----------
         domain : Domain
-            Complete, and on the scale that `reading_domain` returns.
+            Domain with classes, on the scale that `reading_domain` returns.
         rows : EncodedTable
             Rows that this domain encoded.
 
@@ -188,11 +188,11 @@ class ForestClassifier(BudgetedClassifier):
         model = self._checked()
         model._check_size(max(rows.n_given, rows.n_counted))
         model._check_unasked(domain, rows.n_given)
-        ready = model._encoded(domain, rows)
-        return lambda: model._fit_forest(domain, ready, 1)
+        encoded_rows = model._encoded(domain, rows)
+        return lambda: model._fit_forest(domain, encoded_rows, 1)
 
     def check(self, domain: Domain, n_rows: int) -> None:
-        """Raise unless the parameters are valid together, on this domain, for this number of rows.
+        """Raise ValueError unless a fit can have these parameters, on this domain and with this number of rows.
 
         Under add-remove, an error must not depend on the number of rows. So if a rule uses this number, this method
         checks the rule for every possible number.
@@ -244,8 +244,8 @@ class ForestClassifier(BudgetedClassifier):
             Public schema with classes.
         n_rows : int
             Number of rows (with a unit: of persons). The preview uses it if it is public (replace-one), and if a paper
-            uses it (as published). If a fit would ask for the noisy number (`scale_share`, "auto" shapes), this number
-            takes its place.
+            uses it (as published). If a fit would ask for a noisy number (`scale_share`, "auto" shapes), the preview
+            uses this number instead.
 
         Returns
         -------
@@ -388,21 +388,21 @@ class ForestClassifier(BudgetedClassifier):
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
         """Return the file's entries about the fit. They contain the number of rows only if it is released or public."""
-        known = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
-        ours = next(
-            kind for kind in type(self).__mro__ if kind.__module__.startswith("dpforest.")
+        size_entry = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
+        library_class = next(
+            base for base in type(self).__mro__ if base.__module__.startswith("dpforest.")
         )  # a user's subclass is recorded as its base
-        return {"estimator": ours.__name__, **more, **known}
+        return {"estimator": library_class.__name__, **more, **size_entry}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
-        """Return number of trees and depth: as given, as published, or by a rule from rows and remaining budget."""
+        """Return the number and the depth of the trees: as given, as published, or by a rule from rows and budget."""
         given = self.n_estimators, self.max_depth
         if AUTO not in given:
             return given
         if self.mode == "as_published":
-            rule = self.published_shape
+            shape = self.published_shape
         else:
             budget = self._budget
             signal = math.inf if budget is None else signal_of(preparation.n_rows, float(budget * preparation.left))
-            rule = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
-        return rule[0] if given[0] == AUTO else given[0], rule[1] if given[1] == AUTO else given[1]
+            shape = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
+        return shape[0] if given[0] == AUTO else given[0], shape[1] if given[1] == AUTO else given[1]

@@ -60,7 +60,7 @@ class BudgetedClassifier(PredictingClassifier):
         return self.epsilon is not None and self.mode == "certified"
 
     def _asks_size(self, domain: Domain) -> bool:
-        """Return whether a fit asks for the number of rows: a rule needs the number, which is not public or given."""
+        """Return whether a fit asks for the number of rows: if a rule needs it, and it is neither public nor given."""
         by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
         by_rule |= AUTO in (self.n_estimators, self.max_depth)
         return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
@@ -68,7 +68,7 @@ class BudgetedClassifier(PredictingClassifier):
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
-        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if rules may not use one."""
+        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if there is none."""
         if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):
@@ -89,21 +89,21 @@ class BudgetedClassifier(PredictingClassifier):
             return Preparation()
         public_size = self.size if self.neighbors == ADD_REMOVE else None
         n_rows = n_rows if public_size is None else public_size
-        size = self._size_share if self._asks_size(domain) else Fraction(0)
+        size_share = self._size_share if self._asks_size(domain) else Fraction(0)
         # A released number is at least LEAST_SIZE, so the preview's number must be, too.
-        n_rows = max(n_rows, LEAST_SIZE) if size else n_rows
-        is_asked = self.scale_share != "public" and n_numeric
-        share = self._scale_part(self._budget, n_rows, n_numeric, domain) if is_asked else Fraction(0)
-        known = n_rows if size or public_size or self.neighbors != ADD_REMOVE else 0
-        return Preparation(known, size, share, self.scale_rule.public_weight)
+        n_rows = max(n_rows, LEAST_SIZE) if size_share else n_rows
+        asks_scale = self.scale_share != "public" and n_numeric
+        share = self._scale_part(self._budget, n_rows, n_numeric, domain) if asks_scale else Fraction(0)
+        n_known = n_rows if size_share or public_size or self.neighbors != ADD_REMOVE else 0
+        return Preparation(n_known, size_share, share, self.scale_rule.public_weight)
 
     def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int, domain: Domain) -> Fraction:
         """Return the share of the budget for the question about the scale of `n_numeric` attributes."""
         sensitivity, most = LEVELS * n_numeric * rows_changed(self.neighbors), most_noise(domain.count_unit)
         if self.scale_share == AUTO:
             share = self.scale_rule.share(n_rows, budget, n_numeric)
-            drawable = domain.unit is None or not share or sensitivity / (share * budget) <= most
-            return share if drawable else Fraction(0)
+            is_drawable = domain.unit is None or not share or sensitivity / (share * budget) <= most
+            return share if is_drawable else Fraction(0)
         share = as_typed(self.scale_share)
         if sensitivity / (share * budget) > most:
             raise ValueError(

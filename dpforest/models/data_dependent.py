@@ -36,7 +36,7 @@ class EncodedRows:
     row_ids : int64 array of shape (n,)
         Identifiers of the rows in a seeded demonstration, so that removing one row changes no draw of another row.
     n_given : int
-        Number of rows (with a unit: of persons) that the fit was given (`EncodedTable`). No other count may be public.
+        Number of rows (with a unit: of persons) that the fit was given (`EncodedTable`). Only this count may be public.
     n_table : int
         Number of rows (with a unit: of persons) of the whole table, if a simulation fits on a part of the table
         (`of_table`); otherwise 0. This number then answers a question about the number of rows or persons, as in a
@@ -83,7 +83,7 @@ class EncodedRows:
     def counted(self, leaf: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:
         """Return the number of rows of each class in each leaf, (n_leaves, n_classes), for the curator's drawings.
 
-        With a unit, the number is a float: each person counts as 1, which the leaves with the person's rows divide.
+        With a unit, the numbers are floats: each person counts as 1, divided among the leaves with the person's rows.
         """
         cells, n = leaf * np.int64(n_classes) + self.y, n_leaves * n_classes
         counts = np.bincount(cells, minlength=n)
@@ -119,7 +119,7 @@ def row_facts(
     `DataDependentClassifier.encode` describes the parameters.
     """
     if (units is None) != (domain.unit is None):
-        raise ValueError("The persons of the rows (units) are needed exactly where the domain declares a unit.")
+        raise ValueError("Give the persons of the rows (units) if the domain declares a unit, and only then.")
     n_counted = len(y) if units is None else units.n_units
     return {"y": y, "row_ids": row_ids, "n_given": n_counted if n_given is None else n_given, "units": units}
 
@@ -149,7 +149,7 @@ class DataDependentClassifier(ForestClassifier):
         Parameters
         ----------
         domain : Domain
-            Complete, and on the scale that `reading_domain` returns.
+            Domain with classes, on the scale that `reading_domain` returns.
         X : DataFrame, or uint16 array of shape (n, n_features)
             Raw rows, or their codes.
         y : int32 array of shape (n,)
@@ -196,7 +196,7 @@ class DataDependentClassifier(ForestClassifier):
         """
         model = self._checked()
         if (rows.units is None) != (domain.unit is None):
-            raise ValueError("These rows were encoded for another unit of privacy; encode them anew with encode.")
+            raise ValueError("These rows were encoded for another unit of privacy; encode them again with encode.")
         model._check_size(max(rows.n_given, rows.n_counted))
         return model._fit_forest(domain, rows, n_jobs, trace)
 
@@ -214,11 +214,13 @@ class DataDependentClassifier(ForestClassifier):
         If the fit asks for a scale, charge the question, and return rows on this scale.
         """
         if rows.scale is not None and self._budget is not None:
-            raise ValueError("these rows are on a scale that the ledger does not include; encode them anew with encode")
+            raise ValueError(
+                "these rows are on a scale that the ledger does not include; encode them again with encode"
+            )
         if rows.n_table and self._budget is not None and not isinstance(source, DemoSource):
             raise ValueError(
                 "these rows are part of a table whose release is simulated, which needs a seed (random_state); for a "
-                "release encode the rows anew with encode"
+                "release, encode the rows again with encode"
             )
         spec, scale = self._prepare(
             domain,
@@ -261,7 +263,7 @@ class DataDependentClassifier(ForestClassifier):
 
     @property
     def _given_bound(self) -> int | None:
-        """The given public bound on the number of rows, on which noise or certificate depend; None: `MAX_BOUND`."""
+        """The user's public bound on rows, if noise or certificate depend on it; None means `MAX_BOUND`."""
         return None
 
     @property
@@ -285,10 +287,10 @@ class DataDependentClassifier(ForestClassifier):
 
     def _check_size(self, n_rows: int) -> None:
         if n_rows > MAX_BOUND:
-            raise ValueError(f"the table has more rows than the {MAX_BOUND:,} that this forest can weigh; take fewer")
+            raise ValueError(f"the table has more rows than the {MAX_BOUND:,} that this forest accepts; use fewer rows")
         bound = self._row_bound(n_rows)
         if n_rows > bound:
             raise ValueError(
-                f"the table has more rows than n_bound={bound:,}, which the privacy guarantee rests on; give a public "
-                "bound that is certain to hold"
+                f"the table has more rows than n_bound={bound:,}, on which the privacy guarantee depends; give "
+                "a public bound that is certain to hold"
             )

@@ -24,14 +24,15 @@ def fletcher_islam_depth(
     n_numeric, n_categorical : int
     rule : {"published", "theorem", "half", "full"}
         "theorem": the smallest depth at which fewer than half of the numeric features are untested, plus half the
-        number of categorical features. "published": the depths in the paper's Table 4. If there are numeric features,
-        they are larger by one. "half": half the number of all features. "full": the number of all features.
+        number of categorical features. "published": the depths in the paper's Table 4. They follow from the same rule
+        with "at most half", and are larger by one if there are numeric features. "half": half the number of all
+        features. "full": the number of all features.
     most : int or None
         Largest depth that is returned; None for no limit.
 
     Returns
     -------
-    int from 1
+    int, at least 1
 
     Raises
     ------
@@ -55,7 +56,9 @@ def fletcher_islam_depth(
     elif rule == "full":
         numeric, r = s + r, 0
     else:
-        raise ValueError(f"max_depth={rule!r} is no depth rule; use a number, 'published', 'theorem', 'half' or 'full'")
+        raise ValueError(
+            f"max_depth={rule!r} is not a depth rule; use a number, 'published', 'theorem', 'half' or 'full'"
+        )
     depth = max(numeric + r // 2, 1)
     return depth if most is None else min(depth, most)
 

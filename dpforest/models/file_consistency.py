@@ -52,11 +52,11 @@ def check(forest: ReleasedForest) -> None:
 
 
 def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) -> None:
-    """Raise FileError if the noise that weighs the votes differs from the ledger's noise."""
-    says, follows = leaves.log_odds, spec.log_odds(certificate.epsilon, leaves.noisy_counts)
-    assert says is not None
-    if says.noise_scale != follows.noise_scale:
-        raise FileError(_differs("log_odds.noise_scale", says.noise_scale, follows.noise_scale))
+    """Raise FileError if the scale of the noise that weights the votes differs from the ledger's noise."""
+    stated, expected = leaves.log_odds, spec.log_odds(certificate.epsilon, leaves.noisy_counts)
+    assert stated is not None
+    if stated.noise_scale != expected.noise_scale:
+        raise FileError(_differs("log_odds.noise_scale", stated.noise_scale, expected.noise_scale))
 
 
 def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
@@ -79,58 +79,67 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
 def _mismatches(
     forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
 ) -> Iterator[tuple[int, str]]:
-    """Yield each mismatch as (rank, half a sentence). If the rank is higher, more of the file agrees with the fit."""
-    given = forest.ledger
-    if given.budget != ledger.budget:
-        yield 1, f"the budget of its ledger is {given.budget}, but its ε and δ give {ledger.budget}"
-    for i, (says, follows) in enumerate(zip(given.entries, ledger.entries)):
+    """Yield each mismatch as (rank, half a sentence). A higher rank means that more of the file agrees with the fit."""
+    stated_ledger = forest.ledger
+    if stated_ledger.budget != ledger.budget:
+        yield 1, f"the budget of its ledger is {stated_ledger.budget}, but its ε and δ give {ledger.budget}"
+    for i, (stated_entry, expected_entry) in enumerate(zip(stated_ledger.entries, ledger.entries)):
         for name in _ENTRY:
-            if (stated := getattr(says, name)) != (expected := getattr(follows, name)):
+            if (stated := getattr(stated_entry, name)) != (expected := getattr(expected_entry, name)):
                 yield 2 + i, _differs(f"{name} in entry {i + 1} of its ledger", stated, expected)
-    if len(given.entries) != len(ledger.entries):
-        yield 40, _differs("the number of entries in its ledger", len(given.entries), len(ledger.entries))
-    yield from ((50, sentence) for sentence in _of_certificate(forest.certificate, certificate, ledger, later))
+    if len(stated_ledger.entries) != len(ledger.entries):
+        yield 40, _differs("the number of entries in its ledger", len(stated_ledger.entries), len(ledger.entries))
+    yield from ((50, sentence) for sentence in _certificate_mismatches(forest.certificate, certificate, ledger, later))
 
 
-def _of_certificate(says: Certificate, follows: Certificate, ledger: Ledger, later: tuple[str, ...]) -> Iterator[str]:
-    if says.mechanism != follows.mechanism:
-        yield _differs("the mechanism on its certificate", says.mechanism, follows.mechanism)
-    stated, expected = _in_new_words(says.assumptions), _in_new_words(follows.assumptions)
-    if stated not in (expected, tuple(a for a in expected if a not in later)):
-        yield _first_difference(stated, expected)
-    if (says.epsilon, says.delta) != (follows.epsilon, follows.delta):
-        yield _differs("the ε and δ on its certificate", (says.epsilon, says.delta), (follows.epsilon, follows.delta))
-    if not says.certified:
+def _certificate_mismatches(
+    stated: Certificate, expected: Certificate, ledger: Ledger, later: tuple[str, ...]
+) -> Iterator[str]:
+    if stated.mechanism != expected.mechanism:
+        yield _differs("the mechanism on its certificate", stated.mechanism, expected.mechanism)
+    stated_assumptions, expected_assumptions = (
+        _in_current_wording(stated.assumptions),
+        _in_current_wording(expected.assumptions),
+    )
+    if stated_assumptions not in (expected_assumptions, tuple(a for a in expected_assumptions if a not in later)):
+        yield _first_difference(stated_assumptions, expected_assumptions)
+    if (stated.epsilon, stated.delta) != (expected.epsilon, expected.delta):
+        yield _differs(
+            "the ε and δ on its certificate", (stated.epsilon, stated.delta), (expected.epsilon, expected.delta)
+        )
+    if not stated.certified:
         return
-    if not follows.certified:
-        yield f"it says that it is certified, but there is a reason against that: {follows.reasons[0]}"
+    if not expected.certified:
+        yield f"its certificate says “certified”, but there is a reason against certification: {expected.reasons[0]}"
         return
     # Old files round the cost to the nearest float.
-    nearest = float(ledger.loss.amount) if says.mu_squared is None else follows.true_epsilon
-    if says.true_epsilon not in (follows.true_epsilon, nearest):
-        yield _differs("true_epsilon on its certificate", says.true_epsilon, follows.true_epsilon)
-    if says.mu_squared != follows.mu_squared:
-        yield _differs("mu_squared on its certificate", says.mu_squared, follows.mu_squared)
+    nearest = float(ledger.loss.amount) if stated.mu_squared is None else expected.true_epsilon
+    if stated.true_epsilon not in (expected.true_epsilon, nearest):
+        yield _differs("true_epsilon on its certificate", stated.true_epsilon, expected.true_epsilon)
+    if stated.mu_squared != expected.mu_squared:
+        yield _differs("mu_squared on its certificate", stated.mu_squared, expected.mu_squared)
 
 
-def _in_new_words(assumptions: tuple[str, ...]) -> tuple[str, ...]:
+def _in_current_wording(assumptions: tuple[str, ...]) -> tuple[str, ...]:
     """Return the assumptions in the current wording, because earlier versions had other words."""
     return tuple(
         a.replace("asserted by you: ", "asserted by the curator: ").replace(_OLD_SIZE, _NEW_SIZE) for a in assumptions
     )
 
 
-def _first_difference(says: tuple[str, ...], follows: tuple[str, ...]) -> str:
-    for stated, expected in zip(says, follows):
-        if stated != expected:
-            return _differs("an assumption on its certificate", stated, expected)
-    if len(says) > len(follows):
-        return f"its certificate has an assumption that its other fields do not support: {_short(says[len(follows)])}"
-    return f"an assumption is absent from its certificate: {_short(follows[len(says)])}"
+def _first_difference(stated: tuple[str, ...], expected: tuple[str, ...]) -> str:
+    for sentence, expected_sentence in zip(stated, expected):
+        if sentence != expected_sentence:
+            return _differs("an assumption on its certificate", sentence, expected_sentence)
+    if len(stated) > len(expected):
+        return (
+            f"its certificate has an assumption that its other fields do not support: {_short(stated[len(expected)])}"
+        )
+    return f"an assumption is absent from its certificate: {_short(expected[len(stated)])}"
 
 
-def _differs(what: str, says: Any, follows: Any) -> str:
-    return f"{what} is {_short(says)}, but its other fields give {_short(follows)}"
+def _differs(what: str, stated: Any, expected: Any) -> str:
+    return f"{what} is {_short(stated)}, but its other fields give {_short(expected)}"
 
 
 def _short(x: Any) -> str:

@@ -44,23 +44,25 @@ class FileFacts:
     def of(cls, forest: ReleasedForest) -> "FileFacts":
         """Split the ledger. Raise FileError if the number of rows, or the scale, does not match its entry."""
         ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
-        asked = bool(entries) and entries[0].what == ledger.number_of_units
-        scaled = len(entries) > asked and entries[asked].what.startswith(SCALE_OF_ATTRIBUTES)
-        if asked and ledger.neighbors != ADD_REMOVE:
+        has_size = bool(entries) and entries[0].what == ledger.number_of_units
+        has_scale = len(entries) > has_size and entries[has_size].what.startswith(SCALE_OF_ATTRIBUTES)
+        if has_size and ledger.neighbors != ADD_REMOVE:
             raise FileError("its ledger has an entry for the number of rows, which is public under replace-one")
-        if asked and n_rows < LEAST_SIZE:
+        if has_size and n_rows < LEAST_SIZE:
             raise FileError(f"its ledger asks for the number of rows, so about.n_rows is at least {LEAST_SIZE}")
-        if scaled != (forest.scale is not None):
+        if has_scale != (forest.scale is not None):
             raise FileError("it has a scale but no ledger entry for it, or a ledger entry but no scale")
-        booster = forest.about.get("estimator") == RandomTreeBoosterClassifier.__name__
-        size = (BOOSTER_SIZE_SHARE[ledger.kind] if booster else SIZE_SHARE) if asked else Fraction(0)
-        share = _whole(ledger, entries[asked]) if scaled else Fraction(0)
-        if not 0 <= share < 1 - size:
-            raise FileError(f"its ledger gives the scale a share of {float(share):.4g} of the budget")
-        boosted = isinstance(forest.leaves, ScoreLeaves) and forest.leaves.class_of_tree is not None
-        n_scores = forest.domain.n_classes if boosted and forest.domain.n_classes > 2 else 1
-        preparation = Preparation(n_rows, size, share)
-        return cls(forest, forest.trees.n_trees // n_scores, n_rows, preparation, entries[asked + scaled :])
+        is_booster = forest.about.get("estimator") == RandomTreeBoosterClassifier.__name__
+        size_share = (BOOSTER_SIZE_SHARE[ledger.kind] if is_booster else SIZE_SHARE) if has_size else Fraction(0)
+        scale_share = _share_of_budget(ledger, entries[has_size]) if has_scale else Fraction(0)
+        if not 0 <= scale_share < 1 - size_share:
+            raise FileError(
+                f"the scale costs {float(scale_share):.4g} of the budget in its ledger, which no fit allows"
+            )
+        is_boosted = isinstance(forest.leaves, ScoreLeaves) and forest.leaves.class_of_tree is not None
+        n_scores = forest.domain.n_classes if is_boosted and forest.domain.n_classes > 2 else 1
+        preparation = Preparation(n_rows, size_share, scale_share)
+        return cls(forest, forest.trees.n_trees // n_scores, n_rows, preparation, entries[has_size + has_scale :])
 
     @property
     def public_size(self) -> int | None:
@@ -87,7 +89,7 @@ class FileFacts:
         }
 
     def row_bounds(self) -> list[int | None]:
-        """Return the public bounds on the number of rows that the certificate states, and last None for no bound."""
+        """Return the public bounds on the number of rows that the certificate states, followed by None for no bound."""
         numbers = {
             int(n.replace(",", ""))
             for a in self.forest.certificate.assumptions
@@ -99,7 +101,7 @@ class FileFacts:
         return [*stated, None]
 
 
-def _whole(ledger: Ledger, entry: LedgerEntry) -> Fraction:
+def _share_of_budget(ledger: Ledger, entry: LedgerEntry) -> Fraction:
     """Return the cost of an entry about all rows, as a share of the budget."""
     if ledger.budget is None or entry.each is None:
         return Fraction(0)
@@ -107,6 +109,6 @@ def _whole(ledger: Ledger, entry: LedgerEntry) -> Fraction:
 
 
 def as_user_types(x: Fraction) -> float | Fraction:
-    """Return the float that prints as this number, because a user types it so; if there is none, the fraction."""
+    """Return the float that prints as this number, as a user types it. If there is none, return the fraction."""
     near = float(x)
     return near if near > 0 and as_typed(near) == x else x

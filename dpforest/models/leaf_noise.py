@@ -12,11 +12,11 @@ from dpforest.voting import leaf_shares, leaf_votes
 
 
 class LeafNoise(Protocol):
-    """The noise of leaves, for drawings."""
+    """Interface of the noise of leaves, for the curator's drawings."""
 
     @property
     def evidence(self) -> np.ndarray:
-        """Number or weight of the rows of each class, (n_leaves, n_classes). With noise, it decides a leaf's class."""
+        """Number or weight of the rows of each class, (n_leaves, n_classes). After noise, it decides a leaf's class."""
 
     def flip(self) -> np.ndarray:
         """Return the probability that noise changes a leaf's class; NaN for leaves without data."""
@@ -47,15 +47,15 @@ class CountNoise:
     def flip(self) -> np.ndarray:
         """Return flip probabilities from closed forms, or from sums and integrals of the same accuracy."""
         flip = np.full(len(self.evidence), np.nan)
-        full = np.flatnonzero(self.evidence.any(axis=1))
+        nonempty = np.flatnonzero(self.evidence.any(axis=1))
         # Leaves with the same counts have the same probability, and few counts are distinct.
-        distinct, which = np.unique(self.evidence[full], axis=0, return_inverse=True)
+        distinct, index_of_distinct = np.unique(self.evidence[nonempty], axis=0, return_inverse=True)
         if self.mechanism == "continuous-laplace":
-            says = continuous_argmax_pmf(distinct, 1 / self.rate, self.negative_rule)
-            pmf = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, says).sum(axis=1)
+            class_pmf = continuous_argmax_pmf(distinct, 1 / self.rate, self.negative_rule)
+            probability = np.where(distinct == distinct.max(axis=1, keepdims=True), 0, class_pmf).sum(axis=1)
         else:
-            pmf = mechanisms.flip_probability(self.mechanism, distinct, self.rate, negative=self.negative_rule)
-        flip[full] = pmf[which.ravel()]
+            probability = mechanisms.flip_probability(self.mechanism, distinct, self.rate, negative=self.negative_rule)
+        flip[nonempty] = probability[index_of_distinct.ravel()]
         return flip
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:
@@ -118,7 +118,7 @@ class WeightNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities for continuous noise. The real noise has steps of 1/1024 row, so it is close.
+        """Return flip probabilities for continuous noise, which approximates the real noise in steps of 1/1024 row.
 
         If both noisy weights of a leaf are negative, both count as 0, and the leaf has the first class.
         """
@@ -199,9 +199,9 @@ class GradientNoise:
         if self.is_gaussian:
             wrong = np.minimum(np.where(lead > 0, norm.sf(lead / 2**0.5), 0).sum(axis=1), 1.0)
         else:
-            far = 50 - lead  # so far from 0 that no noisy sum is clamped
-            says = continuous_argmax_pmf(np.maximum(far, 0) + 50, 1.0)
-            wrong = np.where(lead > 0, says, 0).sum(axis=1)
+            margin = 50 - lead  # so far from 0 that no noisy sum is clamped
+            class_pmf = continuous_argmax_pmf(np.maximum(margin, 0) + 50, 1.0)
+            wrong = np.where(lead > 0, class_pmf, 0).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
 
     def redraw(self, leaves: np.ndarray, seed: int) -> np.ndarray:

@@ -68,10 +68,10 @@ class PredictingClassifier(TableCheckingClassifier):
         """
         forest = self._forest()
         refuse_masked(y)
-        wanted = self.domain_.listed_labels(column_or_1d(any_cells(label_column(y)), warn=True))
+        true_index = self.domain_.listed_labels(column_or_1d(any_cells(label_column(y)), warn=True))
         predicted = forest.predict_index(self._check_rows(X), n_jobs=threads(self.n_jobs))
-        check_consistent_length(predicted, wanted, sample_weight)
-        return float(np.average(predicted == wanted, weights=sample_weight))
+        check_consistent_length(predicted, true_index, sample_weight)
+        return float(np.average(predicted == true_index, weights=sample_weight))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the share of each class: of the votes, of the counts in the leaves, or as a function of scores.

@@ -195,7 +195,7 @@ def release_scale(
     """Return the noisy distribution of rows on the scale of each numeric attribute, or None if the fit does not ask.
 
     An added row adds 1 to at most one cell in each of the three histograms of an attribute. So the L1 sensitivity of
-    all histograms together is three times the number of numeric attributes, a change that one row can cause. The L2
+    all histograms together is three times the number of numeric attributes. One row can cause this change. The L2
     sensitivity is the root of this number. With a unit, a person adds at most 1024 to each histogram, so both
     sensitivities are 1024 times as large.
 

@@ -1,8 +1,8 @@
-"""A warning when a search fits certified forests on the same rows again and again.
+"""Warn if a search fits several certified forests on the same rows.
 
 Each fit of a cross-validation or a grid search is a separate release, and the certificate of the best fit covers only
-one release. Each search of scikit-learn runs all its fits in one `joblib.Parallel`, so a fit recognizes a search by its
-callers on the stack. A fit in another process or thread does not see these callers and does not warn.
+one release. Each search of scikit-learn runs all its fits in one `joblib.Parallel`, so a fit recognizes a search by the
+frames on its call stack. A fit in another process or thread does not see these frames and does not warn.
 """
 
 import sys
@@ -19,7 +19,7 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.rationals import text_up
 
 _SEARCHES: Final = "sklearn.model_selection"
-_fits: weakref.WeakKeyDictionary[Parallel, int] = weakref.WeakKeyDictionary()  # number of fits of each search, no data
+_fits: weakref.WeakKeyDictionary[Parallel, int] = weakref.WeakKeyDictionary()  # number of fits in each search
 _lock = threading.Lock()
 
 
@@ -39,19 +39,21 @@ def notice(promise: Callable[[], Certificate]) -> None:
         Function that returns the certificate that the fit will have. It is called only if a search runs.
     """
     frames = _callers()
-    searches = [i for i, frame in enumerate(frames) if _module(frame).startswith(_SEARCHES)]
-    if not searches or not _is_second(frames[: searches[-1] + 1]):
+    search_frames = [i for i, frame in enumerate(frames) if _module_name(frame).startswith(_SEARCHES)]
+    if not search_frames or not _is_second_fit(frames[: search_frames[-1] + 1]):
         return
     certificate = promise()
     at_delta = f" at δ = {text_up(certificate.delta)}" if certificate.delta else ""
-    user = next((i for i in range(searches[-1], len(frames)) if not _module(frames[i]).startswith("sklearn")), None)
+    user_frame = next(
+        (i for i in range(search_frames[-1], len(frames)) if not _module_name(frames[i]).startswith("sklearn")), None
+    )
     warnings.warn(
-        "This search fits certified forests on the same rows again and again. Each fit costs its own ε (this one "
-        f"{text_up(certificate.loss)}{at_delta}), the scores are computed from raw rows, and the certificate of the "
-        "best forest covers neither the other fits nor the choice. What is covered: "
-        "docs/PRIVACY.md, Choosing settings.",
+        "This search fits several certified forests on the same rows. Each fit costs its own ε ("
+        f"{text_up(certificate.loss)}{at_delta} for this fit), the scores are computed from raw rows, and the "
+        "certificate of the best forest covers neither the other fits nor the choice. docs/PRIVACY.md, “Choosing "
+        "settings”, explains what it covers.",
         RepeatedReleaseWarning,
-        stacklevel=2 + (searches[-1] if user is None else user),
+        stacklevel=2 + (search_frames[-1] if user_frame is None else user_frame),
     )
 
 
@@ -65,18 +67,18 @@ def _callers() -> list[FrameType]:
     return frames
 
 
-def _module(frame: FrameType) -> str:
+def _module_name(frame: FrameType) -> str:
     return frame.f_globals.get("__name__") or ""
 
 
-def _is_second(frames: list[FrameType]) -> bool:
+def _is_second_fit(frames: list[FrameType]) -> bool:
     """Return whether this is the second fit of the search in the last frame. A search refits only after other fits."""
-    running = [f.f_locals.get("self") for f in reversed(frames) if _module(f).startswith("joblib")]
-    running = [one for one in running if isinstance(one, Parallel)]
-    search = next((v for v in [*frames[-1].f_locals.values(), *running] if isinstance(v, Parallel)), None)
+    parallels = [f.f_locals.get("self") for f in reversed(frames) if _module_name(f).startswith("joblib")]
+    parallels = [p for p in parallels if isinstance(p, Parallel)]
+    search = next((v for v in [*frames[-1].f_locals.values(), *parallels] if isinstance(v, Parallel)), None)
     if search is None:
         return False
     with _lock:
-        before = _fits.get(search, 0)
-        _fits[search] = before + (1 if running else 2)
-    return before == 1 or (before == 0 and not running)
+        n_earlier = _fits.get(search, 0)
+        _fits[search] = n_earlier + (1 if parallels else 2)
+    return n_earlier == 1 or (n_earlier == 0 and not parallels)

@@ -40,47 +40,49 @@ def _partition(facts: FileFacts, i: int = 0) -> str:
     return "shared" if shared else "independent"
 
 
-def _labels(facts: FileFacts) -> Iterator[dict[str, Any]]:
+def _label_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     mechanism = facts.entries[0].mechanism if facts.entries else None
     yield {"n_estimators": facts.n_trees, "leaf_mechanism": mechanism, "partition": _partition(facts)}
 
 
-def _counts(facts: FileFacts) -> Iterator[dict[str, Any]]:
+def _count_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     yield {"n_estimators": facts.n_trees, "voting": facts.forest.voting, "partition": _partition(facts)}
 
 
-def _jagannathan(facts: FileFacts) -> Iterator[dict[str, Any]]:
+def _jagannathan_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     for n_bound in facts.row_bounds():
         yield {"n_estimators": facts.n_trees, "n_bound": n_bound}
 
 
-def _even(facts: FileFacts) -> Iterator[dict[str, Any]]:
+def _even_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     for budget in ("fair", "paper"):
         yield {"n_estimators": facts.n_trees, "budget": budget}
 
 
-def _tree(facts: FileFacts) -> Iterator[dict[str, Any]]:
-    each = _left(facts)
-    share = facts.share(0, each / facts.forest.trees.depth) if facts.forest.trees.depth else Fraction(0)
+def _tree_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
+    budget = _budget_for_trees(facts)
+    share = facts.share(0, budget / facts.forest.trees.depth) if facts.forest.trees.depth else Fraction(0)
     for n_bound in facts.row_bounds():
         yield {"criterion": facts.forest.about.get("criterion"), "tree_share": as_user_types(share), "n_bound": n_bound}
 
 
-def _multinomial(facts: FileFacts) -> Iterator[dict[str, Any]]:
+def _multinomial_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     names = ("feature_temperature", "value_temperature", "label_temperature")
     costs = {name: as_user_types(facts.share(i, Fraction(1))) for i, name in enumerate(names)}
     yield {"n_estimators": facts.n_trees, "partition": _partition(facts, 2), **costs}
 
 
-def _boosted(facts: FileFacts) -> Iterator[dict[str, Any]]:
+def _boosted_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     about, depth, model = facts.forest.about, facts.forest.trees.depth, BoostedForestClassifier()
     leaves = facts.forest.leaves
-    assert isinstance(leaves, ScoreLeaves)  # by `KINDS`
-    of_level = _left(facts) / model.scores_of(facts.forest.domain) / max(facts.n_trees, 1) / max(depth, 1)
-    splits, noisy = facts.share(0, of_level), about.get("alpha") == "noisy"
-    calibration = facts.share(1, of_level) if noisy else Fraction(0)
+    assert isinstance(leaves, ScoreLeaves)  # `KINDS` requires it
+    level_budget = (
+        _budget_for_trees(facts) / model.scores_of(facts.forest.domain) / max(facts.n_trees, 1) / max(depth, 1)
+    )
+    splits, is_noisy = facts.share(0, level_budget), about.get("alpha") == "noisy"
+    calibration = facts.share(1, level_budget) if is_noisy else Fraction(0)
     shares = {"tree_share": as_user_types(splits + calibration)}
-    if noisy and splits + calibration:
+    if is_noisy and splits + calibration:
         shares["calibration_share"] = as_user_types(calibration / (splits + calibration))
     common = {"n_estimators": facts.n_trees, "alpha": about.get("alpha"), "alpha_link": leaves.alpha_link}
     for n_bound in facts.row_bounds():
@@ -89,12 +91,12 @@ def _boosted(facts: FileFacts) -> Iterator[dict[str, Any]]:
                 yield {**common, **shares, "leaf": leaf, "beta": beta, "n_bound": n_bound}
 
 
-def _booster(facts: FileFacts) -> Iterator[dict[str, Any]]:
+def _booster_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     delta, total_step = facts.forest.certificate.delta, facts.forest.about.get("total_step", AUTO)
     yield {"n_estimators": facts.n_trees, "delta": delta, "total_step": total_step}
 
 
-def _left(facts: FileFacts) -> Fraction:
+def _budget_for_trees(facts: FileFacts) -> Fraction:
     """Return the budget for trees and leaves, for one row added or removed."""
     ledger = facts.forest.ledger
     return Fraction(0) if ledger.budget is None else ledger.budget.part(facts.preparation.left, ledger.rows).amount
@@ -109,11 +111,11 @@ def _promise(model: ForestClassifier, facts: FileFacts) -> Promise:
     domain = facts.forest.domain
     if isinstance(model, RandomTreeBoosterClassifier) and model.neighbors == ADD_REMOVE and not facts.n_rows:
         raise FileError("it has no number of rows, but every fit of this estimator asks for that number or gets it")
-    spec = _any_rows(model._spec_after(domain, facts.preparation, facts.n_rows), facts)
+    spec = _with_fitting_rows(model._spec_after(domain, facts.preparation, facts.n_rows), facts)
     return *model._promise(spec, domain, facts.forest.trees.n_leaves), spec
 
 
-def _any_rows(spec: Any, facts: FileFacts) -> Any:
+def _with_fitting_rows(spec: Any, facts: FileFacts) -> Any:
     """Return a spec with a number of rows that gives the stated sensitivity. Old files do not state this number.
 
     Under replace-one, the sensitivity may depend on the number of rows, which is public. So the check accepts every
@@ -121,9 +123,9 @@ def _any_rows(spec: Any, facts: FileFacts) -> Any:
     """
     if not isinstance(spec, BoostSpec | TreeSpec) or spec.neighbors == ADD_REMOVE or facts.n_rows or not facts.entries:
         return spec
-    of_rows = lambda n: replace(spec, n_bound=n).split_sensitivity
-    before = bisect_left(range(1, MAX_BOUND), facts.entries[0].sensitivity, key=of_rows)
-    return replace(spec, n_bound=1 + before)
+    sensitivity_of = lambda n: replace(spec, n_bound=n).split_sensitivity
+    n_too_small = bisect_left(range(1, MAX_BOUND), facts.entries[0].sensitivity, key=sensitivity_of)
+    return replace(spec, n_bound=1 + n_too_small)
 
 
 class Kind(NamedTuple):
@@ -139,24 +141,24 @@ _AVERAGES: Final = ("majority", "threshold", "probabilistic", "log-odds")
 KINDS: Final = {
     kind.model.__name__: kind
     for kind in (
-        Kind(MajorityLabelForestClassifier, LabelLeaves, ("majority",), _labels),
-        Kind(RandomDecisionForestClassifier, CountLeaves, _AVERAGES, _counts),
+        Kind(MajorityLabelForestClassifier, LabelLeaves, ("majority",), _label_settings),
+        Kind(RandomDecisionForestClassifier, CountLeaves, _AVERAGES, _count_settings),
         # The first files of this estimator have the voting rule "threshold".
-        Kind(JagannathanForestClassifier, CountLeaves, ("log-odds", "threshold"), _jagannathan),
-        Kind(RandomForestLaplaceClassifier, CountLeaves, ("majority",), _even),
-        Kind(RandomForestExponentialClassifier, LabelLeaves, ("majority",), _even),
-        Kind(FriedmanSchusterClassifier, CountLeaves, ("majority",), _tree),
-        Kind(MultinomialForestClassifier, LabelLeaves, ("majority",), _multinomial),
-        Kind(BoostedForestClassifier, ScoreLeaves, ("additive",), _boosted),
-        Kind(RandomTreeBoosterClassifier, ScoreLeaves, (CLIPPED_LOGISTIC,), _booster),
+        Kind(JagannathanForestClassifier, CountLeaves, ("log-odds", "threshold"), _jagannathan_settings),
+        Kind(RandomForestLaplaceClassifier, CountLeaves, ("majority",), _even_settings),
+        Kind(RandomForestExponentialClassifier, LabelLeaves, ("majority",), _even_settings),
+        Kind(FriedmanSchusterClassifier, CountLeaves, ("majority",), _tree_settings),
+        Kind(MultinomialForestClassifier, LabelLeaves, ("majority",), _multinomial_settings),
+        Kind(BoostedForestClassifier, ScoreLeaves, ("additive",), _boosted_settings),
+        Kind(RandomTreeBoosterClassifier, ScoreLeaves, (CLIPPED_LOGISTIC,), _booster_settings),
     )
 }
 
 
 def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
-    """Yield the promise of a fit of this forest's estimator, for all settings that agree with the file.
+    """Yield certificate, ledger and spec of a fit by this forest's estimator, for all settings that fit the file.
 
-    For settings that are out of range, yield the error instead of a promise.
+    For settings that are out of range, yield the error instead.
 
     Yields
     ------

@@ -1,9 +1,9 @@
 """Public rules that choose the number and depth of trees.
 
 The rules use the *signal* s: the number of rows times the ε that remains for leaves and splits. Let T trees have L
-leaves each, and let every tree use all rows. Then the mean over the trees of a class's share has noise of about
-√T L / s. So L may grow about as fast as s. If leaves hold labels, they must be so small that rare classes have separate
-leaves. The constants were fitted on twelve development tables, which docs/ACCURACY.md names.
+leaves each, and let every tree use all rows. Then the mean share of a class over the trees has noise of about √T L / s.
+So L may grow about as fast as s. If leaves hold labels, they must be so small that rare classes have separate leaves.
+The constants were fitted on twelve development tables, which docs/ACCURACY.md names.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 MOST_AUTO_DEPTH: Final = 10  # largest depth of greedy trees with an "auto" shape
 MOST_AUTO_TREES: Final = 10  # largest number of these trees
 _MANY_FEATURES: Final = 24
-_LITTLE: Final = 45  # below this signal, a forest with labels has one tree
+_WEAK_SIGNAL: Final = 45  # below this signal, a forest with labels has one tree
 
 
 class Shape(NamedTuple):
@@ -35,7 +35,7 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     signal : float
         Rows times the remaining ε (`signal_of`).
     n_classes, n_features : int
-        Of the public domain.
+        Number of classes and number of features in the public domain.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     >>> noisy_counts_shape(26_000, 2, 14), noisy_counts_shape(100, 2, 14)
     (Shape(n_trees=16, depth=10), Shape(n_trees=4, depth=3))
     """
-    n_trees = 4 if signal < 300 else _by_features(signal, n_features)
+    n_trees = 4 if signal < 300 else _n_trees_by_features(signal, n_features)
     return Shape(n_trees, _depth(0.9 * _log2(signal) - 3 - 0.5 * _kappa(n_classes), 3, 12))
 
 
@@ -69,7 +69,7 @@ def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shap
     signal : float
         Rows times the remaining ε (`signal_of`).
     n_classes, n_features : int
-        Of the public domain.
+        Number of classes and number of features in the public domain.
 
     Returns
     -------
@@ -81,10 +81,10 @@ def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shap
     >>> majority_label_shape(4_000, 2, 14)
     Shape(n_trees=16, depth=10)
     """
-    if signal < _LITTLE:  # with so much noise, many trees vote worse than one
+    if signal < _WEAK_SIGNAL:  # with so much noise, many trees vote worse than one
         return Shape(1, 2 if signal < 20 else 3)
     depth = _depth(1.15 * _log2(signal) - 4.2 - 0.5 * _kappa(n_classes), 4, 12)
-    return Shape(_by_features(signal, n_features), depth)
+    return Shape(_n_trees_by_features(signal, n_features), depth)
 
 
 def one_tree_shape(signal: float, n_classes: int, n_features: int) -> Shape:
@@ -105,7 +105,7 @@ def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
     return Shape(10, 3 if of_class < 15_000 else 4)
 
 
-def _by_features(signal: float, n_features: int) -> int:
+def _n_trees_by_features(signal: float, n_features: int) -> int:
     return 16 if signal < 1_000 or n_features < _MANY_FEATURES else 32
 
 

@@ -49,10 +49,10 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
             X = table_of_lists(X, self.domain.n_features, refuse=not reset)
         X = X if self.domain is None else any_cells(X)
         # With a public domain, any cells are valid, and so is a table without rows.
-        how: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
+        checks: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
         if self.domain is not None:
-            how = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
-        checked = validate_data(self, X, reset=reset, **how)
+            checks = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
+        checked = validate_data(self, X, reset=reset, **checks)
         return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
@@ -61,8 +61,8 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         if domain is None:
             domain = Domain.infer(X, y)
         elif not domain.classes:
-            read = Domain.infer(np.zeros((len(y), 1)), y)
-            domain = replace(domain, classes=read.classes, classes_source="data")
+            inferred = Domain.infer(np.zeros((len(y), 1)), y)
+            domain = replace(domain, classes=inferred.classes, classes_source="data")
         if not hasattr(X, "iloc") and X.shape[1] != domain.n_features:
             raise DomainError(f"X has {X.shape[1]} columns, but the domain describes {domain.n_features} features.")
         self._warn_of_leaks(domain)
@@ -74,8 +74,8 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         if leaks and self.epsilon is not None:
             more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
             warnings.warn(
-                f"{leaks[0]}{more} This leaks about single rows, so the forest is not certified; pass domain=... with "
-                "bounds, categories and classes that are public.",
+                f"{leaks[0]}{more} This leaks information about single rows, so the forest is not certified; pass "
+                "domain=... with bounds, categories and classes that are public.",
                 PrivacyLeakWarning,
                 stacklevel=caller_level(),
             )

@@ -20,7 +20,7 @@ class TreeTrace:
     gain : list of float arrays
         Share of each node's potential (its impurity) that the split removes; one array for each level.
     alpha : list of float
-        α of each level of a boosted tree. It is public if its calibration is private.
+        α of each level of a boosted tree. It is public if its calibration is differentially private.
     weights : float array of shape (5,), or None
         Minimum, quartiles and maximum of the rows' boosting weights before the tree grew; None without boosting.
     bound : float

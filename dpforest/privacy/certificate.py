@@ -253,8 +253,8 @@ def _of_100(share: float) -> str:
 def person_assumption(unit: str) -> str:
     """Return the first assumption of a certificate whose unit of privacy is a person."""
     return (
-        f"The unit of privacy is {unit_words(unit)}. At most {MOST_ROWS} rows of a person count, and together they "
-        "weigh as much as one row."
+        f"The unit of privacy is {unit_words(unit)}, at most {MOST_ROWS} of each person, which weigh as much as one "
+        "row together."
     )
 
 

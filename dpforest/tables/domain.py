@@ -394,9 +394,10 @@ class Domain:
 def unit_sentence(unit: str) -> str:
     """Return the certificate's sentence about identifiers: facts that only the data holder can know."""
     return (
-        f"Each person has one value of {unit!r}, and no two persons share a value. This column was chosen without "
-        "looking at the rows. Its values are valid texts, or whole numbers below 2⁵³, and are compared as texts. All "
-        "rows of a person are in the same part of the table. Rows without a value in this column were left out."
+        f"Each person has one value of {unit!r}, and no two persons share one. That this column tells persons apart "
+        "was decided without looking at the rows. Identifiers are compared as texts; they were handed over as valid "
+        "texts or as whole numbers below 2⁵³, and all rows of a person in one part of the table; rows without an "
+        "identifier were left out."
     )
 
 

@@ -67,11 +67,12 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
         first.append(first[-1] + len(cut))
         slot.append(slot[-1] + width)
     if first[-1] == 0:
-        raise ValueError("no attribute has two values, so there is no question to ask; give the domain more of them")
+        raise ValueError(
+            "no attribute has two values, so no split is possible; add an attribute or a value to the domain"
+        )
     if first[-1] > MAX_CANDIDATES:
         raise ValueError(
-            f"there are {first[-1]:,} questions to choose from, more than {MAX_CANDIDATES:,}; "
-            "take fewer bins or attributes"
+            f"there are {first[-1]:,} candidate splits, more than {MAX_CANDIDATES:,}; use fewer bins or attributes"
         )
     feature_of, threshold_of, cut_of = (np.concatenate(c).astype(np.int32) for c in (features, thresholds, cuts))
     kind_of = np.concatenate(kinds).astype(np.uint8)
@@ -79,7 +80,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Return a dictionary from each numeric feature's index to the least code of each of its bins except the first."""
+    """Return, by the index of each numeric feature, the smallest code of each of its bins except the first."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):
@@ -104,14 +105,19 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedSca
     # it.
     tables: dict[bytes, int] = {}
     lookup = list[np.ndarray]()
-    which = np.full(domain.n_features, -1)
+    table_of_feature = np.full(domain.n_features, -1)
     for j, feature_cuts in cuts.items():
-        which[j] = tables.setdefault(feature_cuts.tobytes(), len(tables))
-        if which[j] == len(lookup):
+        table_of_feature[j] = tables.setdefault(feature_cuts.tobytes(), len(tables))
+        if table_of_feature[j] == len(lookup):
             lookup.append(
                 np.repeat(np.arange(len(feature_cuts) + 1), np.diff([0, *feature_cuts, N_CODES])).astype(bins.dtype)
             )
-    _bin(np.ascontiguousarray(codes), which, np.stack(lookup) if lookup else np.zeros((1, 1), bins.dtype), bins)
+    _bin(
+        np.ascontiguousarray(codes),
+        table_of_feature,
+        np.stack(lookup) if lookup else np.zeros((1, 1), bins.dtype),
+        bins,
+    )
     return bins
 
 
@@ -136,8 +142,8 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
     allowed = np.ones((1, candidates.n_candidates), bool)
     for level in chosen:
         allowed = _refine(candidates.kind, candidates.feature, candidates.cut, candidates.first, allowed, level)
-    nothing = ~allowed.any(axis=1)
-    allowed[nothing] = True
+    all_decided = ~allowed.any(axis=1)
+    allowed[all_decided] = True
     return allowed
 
 
@@ -145,8 +151,8 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
 def _refine(kind, feature, cut, first, allowed, chosen):
     """Return which tests are undecided at the children of a level, bool (2 n_nodes, n_candidates).
 
-    After a test of a cut, all cuts on the far side of this cut are decided. After a test of a category, each test is
-    decided whose answer follows from the answer to this test.
+    After a test of a cut, all cuts on the far side of this cut are decided. After a test of a category, a test is
+    decided if its answer follows from the answer to this test.
     """
     out = np.empty((2 * allowed.shape[0], allowed.shape[1]), np.bool_)
     for node in range(allowed.shape[0]):

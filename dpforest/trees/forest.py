@@ -218,7 +218,9 @@ class ReleasedForest(Forest):
 
     def __post_init__(self) -> None:
         if not self.ledger.closed or self.ledger.budget is None:
-            raise ValueError("a forest is released only with a closed ledger; this one is still the curator's")
+            raise ValueError(
+                "a forest is released only with a closed ledger with a budget; this forest must stay with the curator"
+            )
         if isinstance(self.leaves, CountLeaves) and self.leaves.noisy_counts.dtype != np.int64:
             raise ValueError("released counts are whole numbers; these were not drawn by an exact sampler")
         for array in self.leaves.arrays.values():

@@ -32,7 +32,7 @@ _PIECE: Final = 2**16  # bytes
 
 
 class ForestFormatError(ValueError):
-    """A file that is not a released forest, or that is damaged."""
+    """Raised if a file is not a released forest, or is damaged."""
 
 
 # Checks that need the estimators. Estimators import this module, so `dpforest.models.file_consistency` registers them.
@@ -99,7 +99,7 @@ def decompressed(data: bytes) -> bytes:
         text = zlib.decompress(data, wbits=31, bufsize=length + 1)
     except zlib.error:
         raise ForestFormatError(
-            "This is not a released forest: the file is not compressed as it says, was cut short, or something follows."
+            "This is not a released forest: its gzip data are damaged, were cut short, or are followed by other data."
         ) from None
     return text
 
@@ -117,7 +117,7 @@ def _length(data: bytes) -> int:
             if n_bytes > MAX_JSON_BYTES or n_marks > MAX_JSON_VALUES:
                 raise _too_large()
         if stream.eof and (stream.unused_data or start + _PIECE < len(data)):
-            raise zlib.error("something follows")
+            raise zlib.error("other data follow")
     return n_bytes
 
 
@@ -133,7 +133,7 @@ def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "Released
             "Use the dpforest that wrote it."
         )
     try:
-        forest = build(**_parts(american(content), version))
+        forest = build(**_constructor_arguments(american(content), version))
         for check in _CHECKS:
             check(forest)
         return forest
@@ -156,7 +156,9 @@ def _parsed(text: Any) -> Any:
             text = bytes(text).decode("utf-8-sig")
         if forest_schema.n_values(text) > MAX_JSON_VALUES:
             raise _too_large()
-        content = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)
+        content = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite_number, object_pairs_hook=_without_repeated_keys
+        )
         if not text.isascii() or "\\ud" in text or "\\uD" in text:  # UTF-8 cannot encode half of a surrogate pair
             json.dumps(content, ensure_ascii=False).encode()
         return content
@@ -166,19 +168,19 @@ def _parsed(text: Any) -> Any:
         raise ForestFormatError("This is not a released forest: the file is not JSON.") from None
 
 
-def _no_constant(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _finite(digits: str) -> float:
+def _finite_number(digits: str) -> float:
     if not math.isfinite(number := float(digits)):
         raise ValueError("a number is too large")
     return number
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content := dict(pairs)) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key is repeated")
     return content
 
 
@@ -194,7 +196,7 @@ def american(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
+def _constructor_arguments(content: dict[str, Any], version: int) -> dict[str, Any]:
     """Return the arguments of a forest's constructor, after checks that they fit together."""
     forest_schema.check(content, version)
     domain = Domain.from_dict(forest_file_1.domain(content["domain"]) if version == 1 else content["domain"])
@@ -231,15 +233,17 @@ def _parts(content: dict[str, Any], version: int) -> dict[str, Any]:
 
 def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledger) -> None:
     """Refuse a file with a scale or a number of rows, unless the ledger or the certificate accounts for it."""
-    paid = [entry.what for entry in ledger.entries]
-    if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in paid):
-        raise _damaged("it has a scale that its ledger knows nothing of")
+    charged = [entry.what for entry in ledger.entries]
+    if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in charged):
+        raise _damaged("it has a scale, but its ledger has no entry for it")
     n_rows = content["about"].get("n_rows")
-    if n_rows is None or ledger.number_of_units in paid or ledger.neighbors != ADD_REMOVE:
+    if n_rows is None or ledger.number_of_units in charged or ledger.neighbors != ADD_REMOVE:
         return
     public = f"about {n_rows:,} {ledger.units} is public" if isinstance(n_rows, int) else ""
     if not public or not any(public in a for a in certificate.assumptions):
-        raise _damaged("it has a number of rows that neither its ledger nor its certificate knows of")
+        raise _damaged(
+            "it has a number of rows, but its ledger has no entry for it, and its certificate does not call it public"
+        )
 
 
 def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -> None:
@@ -247,9 +251,9 @@ def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -
     rounds = [entry for entry in ledger.entries if entry.what == GRADIENT_SUMS]
     wanted = (NOISE[ledger.kind], content["trees"]["n_trees"], "sequential", "")
     if [(e.mechanism, e.times, e.composition, e.part) for e in rounds] != [wanted]:
-        raise _damaged("it has rounds that its ledger does not have")
+        raise _damaged("its rounds differ from the rounds in its ledger")
     if (values * 2.0**20 % 1).any():
-        raise _damaged("its leaf values are not numbers that a forest has")
+        raise _damaged("its leaf values are not multiples of 2^-20")
 
 
 def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
@@ -259,18 +263,18 @@ def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
         raise ArrayError("its trees have a shape that no forest has")
     n_tests = entries["test_kind"]["shape"][0]
     if n_tests > 3 * len(n_codes):
-        raise ArrayError("there are more kinds of tests than attributes have")
-    most = {"test_feature": n_tests, "thresholds": entries["nodes"]["shape"][0]}
-    if any(entries[name]["shape"][0] > n for name, n in most.items()):
+        raise ArrayError("it has more kinds of tests than its attributes allow")
+    most_elements = {"test_feature": n_tests, "thresholds": entries["nodes"]["shape"][0]}
+    if any(entries[name]["shape"][0] > n for name, n in most_elements.items()):
         raise ArrayError("the trees' arrays do not fit together")
-    read_in = {name: unpack(entry, tuple(entry["shape"])) for name, entry in arrays.items()}
-    return trees_of(Structure(entries["n_trees"], content["depth"], **read_in), n_codes)
+    unpacked = {name: unpack(entry, tuple(entry["shape"])) for name, entry in arrays.items()}
+    return trees_of(Structure(entries["n_trees"], content["depth"], **unpacked), n_codes)
 
 
 def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:
     shares = unpack(content["scale"], (sum(f.kind == "numeric" for f in domain.features), CELLS)).astype(np.int64)
     if shares.min(initial=0) < 0 or shares.max(initial=0) > TOP or (shares.sum(axis=1) != TOP).any():
-        raise _damaged("the scale that its tests were asked by is none")
+        raise _damaged("the shares of its scale are not from 0 to 2^32, or do not sum to 2^32")
     return ReleasedScale.of_shares(shares)
 
 

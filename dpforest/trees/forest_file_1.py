@@ -1,4 +1,4 @@
-"""Read files of format version 1, which list every array of the trees in full. Nothing writes this version now."""
+"""Read files of format version 1, which list every array of the trees in full. The code no longer writes version 1."""
 
 from math import prod
 from typing import Any, Final
@@ -26,12 +26,14 @@ def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees
     arrays = {name: unpack_plain(entries[name], entries[name]["dtype"], most) for name, most in _TREES.items()}
     if len({len(arrays[name]) for name in ("kind", "feature", "threshold")}) > 1:
         raise ArrayError("the trees' arrays do not fit together")
-    arrays["threshold"], mended = _mended(arrays["kind"], arrays["feature"], arrays["threshold"], n_codes)
+    arrays["threshold"], n_lowered = _lowered_thresholds(
+        arrays["kind"], arrays["feature"], arrays["threshold"], n_codes
+    )
     trees = Trees(**arrays, depth=content["depth"])
-    if not mended:
+    if not n_lowered:
         return trees, ()
     return trees, (
-        f"This file was written by an earlier version: {mended:,} of its thresholds lay above the codes of their "
+        f"This file was written by an earlier version: {n_lowered:,} of its thresholds lay above the codes of their "
         "attributes. They were set to the highest code, which no value exceeds either, so no prediction changes.",
     )
 
@@ -48,7 +50,7 @@ def array(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
     return unpack_plain(entry, entry["dtype"], prod(shape)).reshape(shape)
 
 
-def _mended(
+def _lowered_thresholds(
     kind: np.ndarray, feature: np.ndarray, threshold: np.ndarray, n_codes: np.ndarray
 ) -> tuple[np.ndarray, int]:
     """Lower each threshold above its attribute's highest code to this code. Also return how many were lowered.

@@ -267,11 +267,11 @@ def check_domain(domain: Domain) -> None:
             raise SchemaError(f"it takes more than {MAX_DOMAIN_BYTES // 2**20} MB or {MAX_DOMAIN_VALUES:,} values")
     except UnicodeEncodeError:
         raise DomainError(
-            "A text of the domain is not valid Unicode, as it holds half of a pair of characters; write it anew."
+            "A text of the domain is not valid Unicode, because it contains half of a surrogate pair; enter it again."
         ) from None
     except SchemaError as error:
         raise DomainError(
-            f"A released forest is written to a file with its domain, but {error}; change that first."
+            f"The file of a released forest contains its domain, but {error}; change the domain first."
         ) from None
 
 
@@ -327,4 +327,4 @@ def _sentence(error: Any) -> str:
     if error.validator == "additionalProperties":
         extra = next(name for name in error.instance if name not in error.schema["properties"])
         return f"{where} has a field that is not known, {extra[:40]!r}"
-    return f"{where} {_PROBLEMS.get(error.validator, 'is not as it should be')}"
+    return f"{where} {_PROBLEMS.get(error.validator, 'is not valid')}"

@@ -23,15 +23,15 @@ def check_forest_size(n_trees: int, depth: int, n_leaves: int, n_classes: int) -
     n_classes : int
     """
     if n_trees > MAX_FOREST_TREES:
-        raise ValueError(f"{n_trees:,} trees are more than the {MAX_FOREST_TREES:,} of a forest; take fewer")
+        raise ValueError(f"a forest has at most {MAX_FOREST_TREES:,} trees, not {n_trees:,}; use fewer trees")
     if n_leaves > most_leaves(n_classes):
         raise too_many_leaves(n_trees, depth, n_leaves, most_leaves(n_classes))
 
 
 def too_many_leaves(n_trees: int, depth: int, n_leaves: int | None, most: int) -> ValueError:
     """Return the error of a forest with more than `most` leaves; `n_leaves` is None if the count was cut short."""
-    have = f"would have {n_leaves:,} leaves, more than" if n_leaves else "have more leaves than"
+    excess = f"would have {n_leaves:,} leaves, more than" if n_leaves else "have more leaves than"
     return ValueError(
-        f"{n_trees:,} trees of depth {depth} {have} the {most:,} that a file of this forest may have; take fewer trees "
-        "or a smaller max_depth"
+        f"{n_trees:,} trees of depth {depth} {excess} the {most:,} that a file of this forest may have; take fewer "
+        "trees or a smaller max_depth"
     )

@@ -102,14 +102,14 @@ def fill_histogram(bins, y, weight, node, slot, histogram):
 
 @njit(nogil=True, cache=True)
 def fill_children(bins, y, weight, node, slot, parents, histogram):
-    """Fill a histogram of zeros. Count the rows of one child; the other child gets its parent's counts minus these."""
+    """Fill a histogram of zeros: count the rows of one child; the other child has the remaining rows of the parent."""
     n_nodes = len(histogram)
-    seen, counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    sampled, is_counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     for i in range(0, len(node), 8):  # every eighth row is enough to estimate which child has fewer rows
-        seen[node[i]] += 1
+        sampled[node[i]] += 1
     for p in range(0, n_nodes, 2):
-        counted[p] = seen[p] < seen[p + 1]
-        counted[p + 1] = 1 - counted[p]
+        is_counted[p] = sampled[p] < sampled[p + 1]
+        is_counted[p + 1] = 1 - is_counted[p]
     n_classes = histogram.shape[2]
     start, flat = slot * n_classes, histogram.reshape(histogram.size)
     rows = np.empty(_BLOCK, np.int64)
@@ -117,11 +117,11 @@ def fill_children(bins, y, weight, node, slot, parents, histogram):
         size = 0  # select rows first, because the processor would often mispredict a branch for each row
         for i in range(first, min(first + _BLOCK, len(bins))):
             rows[_P(size)] = i
-            size += counted[_P(node[i])]
+            size += is_counted[_P(node[i])]
         for k in range(size):
             _add_row(bins, y, weight, node, start, n_classes, _P(rows[k]), flat)
     for p in range(n_nodes):
-        if not counted[p]:
+        if not is_counted[p]:
             histogram[p] = parents[p // 2] - histogram[p ^ 1]
 
 
@@ -139,7 +139,7 @@ def _add_row(bins, y, weight, node, start, n_classes, i, flat):
 
 @njit(nogil=True, cache=True)
 def descend(bins, kind, feature, cut, chosen, node):
-    """Move each row to the child that its answer selects."""
+    """Move each row to the child that its answer to the node's test selects."""
     n_nodes = len(chosen)
     asks, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
     for p in range(n_nodes):  # rows whose bin is from low to high go right
@@ -197,19 +197,19 @@ def _compact(candidates: Candidates, chosen: list[np.ndarray], depth: int) -> tu
     """Return kind, feature, threshold, first child and last-level node of each node of one tree, in level order."""
     n_inner = 2**depth - 1
     picks = np.concatenate([*chosen, np.full(n_inner + 1, -1)])  # node i has the children 2i + 1, 2i + 2
-    there = np.ones(len(picks), bool)
+    exists = np.ones(len(picks), bool)
     for level in range(depth):
         here = slice(2**level - 1, 2 ** (level + 1) - 1)
-        there[2 * here.start + 1 : 2 * here.stop + 1] = np.repeat(there[here] & (picks[here] >= 0), 2)
-    number = np.cumsum(there) - 1
+        exists[2 * here.start + 1 : 2 * here.stop + 1] = np.repeat(exists[here] & (picks[here] >= 0), 2)
+    number = np.cumsum(exists) - 1
     first = np.concatenate([number[1::2], number[n_inner:]])
     place = np.concatenate([np.arange(2**level) << (depth - level) for level in range(depth + 1)])
-    picks = picks[there]
+    picks = picks[exists]
     inner = picks >= 0
     return (
         np.where(inner, candidates.kind[picks], LEAF),
         np.where(inner, candidates.feature[picks], -1),
         np.where(inner, candidates.threshold[picks], -1),
-        np.where(inner, first[there], number[there]),
-        place[there],
+        np.where(inner, first[exists], number[exists]),
+        place[exists],
     )

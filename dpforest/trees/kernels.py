@@ -23,7 +23,7 @@ _P = np.uintp
 
 @njit(nogil=True, cache=True)
 def _scratch(codes, packed):
-    """Allocate the arrays of a block: columns (also as a flat view), and each row's node in a level and leaf."""
+    """Allocate the arrays of a block: columns (also as a flat view), and each row's place in a level, and leaf."""
     columns = np.zeros((codes.shape[1] + len(packed[5]), ROWS), np.uint16)
     place, right, leaf = np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint32)
     return columns, columns.reshape(columns.size), place, right, leaf

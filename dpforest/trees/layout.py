@@ -81,15 +81,15 @@ class Trees:
 
     @cached_property
     def is_complete(self) -> bool:
-        """True if all tests are binary and all leaves are at `depth`. Then node i has children 2i + 1 and 2i + 2."""
+        """Whether all tests are binary and all leaves are at `depth`. Then node i has children 2i + 1 and 2i + 2."""
         size = 2 ** (self.depth + 1) - 1
         if self.depth < 1 or np.any(np.diff(self.tree_start) != size) or np.any(self.kind == MULTIWAY):
             return False
         local = np.arange(self.n_nodes, dtype=np.int64) % size
         base = np.repeat(self.tree_start[:-1], size)
         inner = local < size // 2
-        wanted = np.where(inner, base + 2 * local + 1, base + local)
-        return bool(np.array_equal(wanted, self.first_child) and np.array_equal(inner, self.kind != LEAF))
+        expected = np.where(inner, base + 2 * local + 1, base + local)
+        return bool(np.array_equal(expected, self.first_child) and np.array_equal(inner, self.kind != LEAF))
 
     @cached_property
     def parent(self) -> np.ndarray:
@@ -162,17 +162,17 @@ class Trees:
         n = len(self.kind)
         arrays = (self.kind, self.feature, self.threshold, self.first_child)
         start = self.tree_start
-        ok = all(a.ndim == 1 and len(a) == n for a in arrays) and start.ndim == 1 and len(start) >= 2
+        is_consistent = all(a.ndim == 1 and len(a) == n for a in arrays) and start.ndim == 1 and len(start) >= 2
         # Compare instead of subtracting: a difference of huge numbers can overflow.
-        ok = ok and start[0] == 0 and start[-1] == n and bool(np.all(start[1:] > start[:-1]))
-        if not ok or np.any(self.kind > LEAF):
+        is_consistent = is_consistent and start[0] == 0 and start[-1] == n and bool(np.all(start[1:] > start[:-1]))
+        if not is_consistent or np.any(self.kind > LEAF):
             raise ValueError("the trees' arrays do not fit together")
         inner = self.kind != LEAF
         if np.any((self.feature[inner] < 0) | (self.feature[inner] >= len(n_codes))):
             raise ValueError("a test names a feature that the domain does not have")
         binary = (self.kind == NUMERIC) | (self.kind == ONE_VS_REST)
-        asked = self.threshold[binary]
-        if np.any(asked < 0) or np.any(asked >= n_codes[self.feature[binary]]):
+        thresholds = self.threshold[binary]
+        if np.any(thresholds < 0) or np.any(thresholds >= n_codes[self.feature[binary]]):
             raise ValueError("a threshold lies outside the codes of its attribute")
         # The kernels pack threshold and feature into one number, so a larger threshold would change the feature.
         if np.any(self.threshold > NO_THRESHOLD):

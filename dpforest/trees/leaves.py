@@ -230,7 +230,7 @@ class ScoreLeaves(Leaves):
 
 KINDS: Final[dict[str, type[Leaves]]] = {"labels": LabelLeaves, "noisy_counts": CountLeaves, "leaf_values": ScoreLeaves}
 _SCORES: Final = ("additive", CLIPPED_LOGISTIC)
-_MISMATCH: Final = "its leaves do not fit its way of voting"
+_MISMATCH: Final = "its leaves do not fit its voting rule"
 
 
 def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tuple[str, tuple[int, ...]]:
@@ -243,7 +243,7 @@ def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tup
     """
     keys = [name for name in KINDS if name in content]
     if len(keys) != 1:
-        raise ValueError("it needs labels, noisy counts or leaf values, one of them")
+        raise ValueError("it must have exactly one of labels, noisy counts and leaf values")
     (key,), rule = keys, content["voting"]
     if (rule in _SCORES) != (key == "leaf_values"):
         raise ValueError(_MISMATCH)
@@ -290,12 +290,12 @@ def from_file(
         count_unit = content.get("count_unit", 1)
         return CountLeaves(counts, content["voting"], content["negative_rule"], log_odds, count_unit=count_unit)
     if not np.abs(cells).max() <= MAX_LEAF:  # this refuses NaN as well
-        raise ValueError("its leaf values are not numbers that a forest has")
+        raise ValueError(f"its leaf values are not numbers from -{MAX_LEAF:,.0f} to {MAX_LEAF:,.0f}")
     if class_of_tree is None:
         return ScoreLeaves(cells)
     alpha = float(content["alpha_link"])
     if class_of_tree.min() < (n_classes == 2) or class_of_tree.max() >= n_classes:
         raise ValueError("the classes that its trees score do not fit its trees and classes")
     if not 0 < alpha <= 1:
-        raise ValueError("the α of its link is not a number above 0 and up to 1")
+        raise ValueError("the α of its link is not a number above 0 and at most 1")
     return ScoreLeaves(cells, class_of_tree, alpha)

@@ -22,7 +22,7 @@ class Settings(NamedTuple):
     feature_temperature: float
     value_temperature: float
     each: int  # a cut may be drawn only if each side has at least this many estimation rows
-    fewest: int  # a node is split if each child gets at least this many estimation rows
+    fewest: int  # a node is split only if each child gets at least this many estimation rows
     to_split: int  # a child with fewer estimation rows is a leaf
     to_start: int  # a root with fewer estimation rows is a leaf
     purity_stop: bool

@@ -2,7 +2,7 @@
 
 Every column is sorted once. The rows of a node are adjacent in each sorted column. A test partitions the rows of a node
 and keeps their order within each child, so a level costs one pass over the columns. The kernel does not partition
-columns that are constant at the node, or rows whose children need no test.
+columns that are constant at the node. It partitions no column if neither child needs a test.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from dpforest.trees.midpoint_cuts import (
     sum_of_squares,
 )
 
-# Each draw from a key has a number. The first two numbers are draws from the key of a tree, the others of a node.
+# Numbers of the draws from one key: first from the key of a tree, then from the key of a node.
 ROWS, ROOT = 0, 1
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -98,7 +98,7 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
         np.zeros(n, np.bool_),
         np.empty(n, np.int64),
     )
-    nodes = _only_the_root(hashed(tree_key(seed, tree), ROOT), settings, parts, scratch)
+    nodes = _new_tree(hashed(tree_key(seed, tree), ROOT), settings, parts, scratch)
 
     n_nodes, level, level_end = 1, 0, 1
     for node in range(len(nodes.kind)):
@@ -140,19 +140,19 @@ def _sorted_rows(words, taken, which, size):
 
 
 @njit(nogil=True, cache=True)
-def _only_the_root(key, settings, parts, scratch):
+def _new_tree(key, settings, parts, scratch):
     """Return a tree that has only a root, which may still be split."""
     n_structure, n_est = parts.structure.shape[1], len(parts.estimation)
-    room = 2 * n_structure - 1  # every leaf has a structure row
+    n_places = 2 * n_structure - 1  # every leaf has a structure row
     nodes = Nodes(
-        np.full(room, LEAF, np.uint8),
-        np.full(room, -1, np.int32),
-        np.full(room, -1, np.int32),
-        np.arange(room).astype(np.int32),
-        np.zeros((room, 4), np.int64),
-        np.zeros(room, np.int32),
-        np.zeros(room, np.bool_),
-        np.zeros(room, np.uint64),
+        np.full(n_places, LEAF, np.uint8),
+        np.full(n_places, -1, np.int32),
+        np.full(n_places, -1, np.int32),
+        np.arange(n_places).astype(np.int32),
+        np.zeros((n_places, 4), np.int64),
+        np.zeros(n_places, np.int32),
+        np.zeros(n_places, np.bool_),
+        np.zeros(n_places, np.uint64),
     )
     nodes.span[0, 1], nodes.span[0, 3], nodes.keys[0] = n_structure, n_est, key
     _count_classes(parts.structure[0], scratch.total)
@@ -170,7 +170,7 @@ def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
     if f < 0:
         return False
     categorical = rows.is_categorical[f]
-    middle_est = _part_estimation(span, rows.columns[f], cut, categorical, parts.estimation, scratch)
+    middle_est = _partition_estimation(span, rows.columns[f], cut, categorical, parts.estimation, scratch)
     if middle_est - span[2] < settings.fewest or span[3] - middle_est < settings.fewest:
         return False
     nodes.kind[node], nodes.feature[node], nodes.threshold[node] = ONE_VS_REST if categorical else NUMERIC, f, cut
@@ -182,7 +182,7 @@ def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
         pure = settings.purity_stop and _is_pure(scratch.total if right else scratch.left)
         nodes.is_open[child + right] = enough and not pure
     if nodes.is_open[child] or nodes.is_open[child + 1]:
-        _part_columns(span, parts, scratch)
+        _partition_columns(span, parts, scratch)
     return True
 
 
@@ -216,13 +216,13 @@ def _add_child(node, child, right, middle, middle_est, nodes):
 
 
 @njit(nogil=True, cache=True)
-def _part_estimation(span, codes, cut, categorical, est, scratch):
+def _partition_estimation(span, codes, cut, categorical, est, scratch):
     """Put the estimation rows that go left before all others. Return the start of the others."""
     goes_right = scratch.goes_right
     for i in range(span[2], span[3]):
         x = np.int64(codes[est[i]])
         goes_right[est[i]] = x == cut if categorical else x > cut
-    return _part(est, span[2], span[3], goes_right, scratch.spare)
+    return _partition(est, span[2], span[3], goes_right, scratch.spare)
 
 
 @njit(nogil=True, cache=True)
@@ -243,18 +243,18 @@ def _mark(column, cut, categorical, scratch):
 
 
 @njit(nogil=True, cache=True)
-def _part_columns(span, parts, scratch):
+def _partition_columns(span, parts, scratch):
     """Partition the sorted columns by the marks, except for constant columns."""
     a, b, c, d = span[0], span[1], span[2], span[3]
     for j in range(len(parts.structure)):
         if parts.structure[j, a] >> CODE_BIT != parts.structure[j, b - 1] >> CODE_BIT:
-            _part(parts.structure[j], a, b, scratch.goes_right, scratch.spare)
+            _partition(parts.structure[j], a, b, scratch.goes_right, scratch.spare)
             if parts.sorted_estimation.shape[1]:
-                _part(parts.sorted_estimation[j], c, d, scratch.goes_right, scratch.spare)
+                _partition(parts.sorted_estimation[j], c, d, scratch.goes_right, scratch.spare)
 
 
 @njit(nogil=True, cache=True)
-def _part(rows, a, b, goes_right, spare):
+def _partition(rows, a, b, goes_right, spare):
     """Put the rows a..b that go left before the others, in the same order. Return the start of the others."""
     middle, n_right = a, 0
     for i in range(a, b):

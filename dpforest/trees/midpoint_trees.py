@@ -71,7 +71,7 @@ def grow_midpoint_forest(
     seed : int
         From 0 to 2^64 - 1. The rows of a tree depend on (seed, tree), the draws of a node on (seed, tree, path).
     n_jobs : int
-        Number of threads, which does not change the result.
+        Number of threads; the result does not depend on it.
     words : int64 array of shape (m, n), optional
         `sorted_words` of these rows, if they are already known.
 
@@ -95,7 +95,7 @@ def grow_midpoint_forest(
         unit,
         float(feature_temperature),
         float(value_temperature),
-        *_bounds(stopping, min_leaf),
+        *_stopping_bounds(stopping, min_leaf),
         purity_stop,
         max_depth,
     )
@@ -116,7 +116,7 @@ def grow_midpoint_forest(
     return Trees(*arrays, start, max(1, *depths)), np.concatenate(counts)
 
 
-def _bounds(stopping: str, k: int) -> tuple[int, int, int, int]:
+def _stopping_bounds(stopping: str, k: int) -> tuple[int, int, int, int]:
     """Return the fields `each`, `fewest`, `to_split` and `to_start` of `Settings`."""
     if stopping == "code":
         return 0, 1, k + 1, 0

@@ -62,7 +62,7 @@ def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
 
 
 def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth: int, choose):
-    """Grow the tree of `greedy_trees.grow_tree` from codes. A code's numeric bin is the number of tests it passes."""
+    """Grow the tree of `greedy_trees.grow_tree` from codes. The bin of a numeric code is the number of passed tests."""
     first, slot = candidates.first, candidates.slot
     n_features, n_slots = len(first) - 1, int(slot[-1])
     tests_of = [range(first[f], first[f + 1]) for f in range(n_features)]
@@ -71,7 +71,7 @@ def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth
         numeric = len(tests_of[f]) > 0 and candidates.kind[first[f]] == NUMERIC
         return sum(answer(candidates, c, row) for c in tests_of[f]) if numeric else int(row[f])
 
-    def says(test: int, b: int) -> bool:
+    def goes_right(test: int, b: int) -> bool:
         return b > candidates.cut[test] if candidates.kind[test] == NUMERIC else b == candidates.cut[test]
 
     places = [0] * len(codes)
@@ -86,7 +86,7 @@ def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth
         allowed = np.zeros((2**level, candidates.n_candidates), bool)
         for node, bins in enumerate(possible):
             for c, f in enumerate(candidates.feature):
-                allowed[node, c] = len({bool(says(c, b)) for b in bins[f]}) == 2
+                allowed[node, c] = len({bool(goes_right(c, b)) for b in bins[f]}) == 2
             if not allowed[node].any():
                 allowed[node] = True
         picks = [int(c) if inner else -1 for c, inner in zip(choose(level, histogram, allowed), split, strict=True)]
@@ -98,7 +98,7 @@ def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth
                 bins = [set(b) for b in possible[node]]
                 if c >= 0:
                     f = candidates.feature[c]
-                    bins[f] = {b for b in bins[f] if says(c, b) == bool(side)}
+                    bins[f] = {b for b in bins[f] if goes_right(c, b) == bool(side)}
                 children.append(bins)
         possible = children
         chosen.append(np.array(picks))

@@ -27,11 +27,11 @@ def pack(array: np.ndarray) -> dict[str, Any]:
     >>> pack(np.array([1, 2, 300]))["type"], pack(np.array([-1, 2]))["type"], unpack(pack(np.arange(3)), (3,)).tolist()
     ('u2', 'i1', [0, 1, 2])
     """
-    kind = _smallest(array)
-    cells = np.ascontiguousarray(array, dtype=f"<{kind}")
+    type_name = _smallest_type(array)
+    cells = np.ascontiguousarray(array, dtype=f"<{type_name}")
     planes = cells.view(np.uint8).reshape(cells.size, cells.itemsize).T
     data = base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii")
-    return {"type": kind, "shape": list(cells.shape), "data": data}
+    return {"type": type_name, "shape": list(cells.shape), "data": data}
 
 
 def unpack(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -73,11 +73,11 @@ def unpack_plain(entry: dict[str, Any], dtype: str, most: int) -> np.ndarray:
         raise ArrayError(f"an array has more than {most:,} elements")
     data = _decoded(entry["base64"])
     if prod(entry["shape"]) * item != len(data):
-        raise ArrayError("an array is not as long as it says")
+        raise ArrayError("the length of an array does not match its shape")
     return np.frombuffer(data, dtype).reshape(entry["shape"]).astype(np.dtype(dtype).newbyteorder("="))
 
 
-def _smallest(array: np.ndarray) -> str:
+def _smallest_type(array: np.ndarray) -> str:
     if array.dtype.kind == "f":
         return "f8"
     low, high = int(array.min(initial=0)), int(array.max(initial=0))
@@ -91,9 +91,9 @@ def _inflated(text: str, n_bytes: int) -> bytes:
         # Ask for one additional byte, to detect longer data without reading all data.
         data = stream.decompress(_decoded(text), n_bytes + 1)
     except zlib.error:
-        raise ArrayError("the data of an array are not compressed as they should be") from None
+        raise ArrayError("the data of an array are not valid zlib data") from None
     if len(data) != n_bytes or not stream.eof or stream.unused_data:
-        raise ArrayError("an array is not as long as it says")
+        raise ArrayError("the length of an array does not match its shape")
     return data
 
 

@@ -87,7 +87,7 @@ def grow_random_trees(
     for tree in range(n_trees):
         arrays = (kind, feature, threshold, first_child, parent)
         with np.errstate(over="ignore"):  # a hash wraps around; without the compiler, numpy warns about it
-            n = _grow_one(
+            n = _grow_tree(
                 seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, cumulative, *arrays
             )
         parts.append(
@@ -113,7 +113,7 @@ def _uniform(seed, tree, node, draw, n):
 
 
 @njit(nogil=True, cache=True)
-def _grow_one(
+def _grow_tree(
     seed,
     tree,
     depth,

@@ -120,10 +120,10 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
     -------
     ReleasedScale
     """
-    rows = sum(4**level for level in range(LEVELS))
-    attributes = noisy.reshape(-1, rows, 4).tolist()
+    n_parents = sum(4**level for level in range(LEVELS))
+    attributes = noisy.reshape(-1, n_parents, 4).tolist()
     return ReleasedScale(
-        np.array([released_cdf(rows, noise_scale) for rows in attributes], np.int64).reshape(-1, CELLS + 1)
+        np.array([released_cdf(counts, noise_scale) for counts in attributes], np.int64).reshape(-1, CELLS + 1)
     )
 
 
@@ -143,7 +143,7 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
     Returns
     -------
     list of int
-        Cumulative share at each border, rising, as numerators over 2**32.
+        Cumulative share at each border, in rising order, as numerators over 2**32.
 
     Examples
     --------

@@ -33,10 +33,12 @@ def pack(trees: Trees, n_features: int) -> tuple:
         raise ValueError("a threshold lies outside the codes 0..65,535")
     feature = np.maximum(trees.feature, 0).astype(np.int64)
     threshold = np.where(trees.threshold < 0, 0, trees.threshold).astype(np.int64)
-    ovr = np.flatnonzero(trees.kind == ONE_VS_REST)
-    pairs, which = np.unique(np.stack([feature[ovr], threshold[ovr]]), axis=1, return_inverse=True)
-    feature[ovr] = n_features + which.ravel()
-    threshold[ovr] = 0
+    one_vs_rest = np.flatnonzero(trees.kind == ONE_VS_REST)
+    pairs, index_of_pair = np.unique(
+        np.stack([feature[one_vs_rest], threshold[one_vs_rest]]), axis=1, return_inverse=True
+    )
+    feature[one_vs_rest] = n_features + index_of_pair.ravel()
+    threshold[one_vs_rest] = 0
     if n_features + pairs.shape[1] > _MAX_COLUMNS:
         raise ValueError(
             f"the trees test {pairs.shape[1]:,} different categories of {n_features:,} features, more than "
@@ -62,15 +64,15 @@ def pack(trees: Trees, n_features: int) -> tuple:
 
 def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
     """Return codes unchanged. Raise ValueError if they are no codes of the domain, because kernels check no bounds."""
-    wanted = f"codes are uint16 of shape (n, {domain.n_features:,}), as Domain.encode gives them"
+    requirement = f"codes are uint16 of shape (n, {domain.n_features:,}), as Domain.encode gives them"
     if not isinstance(codes, np.ndarray) or codes.dtype != np.uint16 or codes.ndim != 2:
-        raise ValueError(f"{wanted}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")
+        raise ValueError(f"{requirement}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")
     if codes.shape[1] != domain.n_features:
-        raise ValueError(f"{wanted}, not {codes.shape[1]:,} columns")
+        raise ValueError(f"{requirement}, not {codes.shape[1]:,} columns")
     for j, feature in enumerate(domain.features):
         if feature.kind == "categorical" and (highest := int(codes[:, j].max(initial=0))) >= feature.n_codes:
             raise ValueError(
-                f"{feature.name!r} has the codes 0 to {feature.n_codes - 1:,}, but {highest:,} is among those given"
+                f"{feature.name!r} has the codes 0 to {feature.n_codes - 1:,}, but a row has the code {highest:,}"
             )
     return codes
 
@@ -100,7 +102,7 @@ def encoded(domain: Domain, X) -> np.ndarray:
 
 
 def for_each_block(domain: Domain, X, work: Callable[[slice, np.ndarray], None], n_jobs: int = 1) -> None:
-    """Call work(rows, codes) for each block, in `n_jobs` threads (kernels release the interpreter)."""
+    """Call work(rows, codes) for each block, in `n_jobs` threads (kernels release the interpreter lock)."""
     if n_jobs == 1:
         for part, codes in blocks(domain, X):
             work(part, codes())

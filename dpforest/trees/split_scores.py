@@ -110,8 +110,8 @@ def unit_sensitivity(
         return UNIT
     if criterion != "entropy":
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(map(repr, CRITERIA))}")
-    rounded = min(2 * MOST_ROWS, (n_classes + 1) * 2 ** (level + 1))  # number of rounded terms that a person may change
-    return math.ceil(UNIT * (math.log2(2 * n_bound) + 1 / math.log(2))) + 2 * rounded + 1
+    n_terms = min(2 * MOST_ROWS, (n_classes + 1) * 2 ** (level + 1))  # number of rounded terms that a person may change
+    return math.ceil(UNIT * (math.log2(2 * n_bound) + 1 / math.log(2))) + 2 * n_terms + 1
 
 
 def nodes_of_unit(level: int) -> int:

@@ -45,11 +45,13 @@ def structure_of(trees: Trees) -> Structure:
     order = order[: np.count_nonzero(trees.level < trees.depth)]
     kind, feature = trees.kind[order], trees.feature[order]
     inner = kind != LEAF
-    tests, which = np.unique(feature[inner].astype(np.int64) * LEAF + kind[inner], return_inverse=True)
+    tests, index_of_test = np.unique(feature[inner].astype(np.int64) * LEAF + kind[inner], return_inverse=True)
     nodes = np.zeros(len(order), np.int64)
-    nodes[inner] = which + 1
-    asked = inner & (kind != MULTIWAY)
-    return Structure(trees.n_trees, trees.depth, tests // LEAF, tests % LEAF, nodes, trees.threshold[order][asked])
+    nodes[inner] = index_of_test + 1
+    has_threshold = inner & (kind != MULTIWAY)
+    return Structure(
+        trees.n_trees, trees.depth, tests // LEAF, tests % LEAF, nodes, trees.threshold[order][has_threshold]
+    )
 
 
 def trees_of(structure: Structure, n_codes: np.ndarray) -> Trees:
@@ -65,20 +67,20 @@ def trees_of(structure: Structure, n_codes: np.ndarray) -> Trees:
     if np.any(s.test_feature >= len(n_codes)) or np.any(s.test_kind >= LEAF):
         raise ValueError("a test names a feature that the domain does not have")
     if np.any(s.nodes > len(s.test_kind)):
-        raise ValueError("a node asks a test that is not listed")
+        raise ValueError("a node names a test that is not listed")
     width = np.concatenate([[0], np.where(s.test_kind == MULTIWAY, n_codes[s.test_feature], 2)])
-    levels, n_nodes, done = [s.n_trees], s.n_trees, 0
+    levels, n_nodes, n_read = [s.n_trees], s.n_trees, 0
     while len(levels) <= s.depth and levels[-1]:
-        level = s.nodes[done : done + levels[-1]]
+        level = s.nodes[n_read : n_read + levels[-1]]
         if len(level) < levels[-1]:
             raise ValueError("the nodes of a level are missing")
-        done += len(level)
+        n_read += len(level)
         levels.append(int(width[level].sum()))
         n_nodes += levels[-1]
         if n_nodes > MAX_FOREST_NODES:
             raise ValueError(f"there are more than {MAX_FOREST_NODES:,} nodes")
-    if done != len(s.nodes):
-        raise ValueError("there are more nodes than the tests lead to")
+    if n_read != len(s.nodes):
+        raise ValueError("there are nodes that no test leads to")
     return _linked(s, n_nodes, width)
 
 
@@ -93,11 +95,11 @@ def _linked(s: Structure, n_nodes: int, width: np.ndarray) -> Trees:
         raise ValueError(f"there are more than {MAX_FOREST_LEAVES:,} leaves")
     tree = np.zeros(n_nodes, np.int32)
     tree[: s.n_trees] = np.arange(s.n_trees)
-    at = s.n_trees
+    end = s.n_trees
     for a, b in _level_borders(s.n_trees, children):
         below = np.repeat(tree[a:b], children[a:b])
-        tree[at : at + len(below)] = below
-        at += len(below)
+        tree[end : end + len(below)] = below
+        end += len(below)
     order = np.argsort(tree, kind="stable")
     place = np.empty(n_nodes, np.int32)
     place[order] = np.arange(n_nodes, dtype=np.int32)
@@ -106,10 +108,10 @@ def _linked(s: Structure, n_nodes: int, width: np.ndarray) -> Trees:
     features = np.concatenate([[-1], s.test_feature]).astype(np.int32)
     kind = kinds[test]
     threshold = np.full(n_nodes, -1, np.int32)
-    asked = inner & (kind != MULTIWAY)
-    if np.count_nonzero(asked) != len(s.thresholds):
-        raise ValueError("there are not as many thresholds as tests with one")
-    threshold[asked] = s.thresholds
+    has_threshold = inner & (kind != MULTIWAY)
+    if np.count_nonzero(has_threshold) != len(s.thresholds):
+        raise ValueError("the number of thresholds is not the number of nodes that need one")
+    threshold[has_threshold] = s.thresholds
     first_child = np.where(inner, place[np.minimum(first, n_nodes - 1)], place)
     start = np.searchsorted(tree[order], np.arange(s.n_trees + 1))
     return Trees(kind[order], features[test][order], threshold[order], first_child[order], start, s.depth)

@@ -55,7 +55,7 @@ COMMON = [
     ("n_jobs", "2", "n_jobs='2' is not a number of threads"),
 ]
 INVALID_PARAMETERS = [
-    (MajorityLabelForestClassifier, "max_depth", "deepest", "max_depth='deepest' is no depth rule; use a number"),
+    (MajorityLabelForestClassifier, "max_depth", "deepest", "max_depth='deepest' is not a depth rule; use a number"),
     (MajorityLabelForestClassifier, "max_depth", None, "max_depth=None is not a whole number"),
     (MajorityLabelForestClassifier, "leaf_mechanism", "laplace", "leaf_mechanism='laplace' is not known; choose one"),
     (MajorityLabelForestClassifier, "leaf_mechanism", "smooth-sensitivity", "does not keep its privacy promise"),

@@ -283,12 +283,12 @@ def test_a_table_that_breaks_its_bound_is_refused():
     X, y = random_table(DOMAIN, 21, 0)
     for refuse in (lambda: booster(n_bound=20).fit(X, y), lambda: booster(n_bound=20).preview(DOMAIN, 21)):
         with pytest.raises(
-            ValueError, match="more rows than n_bound=20, which the privacy guarantee rests on"
+            ValueError, match="more rows than n_bound=20, on which the privacy guarantee depends"
         ) as error:
             refuse()
         assert "21" not in str(error.value)  # the message is safe to show
     booster(n_bound=21).fit(X, y)
-    with pytest.raises(ValueError, match=f"more rows than the {MAX_BOUND:,} that this forest can weigh"):
+    with pytest.raises(ValueError, match=f"more rows than the {MAX_BOUND:,} that this forest accepts"):
         booster(n_bound=None).preview(DOMAIN, MAX_BOUND + 1)
 
 
@@ -663,7 +663,10 @@ REFUSED = [
     ({"n_bound": 0}, f"n_bound=0 is not a whole number from 1 to {MAX_BOUND:,}"),
     ({"n_bound": MAX_BOUND + 1}, f"n_bound={MAX_BOUND + 1} is not a whole number"),
     ({"n_bound": 1e4}, "n_bound=10000.0 is not a whole number"),
-    ({"alpha": 1.5}, "alpha=1.5 is not known; give a number from 0 to 1, a list of them .one a level., or one of"),
+    (
+        {"alpha": 1.5},
+        "alpha=1.5 is not known; give a number from 0 to 1, a list with a number for each level, or one of",
+    ),
     ({"alpha": -0.1}, "alpha=-0.1 is not known"),
     ({"alpha": math.nan}, "alpha=nan is not known"),
     ({"alpha": True}, "alpha=True is not known"),
@@ -672,8 +675,8 @@ REFUSED = [
     ({"alpha": [0.5]}, "alpha is a list of 1 numbers for 2 levels; give one for each level"),
     ({"alpha": [0.5, "low"]}, r"alpha=\[0.5, 'low'\] is not known"),
     ({"alpha": "published"}, "alpha='published' does not keep its privacy promise; use it with mode='as_published'"),
-    ({"alpha": "carried", "leaf": "range"}, "alpha='carried' reads the noisy tables of the tree before"),
-    ({"alpha": "carried", "mode": "as_published"}, "alpha='carried' reads the noisy tables .* mode='certified'"),
+    ({"alpha": "carried", "leaf": "range"}, "alpha='carried' reads the noisy leaves of the previous tree"),
+    ({"alpha": "carried", "mode": "as_published"}, "alpha='carried' reads the noisy leaves .* mode='certified'"),
     ({"alpha_link": 0}, "alpha_link=0 is not a number from 0.000001 to 1"),
     ({"alpha_link": 1.01}, "alpha_link=1.01 is not a number"),
     ({"alpha_link": "alpha"}, "alpha_link='alpha' is not a number"),
@@ -684,16 +687,22 @@ REFUSED = [
     ({"max_leaf": "any"}, "max_leaf='any' is not a number"),
     ({"leaf": "exact"}, "leaf='exact' is not known; choose one of None, 'counts', 'range', 'published'"),
     ({"leaf": "published"}, "leaf='published' does not keep its privacy promise; use it with mode='as_published'"),
-    ({"leaf": "counts", "mode": "as_published"}, "leaf='counts' is not the paper's; use it with mode='certified' only"),
-    ({"leaf": "range", "mode": "as_published"}, "leaf='range' is not the paper's"),
+    (
+        {"leaf": "counts", "mode": "as_published"},
+        "leaf='counts' is not the paper's choice; use it with mode='certified' only",
+    ),
+    ({"leaf": "range", "mode": "as_published"}, "leaf='range' is not the paper's choice"),
     (
         {"beta": "exact"},
         "beta='exact' is not known; choose one of None, 'post', 'one', 'laplace', 'folded', 'published'",
     ),
-    ({"beta": "folded"}, "beta='folded' does not go with leaf='counts'; choose one of 'post', 'one', 'laplace'"),
-    ({"beta": "post", "leaf": "range"}, "beta='post' does not go with leaf='range'; choose one of 'one', 'laplace'"),
-    ({"beta": "post", "mode": "as_published"}, "beta='post' does not go with leaf='published'"),
-    ({"beta": "published"}, "beta='published' does not go with leaf='counts'"),
+    ({"beta": "folded"}, "beta='folded' cannot be combined with leaf='counts'; choose one of 'post', 'one', 'laplace'"),
+    (
+        {"beta": "post", "leaf": "range"},
+        "beta='post' cannot be combined with leaf='range'; choose one of 'one', 'laplace'",
+    ),
+    ({"beta": "post", "mode": "as_published"}, "beta='post' cannot be combined with leaf='published'"),
+    ({"beta": "published"}, "beta='published' cannot be combined with leaf='counts'"),
     ({"shrink": "yes"}, "shrink='yes' is neither True nor False"),
     ({"tree_share": 0}, "tree_share=0 is not a number between 0 and 1"),
     ({"tree_share": 1}, "tree_share=1 is not a number between 0 and 1"),
@@ -725,7 +734,10 @@ def test_parameters_out_of_range_are_refused_with_a_sentence(parameters, sentenc
 )
 def test_a_budget_too_small_for_exact_noise_is_refused_before_a_row_is_read(parameters):
     model = booster(epsilon=1e-4, **parameters)
-    with pytest.raises(BudgetError, match="cannot be drawn exactly; use a larger epsilon, or fewer trees or levels"):
+    with pytest.raises(
+        BudgetError,
+        match="the samplers cannot draw the noise for so small a part; use a larger epsilon, or fewer trees or levels",
+    ):
         model.check(DOMAIN, 20)
     small = {name: value for name, value in parameters.items() if name not in ("n_estimators", "max_depth")}
     X, y = random_table(DOMAIN, 20, 0)

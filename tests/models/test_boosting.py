@@ -336,5 +336,5 @@ def test_files_whose_rounds_no_ledger_knows_are_refused(wrong):
         name, value = changes[wrong]
         entry[name] = value
         content["ledger"].pop("spent")
-    with pytest.raises(ForestFormatError, match="rounds that its ledger|not numbers that a forest has"):
+    with pytest.raises(ForestFormatError, match="rounds differ from the rounds in its ledger|not multiples of"):
         ReleasedForest.from_json(json.dumps(content))

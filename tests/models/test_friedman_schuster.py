@@ -137,7 +137,7 @@ def test_only_information_gain_needs_a_bound_on_the_rows():
     for mode, criterion in (("certified", "entropy"), ("as_published", "entropy"), ("as_published", "gain_ratio")):
         assumptions = tree(criterion=criterion, mode=mode).preview(DOMAIN, 21)[0].assumptions
         assert f"The table has at most {MAX_BOUND:,} rows." in assumptions
-        with pytest.raises(ValueError, match="more rows than n_bound=20, which the privacy guarantee rests on"):
+        with pytest.raises(ValueError, match="more rows than n_bound=20, on which the privacy guarantee depends"):
             tree(criterion=criterion, n_bound=20, mode=mode).fit(X, y)
     for n in (1, 21):
         assert tree(criterion="entropy", n_bound=50).preview(DOMAIN, n) == tree(

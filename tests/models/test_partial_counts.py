@@ -263,7 +263,7 @@ def test_only_parts_are_added_and_fitted():
             part + wrong
         with pytest.raises(TypeError):
             wrong + part
-    with pytest.raises(TypeError, match="takes what partial_counts returns, not int"):
+    with pytest.raises(TypeError, match="takes the result of partial_counts, not int"):
         MajorityLabelForestClassifier(**SMALL).fit_counts(sum([]))
 
 
@@ -277,7 +277,7 @@ def test_counts_need_a_public_domain(domain):
         lambda: forest.partial_counts(X, y),
         lambda: forest.fit_counts(part),
     ):
-        with pytest.raises(ValueError, match="only against a public domain with classes"):
+        with pytest.raises(ValueError, match="only with a public domain that has classes"):
             wrong()
 
 
@@ -295,7 +295,7 @@ def test_a_domain_read_from_data_warns_and_is_not_certified():
 def test_settings_that_need_all_rows_at_once_are_refused():
     forest = MajorityLabelForestClassifier(domain=DOMAIN, mode="as_published")
     for wrong in (lambda: forest.fit_chunks([table(5)]), lambda: forest.partial_counts(*table(5))):
-        with pytest.raises(ValueError, match="cut from all rows at once"):
+        with pytest.raises(ValueError, match="cut from all rows together"):
             wrong()
 
 

@@ -83,14 +83,14 @@ def test_a_search_warns_once(name):
     for _ in range(3):  # each search warns anew
         caught = warned(lambda: SEARCHES[name](forest(epsilon=0.1)))
         assert len(caught) == 1
-        assert "Each fit costs its own ε (this one 0.1)" in str(caught[0].message)
+        assert "Each fit costs its own ε (0.1 for this fit)" in str(caught[0].message)
         assert caught[0].filename == __file__  # the line that starts the search
 
 
 def test_the_warning_states_delta_with_epsilon():
     booster = RandomTreeBoosterClassifier(n_estimators=2, domain=DOMAIN)
     (warning,) = warned(lambda: cross_val_score(booster, X, Y, cv=3))
-    assert "Each fit costs its own ε (this one 1 at δ = 1e-06), the scores" in str(warning.message)
+    assert "Each fit costs its own ε (1 at δ = 1e-06 for this fit), the scores" in str(warning.message)
 
 
 @pytest.mark.parametrize("model", FORESTS, ids=lambda model: type(model).__name__)

@@ -148,7 +148,7 @@ def no_draws(monkeypatch):
             "too small",
         ),
         (FriedmanSchusterClassifier(epsilon=1e-4, tree_share=0.9999), "too small"),
-        (BoostedForestClassifier(epsilon=1e-4, n_estimators=500, max_depth=2), "cannot be drawn"),
+        (BoostedForestClassifier(epsilon=1e-4, n_estimators=500, max_depth=2), "samplers cannot draw"),
     ],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else None,
 )
@@ -213,7 +213,7 @@ def test_a_demonstration_is_the_same_wherever_the_table_is_cut(name):
 
 def test_parts_that_can_be_read_once_only_are_refused():
     kind, settings = settings_of("RF-L")
-    with pytest.raises(ValueError, match="can be read once only"):
+    with pytest.raises(ValueError, match="can be read only once"):
         kind(**settings).fit_chunks(iter([table()]))
 
 

@@ -115,7 +115,7 @@ def test_a_reading_is_words_or_a_format(reading):
 
 def test_a_format_whose_sentence_no_certificate_holds_is_refused_before_a_fit():
     written = CsvFormat(decimal=",", point_columns=[f"column {j}" for j in range(900)])
-    with pytest.raises(DomainError, match="but reading is too long; change that first"):
+    with pytest.raises(DomainError, match="but reading is too long; change the domain first"):
         forest_schema.check_domain(domain(written))
     forest_schema.check_domain(domain(replace(written, point_columns=written.point_columns[:600])))
 

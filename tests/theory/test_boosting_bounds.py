@@ -82,7 +82,7 @@ def test_small_large_and_other_rules(s, r, rule, depth):
 
 
 def test_an_unknown_rule_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"max_depth='deepest' is no depth rule; use a number, 'published'"):
+    with pytest.raises(ValueError, match=r"max_depth='deepest' is not a depth rule; use a number, 'published'"):
         fletcher_islam_depth(3, 3, "deepest")
 
 

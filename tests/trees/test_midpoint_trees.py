@@ -340,7 +340,7 @@ def test_every_row_and_every_pair_of_rows_is_as_likely_a_structure_row():
 
 
 def test_one_row_cannot_be_split_into_halves(numeric):
-    with pytest.raises(ValueError, match="2 rows are needed at least, not 1"):
+    with pytest.raises(ValueError, match="at least 2 rows are needed, not 1"):
         grow(numeric, np.zeros((1, 5), np.uint16), np.zeros(1, np.int32))
 
 

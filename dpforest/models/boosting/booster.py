@@ -36,7 +36,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     With δ above 0, this is the most accurate forest of the library for ε of at least 0.1. With δ = 0 and a small ε, one
     greedy tree or a forest with noisy counts is better (docs/ACCURACY.md).
 
-    Trees are drawn from a seed and the public schema; their thresholds lie where a noisy histogram shows rows. Each
+    Trees are drawn from a seed and the public schema. Their thresholds lie where a noisy histogram shows rows. Each
     round asks one question: in each leaf of the next tree, what is the sum of the rows' gradients? Noise is added to
     the sums. The norm of a gradient is clipped to the norm that it has at score 0. So with two classes, one row changes
     all sums of a round together by at most one half, however many leaves there are. Scores are computed from released
@@ -56,7 +56,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     delta : float, default=1e-6
         0: pure ε-differential privacy, by discrete Laplace noise. From 1e-15 to 0.1: (ε, δ)-differential privacy, by
         rounded Gaussian noise and exact accounting in μ. For the same accuracy, Gaussian noise needs about a third of
-        the ε.
+        the ε that Laplace noise needs.
     total_step : float or "auto", default="auto"
         Learning rate times number of rounds. "auto": by the same rule.
     structure_seed : int, default=0
@@ -70,7 +70,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     Notes
     -----
     `predict_proba` applies the link of the clipped loss for two classes, and softmax for more. With few rows or a small
-    budget, scores are shrunk toward 0. Then probabilities are too close to each other, but their order is informative.
+    budget, scores are shrunk toward 0. Then the probabilities of classes are too similar, but their order is useful.
 
     There is no `fit_chunks`, because every round reads all rows again.
 
@@ -123,11 +123,11 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         share = SCALE_SHARE if self.scale_share == AUTO else as_typed(self.scale_share)
         n_histograms, each = LEVELS * n_numeric, self._loss.part(share, rows_changed(self.neighbors)).amount
         variance = n_histograms / each if self._kind == GAUSSIAN else 2 * n_histograms**2 / each**2
-        most = 2**60 if domain.unit is None else 2**43
+        largest_variance = 2**60 if domain.unit is None else 2**43
         if self.scale_share == AUTO:
-            wanted = n_rows**2 >= LEAST_ROWS**2 * variance and (domain.unit is None or variance <= most)
-            return share if wanted else Fraction(0)
-        if variance > most:
+            is_useful = n_rows**2 >= LEAST_ROWS**2 * variance and (domain.unit is None or variance <= largest_variance)
+            return share if is_useful else Fraction(0)
+        if variance > largest_variance:
             raise ValueError(
                 f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for the numeric "
                 "attributes; use a larger share, 'auto' or 'public'"
@@ -193,10 +193,10 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         """
         forest = self._forest()
         leaves = forest.apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
-        of_leaf = forest.leaf_shares()
+        leaf_scores = forest.leaf_shares()
         scores = np.zeros((len(leaves), forest.domain.n_classes))
         for t in range(forest.trees.n_trees):
-            scores += of_leaf[leaves[:, t]]
+            scores += leaf_scores[leaves[:, t]]
             yield self.classes_[scores.argmax(axis=1)]
 
     # ------------------------------------------------------------ what is known before a fit
@@ -208,16 +208,16 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         if loss is None or self._budget is None:
             return
         self._check_digits(self._budget, loss.amount)
-        known = LEAST_SIZE if self.size is None else self.size
-        preparation = self._preparation(domain, known if self.neighbors == ADD_REMOVE else n_rows)
+        n_known = LEAST_SIZE if self.size is None else self.size
+        preparation = self._preparation(domain, n_known if self.neighbors == ADD_REMOVE else n_rows)
         may_ask = self.scale_share == AUTO and any(feature.kind == "numeric" for feature in domain.features)
         for share in {preparation.scale, *((Fraction(0), SCALE_SHARE) if may_ask else ())}:
-            spec = self._spec_after(domain, replace(preparation, scale=share, n_rows=known), known)
+            spec = self._spec_after(domain, replace(preparation, scale=share, n_rows=n_known), n_known)
             each = loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
             if spec.clip.noise_scale(each) > LIMIT - 1:
                 raise ValueError(
-                    f"n_estimators={self.n_estimators!r} rounds are too many for epsilon={self.epsilon!r}: the noise "
-                    "on each would be larger than can be drawn; take fewer, or 'auto'"
+                    f"n_estimators={self.n_estimators!r} rounds are too many for epsilon={self.epsilon!r}: each "
+                    "round would need more noise than the samplers can draw; use fewer rounds, or 'auto'"
                 )
             self._promise(spec, domain)
 
@@ -252,8 +252,8 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
 def _check_delta(name: str, value: Any) -> None:
     if not is_number(value) or not (value == 0 or DELTA_MIN <= value <= DELTA_MAX):
         raise ValueError(
-            f"{name}={value!r} is not 0 (pure privacy) or a number from {DELTA_MIN:g} to {DELTA_MAX:g}; use 0 "
-            "or say 1e-6"
+            f"{name}={value!r} is not 0 (pure privacy) or a number from {DELTA_MIN:g} to {DELTA_MAX:g}; use 0, "
+            "or for example 1e-6"
         )
 
 

@@ -11,7 +11,7 @@ from dpforest.privacy.loss import GAUSSIAN, PURE
 
 SIZE_SHARE: Final = {GAUSSIAN: Fraction(1, 100), PURE: Fraction(1, 20)}
 SCALE_SHARE: Final = Fraction(1, 20)
-# Rows per standard deviation of noise on a cell; a fit with fewer rows does not ask for the scale.
+# A fit asks for the scale if its number of rows is at least this many standard deviations of the noise on a cell.
 LEAST_ROWS: Final = 4
 
 

@@ -27,9 +27,9 @@ class ClipBound:
     kind : {"pure", "gaussian"}
         Kind of privacy loss that is charged for the sums of gradients. The kind decides the norm and the noise.
     grid : {1, 16}
-        Number of steps of a sum in 1/1024. It is 16 if the unit of privacy is a person, because rows then have weights.
-        A row's gradient times its weight is rounded toward 0. So by the triangle inequality, the norm of the sum over
-        all rows of a person is at most the bound.
+        Number of steps into which 1/1024 of a sum is divided. It is 16 if the unit of privacy is a person, because rows
+        then have weights. A row's gradient times its weight is rounded toward 0. So by the triangle inequality, the
+        norm of the sum over all rows of a person is at most the bound.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class ClipBound:
 
     @property
     def noise(self) -> str:
-        """Name, as in the ledger, of the mechanism that adds noise for this norm."""
+        """The ledger's name of the mechanism that adds noise for this norm."""
         return NOISE[self.kind]
 
     @property

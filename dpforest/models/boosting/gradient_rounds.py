@@ -19,7 +19,7 @@ from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_of_rows
 
 _ROUND_KEY: Final = 16  # key of the first round's draws in a demonstration; earlier questions have smaller keys
-_ROUTED: Final = 2**23  # largest number of leaf numbers, one for each row and tree, in memory at a time
+_MOST_ROUTED: Final = 2**23  # largest number of leaf indices in memory: one for each row and tree
 # With fewer rows for each thread, waking a thread in each round takes longer than the thread saves.
 _ROWS_OF_A_THREAD: Final = 100_000
 
@@ -45,7 +45,7 @@ def boost(
         Public trees, drawn without looking at the rows.
     rows : EncodedRows
     paid : QueryBudget or None
-        Budget of which each round takes one use; None without privacy.
+        Budget that was charged for all rounds, and that each round uses once; None without privacy.
     source : SecretSource or DemoSource
     n_jobs : int
         Number of threads; the result does not depend on it.
@@ -60,55 +60,57 @@ def boost(
     n, n_leaves, clip = len(rows.y), 2**spec.depth, spec.clip
     scores = np.zeros((n, clip.n_scores), np.int64)
     moves = np.empty((spec.n_trees, n_leaves, clip.n_scores), np.int64)
-    seen = None if trace is None else (np.empty_like(moves), list[np.ndarray]())
+    recorded = None if trace is None else (np.empty_like(moves), list[np.ndarray]())
     n_parts = max(1, min(n_jobs, n // _ROWS_OF_A_THREAD))
     parts = [slice(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
-    before, last = np.zeros(n, np.int32), np.zeros_like(moves[0])
+    last_leaf, last_moves = np.zeros(n, np.int32), np.zeros_like(moves[0])
     with ThreadPoolExecutor(n_parts) as pool:
-        run: Callable[..., Any] = map if n_parts == 1 else pool.map
+        map_parts: Callable[..., Any] = map if n_parts == 1 else pool.map
         for t, leaf in enumerate(_leaf_of_rows(trees, domain, rows, n_jobs)):
 
             def sums_of(part: slice) -> np.ndarray:
                 weights = None if rows.weight is None else rows.weight[part]
-                return next_sums(scores[part], before[part], last, leaf[part], rows.y[part], clip, weights)  # noqa: B023
+                return next_sums(scores[part], last_leaf[part], last_moves, leaf[part], rows.y[part], clip, weights)  # noqa: B023
 
-            sums = noisy = np.sum(list(run(sums_of, parts)), axis=0)
+            sums = noisy = np.sum(list(map_parts(sums_of, parts)), axis=0)
             if paid is not None:
                 noisy = noisy_table(sums, clip.sensitivity, paid, source, key=_ROUND_KEY + t)
             moves[t] = moves_of(noisy, spec.step)
-            before, last = leaf, moves[t]
-            if seen is not None:
-                seen[0][t] = sums
-                seen[1].append(rows.counted(leaf, n_leaves, domain.n_classes))
+            last_leaf, last_moves = leaf, moves[t]
+            if recorded is not None:
+                recorded[0][t] = sums
+                recorded[1].append(rows.counted(leaf, n_leaves, domain.n_classes))
     moves = moves.reshape(-1, clip.n_scores)
-    if trace is not None and seen is not None:
-        _fill(trace, spec, seen[0].reshape(moves.shape), np.concatenate(seen[1]), moves, paid)
+    if trace is not None and recorded is not None:
+        _fill_trace(trace, spec, recorded[0].reshape(moves.shape), np.concatenate(recorded[1]), moves, paid)
     return moves / 2.0**POINT
 
 
 def _leaf_of_rows(trees: Trees, domain: Domain, rows: EncodedRows, n_jobs: int) -> Iterator[np.ndarray]:
     """Yield for each tree the leaf of each row, counted from the tree's first leaf.
 
-    Trees do not depend on earlier rounds, so rows are routed through many trees at once.
+    Trees do not depend on earlier rounds, so each pass routes the rows through many trees.
     """
-    at_once = max(1, _ROUTED // max(len(rows.y), 1))
-    for first in range(0, trees.n_trees, at_once):
-        ahead = trees.between(first, min(first + at_once, trees.n_trees))
-        leaves = leaves_of_rows(ahead, domain, rows.codes, n_jobs=n_jobs)
-        leaves -= ahead.leaf_start[:-1, None].astype(np.int32)
+    trees_in_memory = max(1, _MOST_ROUTED // max(len(rows.y), 1))
+    for start in range(0, trees.n_trees, trees_in_memory):
+        next_trees = trees.between(start, min(start + trees_in_memory, trees.n_trees))
+        leaves = leaves_of_rows(next_trees, domain, rows.codes, n_jobs=n_jobs)
+        leaves -= next_trees.leaf_start[:-1, None].astype(np.int32)
         yield from leaves
 
 
-def _fill(
+def _fill_trace(
     trace: Trace, spec: BoosterSpec, sums: np.ndarray, counts: np.ndarray, moves: np.ndarray, paid: QueryBudget | None
 ) -> None:
     """Fill the trace: rows in leaves, the class that each leaf favors, and the noise on its sums."""
     trace.counts = counts
-    trace.labels = _of_classes(moves).argmax(axis=1).astype(np.uint8)
+    trace.labels = _class_columns(moves).argmax(axis=1).astype(np.uint8)
     if paid is not None:
-        trace.noise = GradientNoise(_of_classes(sums).astype(float), spec.clip.is_l2, spec.clip.noise_scale(paid.each))
+        trace.noise = GradientNoise(
+            _class_columns(sums).astype(float), spec.clip.is_l2, spec.clip.noise_scale(paid.each)
+        )
 
 
-def _of_classes(values: np.ndarray) -> np.ndarray:
-    """Return a column for each class. With two classes, `values` has only the second column; the first is minus it."""
+def _class_columns(values: np.ndarray) -> np.ndarray:
+    """Return a column for each class. With two classes, `values` has only the second; the first is its negative."""
     return values if values.shape[1] > 1 else np.concatenate([-values, values], axis=1)

@@ -2,7 +2,7 @@
 
 The gradient of a row has a number for each class: 1 if the row has this class and 0 otherwise, minus the share of the
 class at the row's score. The gradient's norm is clipped to the norm at score 0 (`ClipBound`). So for two classes the
-norm is at most one half, and a misclassified row has no larger gradient than a row at score 0. Gradients are in units
+norm is at most one half, and no misclassified row has a larger gradient than a row at score 0. Gradients are in units
 of 1/1024, scores in units of 1/2**20. Sums of integers are exact in any order. So scores do not depend on the number of
 threads, and everybody who computes scores from the released forest gets the same scores.
 

@@ -15,7 +15,7 @@ MOST_ROUNDS: Final = 1_000
 MOST_DEPTH: Final = 8
 MOST_STEP: Final = 100.0
 _FEW_ROUNDS: Final = 300
-_ROW_ROUNDS: Final = 3e8  # limit of rows times rounds, which limits the time of a fit with more than 300 rounds
+_ROW_ROUNDS: Final = 3e8  # largest product of rows and rounds above 300 rounds, to limit the time of a fit
 
 
 class Rounds(NamedTuple):

@@ -41,7 +41,7 @@ class BoostMechanism(Protocol):
 
 @dataclass(frozen=True)
 class Boosted:
-    """Trees of one score: chosen candidates, values of leaves, β, bounds on weights, and the leaf of each row.
+    """The trees that add to one score: chosen candidates, values of leaves, β, bounds on weights, and leaves of rows.
 
     `tables` holds the true class weights of the leaves. `traces` is empty unless `boost` gets ``trace=True``.
     """
@@ -83,14 +83,14 @@ def boost(
     sign = np.where(positive == 1, 1.0, -1.0)
     score, reach = np.zeros(len(bins)), 0.0
     grown = Boosted([], [], [], [], [], [], [])
-    for number in range(spec.n_trees):
+    for tree in range(spec.n_trees):
         # The trees released so far bound every weight. The bound is public, because these trees are public.
         bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
         weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
         if of_unit is not None:  # rounded down, so the rows of a person weigh at most `bound` together
             weight = weight * of_unit // UNIT
         tree_trace = TreeTrace() if trace else None
-        mechanism.start_tree(number, bound)
+        mechanism.start_tree(tree, bound)
         choose = partial(mechanism.split, candidates=candidates, trace=tree_trace)
         chosen, node = grow_tree(candidates, bins, positive, weight, n_classes=2, depth=spec.depth, choose=choose)
         table = np.zeros((2**spec.depth, 2), np.int64)

@@ -64,12 +64,12 @@ class CertifiedBoostMechanism(_BoostMechanism):
             each = paid.epsilon_each
             probability = selection.chosen_probability(scores, allowed, width, each, chosen, nodes=nodes)
             potential = node_potentials(node_tables(histogram, candidates), "m-alpha", alpha)
-            taken = scores[np.arange(len(chosen)), chosen]
-            trace.note_level(probability, 1 / allowed.sum(axis=1), taken, potential)
+            chosen_scores = scores[np.arange(len(chosen)), chosen]
+            trace.note_level(probability, 1 / allowed.sum(axis=1), chosen_scores, potential)
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
-        """Return α of a level: public (`BoostSpec.scheduled`), or the noisy error of the tree over that of its root."""
+        """Return α of a level: public (`BoostSpec.scheduled`), or the tree's noisy error divided by its root's."""
         if self.spec.queries_calibration:
             error = tree_error(node_tables(histogram, candidates))
             table = np.array([[error]], np.int64)
@@ -86,7 +86,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         if spec.leaf == "counts":
             noisy = noisy_table(table, self.bound, self._paid["leaves"], self._source, key=self.key + 31)
             if spec.alpha == "carried":
-                self._errors = [tree_error(np.maximum(_sum_to(noisy, k), 0)) for k in range(spec.depth)]
+                self._errors = [tree_error(np.maximum(_tables_at_level(noisy, k), 0)) for k in range(spec.depth)]
             shrink = 2 * float(self.bound / self._paid["leaves"].epsilon_each) if spec.shrink else 0.0
             values = np.clip(leaf_link(noisy, spec.alpha_link, shrink=shrink), -most, most)
             if spec.beta == "post":
@@ -96,12 +96,12 @@ class CertifiedBoostMechanism(_BoostMechanism):
         else:
             values = np.clip(leaf_link(table, spec.alpha_link), -most, most)
             if spec.beta == "folded":
-                return self._folded(values, table), 1.0
+                return self._folded_values(values, table), 1.0
             values = self._noisy_values(values / most, 2 * VALUE_STEPS, 0) * most
         beta = 1.0 if spec.beta == "one" else self._noisy_beta(values, table)
         return values * beta, beta
 
-    def _folded(self, values: np.ndarray, table: np.ndarray) -> np.ndarray:
+    def _folded_values(self, values: np.ndarray, table: np.ndarray) -> np.ndarray:
         """Return β h(λ) of each leaf λ, with noise. The leaves divide the budget, because β depends on all leaves."""
         limit = self.spec.step * self.spec.max_leaf**2 * self.bound / UNIT  # |β h| <= α W
         scaled = np.clip(values * self.beta_of(values, table) / limit, -1, 1)
@@ -109,7 +109,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.concatenate(parts) * limit
 
     def _noisy_values(self, shares: np.ndarray, width: int, place: int) -> np.ndarray:
-        """Round numbers from -1 to 1 to a grid, add noise that hides a change of one by `width` steps, and clamp."""
+        """Round numbers from -1 to 1 to a grid, add noise for a sensitivity of `width` steps, and clamp to -1 to 1."""
         steps = np.rint(shares * VALUE_STEPS).astype(np.int64) + VALUE_STEPS
         noisy = noisy_table(
             steps[:, None], width, self._paid["leaves"], self._source, key=(self.key + 31) + (place << 20)
@@ -120,7 +120,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         """Return β with separate noise. Leaf values are already released, so one row changes the sum by at most W M."""
         most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
-        shift = n * UNIT // GRAIN  # noisy tables start from 0
+        shift = n * UNIT // GRAIN  # the sampler takes no negative numbers
         width = self.bound // GRAIN + 2
         noisy = noisy_table(
             np.array([[steps + shift]], np.int64), width, self._paid["beta"], self._source, key=self.key + 30
@@ -141,24 +141,24 @@ class ExactBoostMechanism(_BoostMechanism):
         if level == 0:
             self._root_error = self._error = tree_error(tables)
         chosen = np.full(len(histogram), -1)
-        drawn = np.ones((4, len(histogram)))  # for the trace: probability, chance, score and potential of each node
+        record = np.ones((4, len(histogram)))  # for the trace: probability, chance, score and potential of each node
         for node in range(len(histogram)):
             alpha = round(UNIT * self._alpha(level))
             if node == 0:
                 self.alphas.append(alpha / UNIT)
             if self.stops(tables[node]):
                 continue
-            here = histogram[node : node + 1]
-            scores = score_splits(here, candidates, "m-alpha", alpha)
+            node_histogram = histogram[node : node + 1]
+            scores = score_splits(node_histogram, candidates, "m-alpha", alpha)
             pmf = self.pmf(scores, allowed[node : node + 1], alpha, level)
             c = chosen[node] = self.pick(pmf, scores, level, node)
             potential = node_potentials(tables[node : node + 1], "m-alpha", alpha)[0]
-            drawn[:, node] = pmf[0, c], 1 / pmf.shape[1], scores[0, c], potential
-            self._error += tree_error(children_tables(here[0], tables[node], candidates, int(c))) - tree_error(
-                tables[node : node + 1]
-            )
+            record[:, node] = pmf[0, c], 1 / pmf.shape[1], scores[0, c], potential
+            self._error += tree_error(
+                children_tables(node_histogram[0], tables[node], candidates, int(c))
+            ) - tree_error(tables[node : node + 1])
         if trace is not None:
-            trace.note_level(*drawn)
+            trace.note_level(*record)
         return chosen
 
     def _alpha(self, level: int) -> float:
@@ -251,6 +251,6 @@ def children_tables(histogram: np.ndarray, table: np.ndarray, candidates: Candid
     return np.stack([left, table - left])
 
 
-def _sum_to(table: np.ndarray, level: int) -> np.ndarray:
+def _tables_at_level(table: np.ndarray, level: int) -> np.ndarray:
     """Return the class weights of the nodes of a level, as sums over the leaves below each node."""
     return table.reshape(2**level, -1, table.shape[1]).sum(axis=1)

@@ -42,8 +42,8 @@ class BoostSpec:
     alpha : float, str or tuple of float
         A number, the name of a calibration, or a number for each level.
     n_bound : int
-        Public number of rows, or with a unit of persons (replace-one, as published), or public bound on this number
-        (add-remove).
+        Number of rows (with a unit: of persons), which is public under replace-one and as published. Under add-remove,
+        a public bound on this number.
     n_scores : int
         Number of boosters that divide the budget: 1 for two classes, otherwise the number of classes.
     step_factor : float
@@ -87,10 +87,10 @@ class BoostSpec:
             raise ValueError(f"step_factor={self.step_factor!r} is not a number from 0.001 to 1.999")
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
-            raise ValueError(f"beta={self.beta!r} does not go with leaf={self.leaf!r}; choose one of {choices}")
-        if self.as_published:  # the certificate names the gaps of the paper's choices, and of no others
+            raise ValueError(f"beta={self.beta!r} cannot be combined with leaf={self.leaf!r}; choose one of {choices}")
+        if self.as_published:  # the certificate lists only the gaps of the paper's choices
             if self.leaf != "published":
-                raise ValueError(f"leaf={self.leaf!r} is not the paper's; use it with mode='certified' only")
+                raise ValueError(f"leaf={self.leaf!r} is not the paper's choice; use it with mode='certified' only")
         else:
             for name in ("alpha", "leaf", "beta"):
                 if getattr(self, name) == "published":
@@ -99,7 +99,7 @@ class BoostSpec:
                     )
         if self.has_unit and self.leaf == "range" and self.beta != "folded":
             raise ValueError(
-                "leaf='range' has no bound for a unit of privacy: a person may have rows in many leaves, and changes "
+                "leaf='range' has no bound for a unit of privacy: a person may have rows in many leaves, and change "
                 "the value of each; use leaf='counts'"
             )
         if isinstance(self.alpha, tuple) and len(self.alpha) != self.depth:
@@ -108,7 +108,7 @@ class BoostSpec:
             )
         if self.alpha == "carried" and self.leaf != "counts":
             raise ValueError(
-                "alpha='carried' reads the noisy tables of the tree before; use leaf='counts' and mode='certified'"
+                "alpha='carried' reads the noisy leaves of the previous tree; use leaf='counts' and mode='certified'"
             )
 
     @property
@@ -172,7 +172,7 @@ class BoostSpec:
         if self.beta == "laplace":
             beta = leaves * QUERY_SHARE
             paid["beta"] = pay("coefficient β of each tree", "discrete-laplace", 1, beta, n_trees)
-        # With "folded", β couples all leaves of a tree, so they are not disjoint.
+        # With "folded", each value contains β, which depends on all leaves of the tree, so the values are not disjoint.
         n_parts = 2**self.depth if self.beta == "folded" else 1
         what = "class weights" if self.leaf == "counts" else "values"
         leaf = (leaves - beta) / n_parts
@@ -190,8 +190,8 @@ class BoostSpec:
             each = query_budget.epsilon_each
             if name in widths and widths[name] / each > LIMIT:
                 raise BudgetError(
-                    f"epsilon is divided into parts of {float(each):.1g} ({name}), and noise for so little cannot be "
-                    "drawn exactly; use a larger epsilon, or fewer trees or levels"
+                    f"epsilon is divided into parts of {float(each):.1g} ({name}), and the samplers cannot draw the "
+                    "noise for so small a part; use a larger epsilon, or fewer trees or levels"
                 )
 
 
@@ -210,8 +210,8 @@ def resolve_alpha(alpha: Any) -> float | str | tuple[float, ...]:
     for value in values:
         if not is_number(value, 0, 1):
             raise ValueError(
-                f"alpha={alpha!r} is not known; give a number from 0 to 1, a list of them (one a level), or one of "
-                f"{', '.join(map(repr, CALIBRATIONS))}"
+                f"alpha={alpha!r} is not known; give a number from 0 to 1, a list with a number for each level, or one "
+                f"of {', '.join(map(repr, CALIBRATIONS))}"
             )
     if not values:
         raise ValueError("alpha is an empty list; give a number from 0 to 1 for each level")

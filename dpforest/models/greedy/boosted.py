@@ -54,9 +54,9 @@ class BoostedForestClassifier(GreedyClassifier):
     alpha : float, str, list of float or None, default=None
         α of the loss that splits reduce: a low value needs less noise, a high value boosts faster. Give a number from 0
         to 1, a list with a number for each level, or "schedule", 0.7 to the power of the level. The other names are
-        objective calibrations, where α is the error of the tree so far over the error of its root. "noisy": the error
-        is queried and charged at each level. "carried": the errors come from the noisy leaves of the previous tree.
-        "published": the error is exact; only with mode="as_published". None: 0, the most accurate value at every
+        objective calibrations, where α is the error of the tree so far, divided by the error of its root. "noisy": the
+        error is queried and charged at each level. "carried": the errors come from the noisy leaves of the previous
+        tree. "published": the error is exact; only with mode="as_published". None: 0, the most accurate value at every
         epsilon that we measured (WHAT-WE-LEARNED.md); as published, "published".
     alpha_link : float or None, default=None
         α of leaf values and row weights, above 0. None: `alpha` if it is a number above 0, otherwise 1.
@@ -128,7 +128,7 @@ class BoostedForestClassifier(GreedyClassifier):
     }
 
     @property
-    def _levels_by_hand(self) -> int | None:
+    def _levels_of_alpha(self) -> int | None:
         """Length of `alpha` if it is a list that sets the depth (certified, `max_depth` is "auto"), otherwise None."""
         if not isinstance(self.alpha, Sequence) or isinstance(self.alpha, str):
             return None
@@ -137,12 +137,12 @@ class BoostedForestClassifier(GreedyClassifier):
     @property
     def most_depth(self) -> int:
         """Largest depth of the complete trees that a fit grows."""
-        levels = self._levels_by_hand
+        levels = self._levels_of_alpha
         return super().most_depth if levels is None else min(levels, MAX_DEPTH)
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
         n_trees, depth = super()._shape(domain, preparation)
-        levels = self._levels_by_hand
+        levels = self._levels_of_alpha
         return n_trees, depth if levels is None else levels
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoostSpec:
@@ -184,12 +184,14 @@ class BoostedForestClassifier(GreedyClassifier):
             spec.check_drawable(self._budget)
         paid = self._charge(spec, ledger)
         seed = demo_seed(source) if spec.as_published else 0
-        grown, draws = [], trace is not None and trace.draws
+        grown, with_draws = [], trace is not None and trace.draws
         for score in range(spec.n_scores):
             mechanism = self._mechanism(spec, paid, source, seed, score * spec.n_trees)
-            wanted = 1 if spec.n_scores == 1 else score
-            positive = (rows.y == wanted).astype(np.int32)
-            grown.append(boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=draws, of_unit=rows.weight))
+            scored_class = 1 if spec.n_scores == 1 else score
+            positive = (rows.y == scored_class).astype(np.int32)
+            grown.append(
+                boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=with_draws, of_unit=rows.weight)
+            )
         if self.epsilon is None:
             ledger.charge("exact splits, leaves and coefficients", "none", 1, None, 1, "sequential")
         elif spec.as_published:
@@ -222,14 +224,14 @@ class BoostedForestClassifier(GreedyClassifier):
         values = np.concatenate([v for booster in grown for v in booster.values])[place]
         classes = np.repeat(np.arange(spec.n_scores) if spec.n_scores > 1 else [1], spec.n_trees).astype(np.int16)
         if trace is not None:
-            self._fill(trace, spec, rows, grown, place, domain.n_classes, paid)
+            self._fill_trace(trace, spec, rows, grown, place, domain.n_classes, paid)
             trace.labels = (
                 values * np.sign([b for booster in grown for b in booster.betas])[place >> spec.depth] > 0
-            ).astype(np.uint8)  # the class of a leaf is the sign of its value without β, which may be negative
+            ).astype(np.uint8)  # the class of a leaf is the sign of its value without β, because β may be negative
         leaves, about = ScoreLeaves(values, classes, spec.alpha_link), {"alpha": spec.alpha, "n_bins": spec.n_bins}
         return self._assembled(spec, domain, trees, leaves, ledger, source, about, rows.scale)
 
-    def _fill(
+    def _fill_trace(
         self,
         trace: Trace,
         spec: BoostSpec,
@@ -255,14 +257,14 @@ class BoostedForestClassifier(GreedyClassifier):
             scale = boost_mechanisms.published_leaf_scale(spec, float(self._budget) / spec.n_scores)
         else:
             scale = 2 * spec.max_leaf / float(paid["leaves"].epsilon_each)
-        clean = leaf_link(tables, spec.alpha_link)
+        true_values = leaf_link(tables, spec.alpha_link)
         if not spec.as_published:  # as published, the clamp follows the noise
-            clean = np.clip(clean, -spec.max_leaf, spec.max_leaf)
+            true_values = np.clip(true_values, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
         if spec.beta == "folded":  # β h has the noise, and its bound is a M² W instead of M
-            beta = np.bincount(tree, clean * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
-            clean = clean * beta / (spec.max_leaf * bounds)
-        trace.noise = ValueNoise(tables, clean, np.full(len(clean), scale))
+            beta = np.bincount(tree, true_values * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
+            true_values = true_values * beta / (spec.max_leaf * bounds)
+        trace.noise = ValueNoise(tables, true_values, np.full(len(true_values), scale))
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
         spec = self._plan(domain, n_rows)

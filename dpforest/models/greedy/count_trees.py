@@ -81,11 +81,11 @@ class SplitSelector:
             feature, probability = self._draw(by_feature, possible, 0, level)
             chance = chance / possible.sum(axis=1)
             narrowed = allowed & (self.candidates.feature == feature[:, None])
-        chosen, last = self._draw(scores, narrowed, len(self.stages) - 1, level)
+        chosen, stage_probability = self._draw(scores, narrowed, len(self.stages) - 1, level)
         if self.trace is not None:
             tables = node_tables(histogram, self.candidates)
             self.trace.note_level(
-                probability * last,
+                probability * stage_probability,
                 chance / narrowed.sum(axis=1),
                 scores[np.arange(len(chosen)), chosen],
                 node_potentials(tables, self.criterion, grid=self._grid),
@@ -115,11 +115,11 @@ def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candida
     If one row changes every score by an amount in an interval, it changes the maxima by amounts in the same interval.
     """
     first = candidates.first
-    some = np.flatnonzero(np.diff(first))
-    least = scores.min(axis=1, keepdims=True)
-    best, possible = np.tile(least, len(first) - 1), np.zeros((len(scores), len(first) - 1), bool)
-    best[:, some] = np.maximum.reduceat(np.where(allowed, scores, least), first[some], axis=1)
-    possible[:, some] = np.logical_or.reduceat(allowed, first[some], axis=1)
+    with_candidates = np.flatnonzero(np.diff(first))
+    lowest = scores.min(axis=1, keepdims=True)
+    best, possible = np.tile(lowest, len(first) - 1), np.zeros((len(scores), len(first) - 1), bool)
+    best[:, with_candidates] = np.maximum.reduceat(np.where(allowed, scores, lowest), first[with_candidates], axis=1)
+    possible[:, with_candidates] = np.logical_or.reduceat(allowed, first[with_candidates], axis=1)
     return best, possible
 
 
@@ -160,7 +160,7 @@ def share_out(
     source: SecretSource | DemoSource,
     units: Units | None = None,
 ) -> Shares:
-    """Draw for each row whether it grows a tree or decides leaves. Unless all trees share the rows, also draw the tree.
+    """Draw whether each row grows a tree or decides leaves. Unless trees share all rows, also draw the row's tree.
 
     With `units`, all rows of a person have the same draw.
     """

@@ -122,8 +122,8 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     References
     ----------
     A. Friedman, A. Schuster, "Data mining with differential privacy" (2010), section 4. Two parts are not from the
-    paper (docs/PAPERS.md): the division of the budget, and the halved cost of a split whose scores a further row can
-    only lower.
+    paper (docs/PAPERS.md): the division of the budget, and the halved cost of a split if a further row can only lower
+    the scores.
 
     Examples
     --------

@@ -150,10 +150,10 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         """Return the preparation. If the user sets temperatures, the fit does not ask for the scale.
 
-        The reason is that the check that these temperatures cost at most ε must not depend on the rows.
+        A check ensures that these temperatures cost at most ε. The result of this check must not depend on the rows.
         """
         preparation = super()._preparation(domain, n_rows)
-        by_rule = self.scale_share == AUTO and any(value is not None for value in self._by_hand)
+        by_rule = self.scale_share == AUTO and any(value is not None for value in self._given_temperatures)
         return replace(preparation, scale=Fraction(0)) if by_rule else preparation
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> MultinomialSpec | PublishedSpec:
@@ -162,7 +162,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         if self.mode == "as_published":
             most = MOST_DEPTH if depth is None else depth
             check_count("max_depth", most, 1, MOST_DEPTH)
-            feature, value, label = published_temperatures(self._budget, self._by_hand, n_trees, depth)
+            feature, value, label = published_temperatures(self._budget, self._given_temperatures, n_trees, depth)
             levels = ASSUMED_DEPTH if depth is None else depth
             return PublishedSpec(
                 n_trees,
@@ -186,7 +186,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         check_count("max_depth", depth, 1, MAX_DEPTH)
         tree = (self._budget or Fraction(1)) * preparation.left / rows_changed(self.neighbors)
         tree /= n_trees if self.partition == "shared" else 1
-        feature, value, label = certified_temperatures(tree, self._by_hand, depth)
+        feature, value, label = certified_temperatures(tree, self._given_temperatures, depth)
         share = structure_share(self.partition_rate)
         spec = MultinomialSpec(
             n_trees, depth, feature, value, label, self.partition, share, self.neighbors, preparation
@@ -196,7 +196,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         return spec
 
     @property
-    def _by_hand(self) -> tuple:
+    def _given_temperatures(self) -> tuple:
         return self.feature_temperature, self.value_temperature, self.label_temperature
 
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
@@ -254,7 +254,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         counts = tables.reshape(-1, n_classes)[place]
         labels = self._labels(spec, counts, ledger, source, count_unit)
         if trace is not None:
-            trace.trees, trace.labels = [one for one in traces if one is not None], labels
+            trace.trees, trace.labels = [t for t in traces if t is not None], labels
             trace.counts = counts if count_unit == 1 else counts / count_unit
             trace.noise = CountNoise(counts, "exponential", float(spec.label) / count_unit)
         about = {"split_score": self.split_score, "n_bins": self.n_bins}

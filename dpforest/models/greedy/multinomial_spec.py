@@ -121,29 +121,31 @@ class PublishedSpec:
         )
 
 
-def certified_temperatures(tree: Fraction, by_hand: tuple, depth: int) -> tuple[Any, Any, Any]:
+def certified_temperatures(tree: Fraction, given: tuple, depth: int) -> tuple[Any, Any, Any]:
     """Return B1 = B2 = ε_tree / (2 d) and B3 = ε_tree, except for temperatures that the user sets."""
-    return _temperatures(by_hand, (tree / (2 * depth), tree / (2 * depth), tree))
+    return _temperatures(given, (tree / (2 * depth), tree / (2 * depth), tree))
 
 
 def published_temperatures(
-    budget: Fraction | None, by_hand: tuple, n_trees: int, depth: int | None
+    budget: Fraction | None, given: tuple, n_trees: int, depth: int | None
 ) -> tuple[Any, Any, Any]:
     """Return B1 = B2 = ε/(2 d t) and B3 = ε/t (the paper's theorem 2), or 10, 10, ∞ if there is no ε.
 
     A temperature that the user sets replaces the derived temperature.
     """
     if budget is None:
-        return _temperatures(by_hand, (10, 10, math.inf))
-    return certified_temperatures(budget / n_trees, by_hand, ASSUMED_DEPTH if depth is None else depth)
+        return _temperatures(given, (10, 10, math.inf))
+    return certified_temperatures(budget / n_trees, given, ASSUMED_DEPTH if depth is None else depth)
 
 
-def _temperatures(by_hand: tuple, derived: tuple) -> tuple[Any, Any, Any]:
+def _temperatures(given: tuple, derived: tuple) -> tuple[Any, Any, Any]:
     """Return each temperature as the user sets it, or the derived temperature if the user does not set it."""
-    out = []
-    for name, value, default in zip(NAMES, by_hand, derived, strict=True):
-        if value is not None and not is_number(value, low=0):
-            raise ValueError(f"{name}={value!r} is not a number of at least 0; use one, or None to derive it")
-        out.append(default if value is None else math.inf if math.isinf(value) else as_typed(value))
-    feature, cut, label = out
-    return feature, cut, label
+    temperatures = []
+    for name, temperature, default in zip(NAMES, given, derived, strict=True):
+        if temperature is not None and not is_number(temperature, low=0):
+            raise ValueError(f"{name}={temperature!r} is not a number of at least 0; use one, or None to derive it")
+        temperatures.append(
+            default if temperature is None else math.inf if math.isinf(temperature) else as_typed(temperature)
+        )
+    feature, value, label = temperatures
+    return feature, value, label

@@ -58,7 +58,9 @@ class PublishedTreeSpec:
 
     def share(self, domain: Domain) -> Fraction | None:
         """Return the ε of each answer; None without privacy."""
-        return None if self.epsilon is None else self.epsilon / ((2 + len(_numeric(domain))) * self.depth + 2)
+        return (
+            None if self.epsilon is None else self.epsilon / ((2 + len(_numeric_attributes(domain))) * self.depth + 2)
+        )
 
     def ideal_loss(self, domain: Domain) -> Fraction | None:
         """Return the loss that all answers would have in exact arithmetic; None without privacy or a bound on scores.
@@ -69,7 +71,7 @@ class PublishedTreeSpec:
         share = self.share(domain)
         if share is None or self.criterion == GAIN_RATIO:
             return None
-        draws = (1 + len(_numeric(domain))) * self.depth
+        draws = (1 + len(_numeric_attributes(domain))) * self.depth
         return share * (self.depth + 2 + Fraction(draws, 2)) * rows_changed(self.neighbors)
 
     def departures(self, domain: Domain) -> tuple[str, ...]:
@@ -114,13 +116,13 @@ def score(tables: np.ndarray, criterion: str) -> np.ndarray:
     of_child = tables.sum(axis=2)
     if criterion == "gini":
         return (np.square(tables, dtype=float).sum(axis=2) / np.maximum(of_child, 1)).sum(axis=1) - of_child.sum(axis=1)
-    inside = (_n_log_n(of_child) - _n_log_n(tables).sum(axis=2)).sum(axis=1)
+    child_entropy = (_n_log_n(of_child) - _n_log_n(tables).sum(axis=2)).sum(axis=1)
     if criterion == "entropy":
-        return -inside
+        return -child_entropy
     n = of_child.sum(axis=1)
-    gain = _n_log_n(n) - _n_log_n(tables.sum(axis=1)).sum(axis=1) - inside
-    apart = _n_log_n(n) - _n_log_n(of_child).sum(axis=1)
-    return n * np.divide(gain, apart, out=np.zeros(len(n)), where=apart > 1e-9)
+    gain = _n_log_n(n) - _n_log_n(tables.sum(axis=1)).sum(axis=1) - child_entropy
+    split_information = _n_log_n(n) - _n_log_n(of_child).sum(axis=1)
+    return n * np.divide(gain, split_information, out=np.zeros(len(n)), where=split_information > 1e-9)
 
 
 def choice_law(scores: np.ndarray, weights: np.ndarray | float, share: float, spread: float) -> np.ndarray:
@@ -137,7 +139,7 @@ def _n_log_n(n: np.ndarray) -> np.ndarray:
     return n * np.log2(np.maximum(n, 1))
 
 
-def _numeric(domain: Domain) -> list[int]:
+def _numeric_attributes(domain: Domain) -> list[int]:
     return [j for j, feature in enumerate(domain.features) if feature.kind == "numeric"]
 
 
@@ -176,7 +178,7 @@ class _Growth:
     def tree(self) -> tuple[Trees, np.ndarray]:
         features = self.domain.features
         categories = frozenset(j for j, f in enumerate(features) if f.kind != "numeric" and f.n_codes > 1)
-        ranges = {j: (0, features[j].n_codes - 1) for j in _numeric(self.domain)}
+        ranges = {j: (0, features[j].n_codes - 1) for j in _numeric_attributes(self.domain)}
         nodes = [_Node(np.arange(len(self.y)), 0, categories, ranges)]
         tests, counts, n_leaves = list[tuple[int, int, int, int]](), list[np.ndarray](), 1
         for number, node in enumerate(nodes):  # the loop appends to `nodes`
@@ -196,10 +198,10 @@ class _Growth:
 
     def _split(self, node: _Node) -> _Split | None:
         """Return the split of a node; None for a leaf."""
-        enough = self._is_worth(node)  # this query is asked at every node, also on the last level
+        may_split = self._may_split(node)  # this query is asked at every node, also on the last level
         open_ranges = [j for j, (low, high) in node.ranges.items() if low < high]
         features = sorted([*node.categories, *open_ranges])
-        if not enough or node.level == self.spec.depth or not features:
+        if not may_split or node.level == self.spec.depth or not features:
             return None
         cuts = {j: self._cut(node, j) for j in open_ranges}
         scores = np.concatenate(
@@ -210,9 +212,9 @@ class _Growth:
             codes = self.codes[node.rows, j]
             order = np.argsort(codes, kind="stable")
             ends = np.cumsum(np.bincount(codes, minlength=self.widths[j]))[:-1]
-            left = node.categories - {j}
-            parts = np.split(node.rows[order], ends)
-            return _Split(j, None, [_Node(part, node.level + 1, left, node.ranges) for part in parts])
+            remaining = node.categories - {j}
+            row_groups = np.split(node.rows[order], ends)
+            return _Split(j, None, [_Node(part, node.level + 1, remaining, node.ranges) for part in row_groups])
         cut, (low, high) = cuts[j], node.ranges[j]
         below = self.codes[node.rows, j] <= cut
         sides = ((node.rows[below], (low, cut)), (node.rows[~below], (cut + 1, high)))
@@ -225,7 +227,7 @@ class _Growth:
             ],
         )
 
-    def _is_worth(self, node: _Node) -> bool:
+    def _may_split(self, node: _Node) -> bool:
         if self.share is None:
             return len(np.unique(self.y[node.rows])) > 1
         noisy = len(node.rows) + self.draw.laplace(scale=1 / self.share)

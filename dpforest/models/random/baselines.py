@@ -1,4 +1,4 @@
-"""Random forests that the papers compare with: settings of `RandomStructureClassifier`."""
+"""Random forests with which the papers compare theirs, as settings of `RandomStructureClassifier`."""
 
 from dataclasses import dataclass
 
@@ -91,16 +91,16 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     def _check_size(self, n_rows: int) -> None:
         if self.n_bound is not None and n_rows > self.n_bound:
             raise ValueError(
-                f"the table has more rows than n_bound={self.n_bound:,}, which the privacy guarantee rests on; give a "
-                "public bound that is certain to hold"
+                f"the table has more rows than n_bound={self.n_bound:,}, on which the privacy guarantee depends; give "
+                "a public bound that is certain to hold"
             )
 
     @property
     def needs_all_rows(self) -> bool:
         """Whether the depth follows from the exact number of rows."""
-        knows = self.mode == "as_published" or self.neighbors != ADD_REMOVE
-        by_paper = self.max_depth is None or self.max_depth == AUTO and self.mode == "as_published"
-        return by_paper and self.n_bound is None and knows
+        may_use_number = self.mode == "as_published" or self.neighbors != ADD_REMOVE
+        by_paper_rule = self.max_depth is None or self.max_depth == AUTO and self.mode == "as_published"
+        return by_paper_rule and self.n_bound is None and may_use_number
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

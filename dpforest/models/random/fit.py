@@ -62,7 +62,7 @@ def fit_forest(
     tree_of_row = rows_to_trees(spec, row_ids, source, units)
     counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs, units=units)
     if np.shape(counted) not in ((), counts.shape):
-        raise ValueError("The counts are not those of the leaves of this forest; count the rows with it.")
+        raise ValueError("The counts are not those of the leaves of this forest; count the rows with this forest.")
     counts += counted
 
     if epsilon is not None and is_release:
@@ -72,7 +72,7 @@ def fit_forest(
         values = counts if spec.releases_counts else true_labels(counts, structure_seed)
     else:
         ledger.charge("every leaf, as published", spec.mechanism, 1, None, 1, "sequential")
-        values = simulate_values(spec, counts, epsilon, _demo(source).seed)
+        values = simulate_values(spec, counts, epsilon, _demo_source(source).seed)
     return trees, spec.leaves(values, epsilon)
 
 
@@ -83,7 +83,7 @@ def rows_to_trees(
     if spec.partition == "shared":
         return None
     if spec.partition == "blocks":
-        return published.deal_blocks(len(row_ids), spec.n_trees, _demo(source).seed)
+        return published.deal_blocks(len(row_ids), spec.n_trees, _demo_source(source).seed)
     return release.assign_rows(row_ids, spec.n_trees, source, units=units)
 
 
@@ -141,6 +141,6 @@ def simulate_values(
     return simulators.simulate_labels(counts, spec.mechanism, rate, seed, leaves=leaves)
 
 
-def _demo(source: SecretSource | DemoSource) -> DemoSource:
+def _demo_source(source: SecretSource | DemoSource) -> DemoSource:
     """Return a source of demonstration draws. If no seed is given, the source has a fresh seed that is not kept."""
     return source if isinstance(source, DemoSource) else DemoSource(int(source.words(1)[0]))

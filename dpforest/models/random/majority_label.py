@@ -102,17 +102,17 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         mechanism = self.leaf_mechanism or ("smooth-sensitivity" if published else "permute-and-flip")
         partition = self.partition or ("blocks" if published else "independent")
         if not published and (mechanism in PUBLISHED or partition == "blocks"):
-            wrong = f"leaf_mechanism={mechanism!r}" if mechanism in PUBLISHED else "partition='blocks'"
-            raise ValueError(f"{wrong} does not keep its privacy promise; use it with mode='as_published' only")
+            setting = f"leaf_mechanism={mechanism!r}" if mechanism in PUBLISHED else "partition='blocks'"
+            raise ValueError(f"{setting} does not keep its privacy promise; use it with mode='as_published' only")
         departures: tuple[str, ...] = ()
         categorical = self.categorical or ("multiway" if published else "ordered")
         n_trees, depth = self._shape(domain, preparation)
         if isinstance(depth, str):
-            numeric = sum(f.kind == "numeric" for f in domain.features)
-            wanted = fletcher_islam_depth(numeric, domain.n_features - numeric, depth, most=None)
-            depth = min(wanted, MAX_DEPTH)
-            if wanted > depth:
-                departures = (f"The paper's rule gives depth {wanted}; trees end at {depth} here.",)
+            n_numeric = sum(f.kind == "numeric" for f in domain.features)
+            rule_depth = fletcher_islam_depth(n_numeric, domain.n_features - n_numeric, depth, most=None)
+            depth = min(rule_depth, MAX_DEPTH)
+            if rule_depth > depth:
+                departures = (f"The paper's rule gives depth {rule_depth}; trees end at {depth} here.",)
         max_leaves = leaf_cap(self.max_leaves, self.mode)
         if published:
             check_count("max_depth", depth, 0, MAX_DEPTH)

@@ -20,7 +20,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.rows import EncodedTable
 from dpforest.trees.released_scale import ReleasedScale
 
-# The counts do not depend on these settings. All other settings must agree before parts are added.
+# Exact counts do not depend on these settings of the release. All other settings must agree before parts are added.
 _LATER = (
     "mechanism",
     "neighbors",
@@ -66,7 +66,8 @@ class PartialCounts:
         is_table = isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 2
         if not is_table or counts.min(initial=0) < 0 or counts.max(initial=0) >= most or type(n) is not int or n < 0:
             raise ValueError(
-                f"Counts are int64 (n_leaves, n_classes), from 0 and below {most:,}, and rows a whole number."
+                f"counts must be int64 (n_leaves, n_classes), at least 0 and below {most:,}, and n_rows a whole number "
+                "of at least 0."
             )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -87,13 +88,13 @@ class PartialCounts:
 
     def check(self, settings: dict[str, Any]) -> None:
         """Raise a ValueError that names the settings that differ, unless the rows were counted under `settings`."""
-        absent = object()
+        missing = object()
         names = {**settings, **self.settings}
-        differ = [n for n in names if self.settings.get(n, absent) != settings.get(n, absent)]
-        if differ:
+        different = [n for n in names if self.settings.get(n, missing) != settings.get(n, missing)]
+        if different:
             raise ValueError(
-                f"These rows were counted for a forest with other settings ({', '.join(differ)}); "
-                "count all parts with one forest, and fit that one."
+                f"These rows were counted for a forest with other settings ({', '.join(different)}); "
+                "count all parts with one forest, and fit the same forest."
             )
 
 
@@ -125,7 +126,7 @@ class PartCounter:
     ):
         if spec.partition == "blocks":
             raise ValueError(
-                "Equal blocks are cut from all rows at once, so rows cannot be counted part by part; use fit, or "
+                "Equal blocks are cut from all rows together, so rows cannot be counted part by part; use fit, or "
                 "partition='independent'."
             )
         self.spec, self.domain, self.n_jobs = spec, domain, n_jobs
@@ -136,7 +137,7 @@ class PartCounter:
     def draw_persons(self, ids: np.ndarray) -> np.ndarray | None:
         """Draw the tree of each person, for all parts of a table; None if every row is in every tree.
 
-        Without this, a person with rows in two parts would get two draws.
+        Without this method, a person with rows in two parts would get two draws.
         """
         return None if self.spec.partition == "shared" else assign_rows(ids, self.spec.n_trees, self.source)
 
@@ -162,7 +163,7 @@ def counting_settings(
 ) -> dict[str, Any]:
     """Return everything that exact counts depend on, besides the rows."""
     choices = {name: value for name, value in asdict(spec).items() if name not in _LATER}
-    schema = json.dumps(domain.to_dict())  # in JSON 1 and True differ
+    schema = json.dumps(domain.to_dict())  # as JSON, because 1 and True are equal in Python but differ in JSON
     released = None if scale is None else scale.cumulative.tolist()
     seeds = {"structure_seed": structure_seed, "random_state": random_state}
     return {**choices, **seeds, "domain": schema, "scale": released}

@@ -61,7 +61,7 @@ class PartialScale:
     def check(self, domain: Domain) -> None:
         """Raise ValueError unless the rows were counted on this domain."""
         if self.domain != domain:
-            raise ValueError("These rows were counted on another domain; count all parts on one, and fit on that one.")
+            raise ValueError("These rows were counted on another domain; count all parts on the domain of the fit.")
 
 
 @dataclass(frozen=True, eq=False)

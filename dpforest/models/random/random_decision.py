@@ -86,8 +86,8 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         voting = self.voting or ("threshold" if published else "log-odds")
         if voting == "log-odds" and self.negative_rule == "paper":
             raise ValueError(
-                "negative_rule='paper' has no effect with voting='log-odds', which takes negative counts for 0; choose "
-                "another voting rule or leave it out"
+                "negative_rule='paper' has no effect with voting='log-odds', which always replaces negative counts by "
+                "0; choose another voting rule, or leave negative_rule out"
             )
         max_leaves = leaf_cap(self.max_leaves, self.mode)
         n_trees, depth = self._shape(domain, preparation)

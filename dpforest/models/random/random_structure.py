@@ -95,17 +95,17 @@ class RandomStructureClassifier(ForestClassifier):
         """
         domain, model = self._given_domain(), self._checked()
         registry = self._count_persons(domain, chunks) if domain.unit is not None else None
-        if model._looks(domain):
+        if model._asks_first(domain):
             if isinstance(chunks, Iterator):
-                return self._fit_once_read(chunks)
+                return self._fit_iterator(chunks)
             scales, out_of_domain = PartialScale.of_nobody(domain), OutOfDomainCells()
             for X, y, *groups in chunks:
                 X, y = self._checked_part(X, y)
                 scales += self._scale_of(domain, X, y, out_of_domain, groups[0] if groups else None, registry)
             out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
-            self.fit_scale(_of_persons(scales, registry))
+            self.fit_scale(_with_person_counts(scales, registry))
         counter = self._counter(domain)
-        total, out_of_domain = counter.count(_nobody(domain)), OutOfDomainCells()
+        total, out_of_domain = counter.count(_no_rows(domain)), OutOfDomainCells()
         tree_of_person = None
         if registry is not None:
             registry.restart()
@@ -117,8 +117,8 @@ class RandomStructureClassifier(ForestClassifier):
                 domain, X, y, ids, out_of_domain=out_of_domain, groups=groups[0] if groups else None, registry=registry
             )
             total += counter.count(rows, tree_of_person)
-        total = _of_persons(total, registry)
-        if not model._looks(domain):  # otherwise the code above has given both warnings
+        total = _with_person_counts(total, registry)
+        if not model._asks_first(domain):  # otherwise the code above has given both warnings
             out_of_domain.warn()
             self._warn_of_leaks(domain)
         return self._release(total, domain)
@@ -127,8 +127,8 @@ class RandomStructureClassifier(ForestClassifier):
         """Count the rows of each person over all parts."""
         if isinstance(chunks, Iterator):
             raise ValueError(
-                "These parts can be read once only, but the rows of each person are counted before they get their "
-                "weight; give a list of parts or dpforest.read_chunks."
+                "These parts can be read only once, but the fit counts the rows of each person in a separate "
+                "pass; give a list of parts or dpforest.read_chunks."
             )
         registry = UnitRegistry()
         for X, y, *groups in chunks:
@@ -137,18 +137,18 @@ class RandomStructureClassifier(ForestClassifier):
             registry.count(identifiers, domain.listed_labels(y) >= 0)
         return registry
 
-    def _fit_once_read(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
+    def _fit_iterator(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
         """Run `fit_chunks` on an iterator, without asking for the scale."""
         size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
         if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not size_is_public:
             raise ValueError(
-                "These parts can be read once only, but before trees are grown it has to be known how many rows there "
-                "are and where they lie; give a list of them or dpforest.read_chunks. Or else numbers for max_depth, "
-                "n_estimators or size, and scale_share='public'."
+                "These parts can be read only once, but before trees grow, the fit asks how many rows there are or "
+                "where they lie. Give a list of parts or dpforest.read_chunks. Otherwise give scale_share='public', "
+                "and numbers for max_depth and n_estimators, or for size."
             )
         warnings.warn(
-            "These parts can be read once only, so the scale of the data is not asked for, and the forest may be less "
-            "accurate; give a list of them, dpforest.read_chunks, or scale_share='public'.",
+            "These parts can be read only once, so the fit does not ask for the scale of the data, and the forest may "
+            "be less accurate; give a list of parts, dpforest.read_chunks, or scale_share='public'.",
             stacklevel=3,
         )
         model = type(self)(**{**self.get_params(deep=False), "scale_share": "public"}).fit_chunks(chunks)
@@ -224,31 +224,31 @@ class RandomStructureClassifier(ForestClassifier):
         weight = None if rows.units is None else rows.units.weight
         return PartialScale(scale_histograms(domain, rows.codes, weight), rows.n_counted, rows.n_given, domain)
 
-    def _looks(self, domain: Domain) -> bool:
+    def _asks_first(self, domain: Domain) -> bool:
         """Return whether a fit asks about the rows before trees grow."""
         size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
         by_rule = AUTO in (self.n_estimators, self.max_depth) and not size_is_public
-        scaled = self.scale_share != "public" and any(f.kind == "numeric" for f in domain.features)
-        return self._prepares and (by_rule or scaled)
+        by_scale = self.scale_share != "public" and any(f.kind == "numeric" for f in domain.features)
+        return self._prepares and (by_rule or by_scale)
 
     def _settings(self) -> dict[str, Any]:
         """Return all parameters on which a preparation depends, in addition to the rows."""
         return {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
 
     def _prepared(self, domain: Domain, n_rows: int) -> tuple[ForestSpec, ReleasedScale | None, Ledger]:
-        """Return the spec and the scale that `fit_scale` released, and a ledger with its charges.
+        """Return the spec and the scale that `fit_scale` released, and a ledger with the charges of `fit_scale`.
 
         If a fit asks nothing before trees grow, return the plan from public facts, no scale, and an empty ledger.
         """
         ledger = self._ledger(domain)
-        if not self._looks(domain):
+        if not self._asks_first(domain):
             is_public = not self._prepares or self.neighbors != ADD_REMOVE
             return self._plan(domain, n_rows if is_public else self.size or 0), None, ledger
         prepared = getattr(self, "prepared_", None)
         if prepared is None or prepared.settings != self._settings():
             raise ValueError(
-                "Where the rows lie has to be known before they are counted: call fit_scale with the sum of what "
-                "partial_scale gives for all parts, or give scale_share='public'."
+                "The fit must ask about the rows before it counts them in leaves: call fit_scale with the sum of the "
+                "results of partial_scale for all parts, or give scale_share='public'."
             )
         for e in prepared.entries:
             ledger.charge(e.what, e.mechanism, e.sensitivity, e.each, e.times, e.composition, part=e.part)
@@ -258,8 +258,8 @@ class RandomStructureClassifier(ForestClassifier):
         """Count the rows of one part in all leaves, for `fit_counts`: the step of a fit that needs the rows.
 
         Curator only, because the counts are exact. Each row must be in only one part. If there is a unit of privacy,
-        all rows of a person must be in the same part. Counts do not show whether a row or a person is in two parts. If
-        a row or a person is in two parts, it costs ε twice, and the certificate does not hold.
+        all rows of a person must be in the same part. The counts cannot show whether this is true. A row or a person in
+        two parts costs ε twice, and then the certificate does not hold.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class RandomStructureClassifier(ForestClassifier):
         if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
         out_of_domain = (
-            OutOfDomainCells() if self._looks(domain) else None
+            OutOfDomainCells() if self._asks_first(domain) else None
         )  # `partial_scale` has warned about these rows
         rows = read_rows(domain, X, y, ids.astype(np.int64), out_of_domain=out_of_domain, groups=groups)
         return self._counter(domain).count(rows)
@@ -317,7 +317,7 @@ class RandomStructureClassifier(ForestClassifier):
         """
         domain = self._given_domain()
         if not isinstance(part, PartialCounts):
-            raise TypeError(f"fit_counts takes what partial_counts returns, not {type(part).__name__}.")
+            raise TypeError(f"fit_counts takes the result of partial_counts, not {type(part).__name__}.")
         self._warn_of_leaks(domain)
         return self._release(part, domain)
 
@@ -325,14 +325,14 @@ class RandomStructureClassifier(ForestClassifier):
         """Release a forest from counts: fit on an empty table, and add the counts to its leaves before the noise."""
         model = self._checked()
         model._check_size(part.n_rows)
-        if not model._looks(domain):
+        if not model._asks_first(domain):
             self._forget()
         spec, scale, ledger = model._prepared(domain, part.n_rows)
         part.check(counting_settings(spec, domain, scale, **model._seeds()))
-        nobody = _nobody(domain)
-        self._check_rows(nobody.codes, reset=True)
+        no_rows = _no_rows(domain)
+        self._check_rows(no_rows.codes, reset=True)
         source = source_for(model.random_state)
-        forest = model._fit_spec(spec, domain, nobody, 1, ledger, source, scale, part.counts)
+        forest = model._fit_spec(spec, domain, no_rows, 1, ledger, source, scale, part.counts)
         return self._fitted(forest, domain)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
@@ -341,14 +341,14 @@ class RandomStructureClassifier(ForestClassifier):
         Under add-remove, an error must not depend on the number of rows, so this method checks the largest forest that
         the rules may choose.
         """
-        if self._budget is None or not self._looks(domain) and domain.unit is None:
+        if self._budget is None or not self._asks_first(domain) and domain.unit is None:
             return
         if self.neighbors == ADD_REMOVE:
             n_rows = max(MAX_BOUND, math.ceil(2**17 / self._budget))
         spec = self._plan(domain, n_rows)
         if self.mode == "certified":
             spec.check_drawable(self._budget)
-        if self._looks(domain):
+        if self._asks_first(domain):
             check_domain(domain)
             spec.check_size(domain, int(self.structure_seed))
 
@@ -455,13 +455,13 @@ class RandomStructureClassifier(ForestClassifier):
         """Return the domain. It must be complete, because all parts must be encoded by the same domain."""
         if not isinstance(self.domain, Domain) or not self.domain.classes:
             raise ValueError(
-                "Rows can be counted part by part only against a public domain with classes, as nothing may be read "
-                "from a part; give domain=Domain(..., classes=...)."
+                "Rows can be counted part by part only with a public domain that has classes, because no part may "
+                "determine the domain; give domain=Domain(..., classes=...)."
             )
         if self.needs_all_rows:
             raise ValueError(
-                "The depth of this forest follows from the number of all rows, so they cannot be counted part by part; "
-                "give n_bound, a public bound on it, or max_depth."
+                "The depth of this forest follows from the number of all rows, so rows cannot be counted part by part; "
+                "give max_depth, or n_bound, a public bound on that number."
             )
         return self.reading_domain(self.domain)
 
@@ -485,14 +485,14 @@ def _is_numbered_from_0(X: Any) -> bool:
     return plain or index.dtype.kind not in "iu"
 
 
-def _nobody(domain: Domain) -> EncodedTable:
+def _no_rows(domain: Domain) -> EncodedTable:
     """Return a table without rows."""
     none = np.empty(0, np.int64)
     units = None if domain.unit is None else Units(none, none, 0, none)
     return EncodedTable(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), none, 0, units)
 
 
-def _of_persons(part: Part, registry: UnitRegistry | None) -> Part:
+def _with_person_counts(part: Part, registry: UnitRegistry | None) -> Part:
     """Return a sum over all parts with the number of persons. A person with rows in several parts counts once."""
     if registry is None:
         return part

@@ -113,8 +113,8 @@ class ForestSpec:
     def check_drawable(self, epsilon: Fraction) -> None:
         """Raise BudgetError if there is a unit and the budget is so small that samplers cannot draw the leaves."""
         if self.count_unit > 1:
-            how = noise_scale if self.releases_counts else label_rate
-            how(self.exact_rate(epsilon), self.count_unit)
+            check_noise = noise_scale if self.releases_counts else label_rate
+            check_noise(self.exact_rate(epsilon), self.count_unit)
 
     def check_size(self, domain: Domain, seed: int) -> None:
         """Raise ValueError if `grow` with `to_file` would raise it."""
@@ -129,7 +129,7 @@ class ForestSpec:
     def leaves(
         self, values: np.ndarray, epsilon: Fraction | None, numbers: np.ndarray | None = None
     ) -> LabelLeaves | CountLeaves:
-        """Return leaves with these released values. If these are only some leaves, `numbers` holds their numbers."""
+        """Return leaves with these released values. If these are only some leaves, `numbers` holds their indices."""
         if not self.releases_counts:
             return LabelLeaves(values)
         log_odds = self.log_odds(epsilon, values)
@@ -144,7 +144,7 @@ class ForestSpec:
         """Return the parameters of the voting rule "log-odds"; None for other voting rules.
 
         The parameters depend on the signal, which is the number of rows times the ε for leaves. If the preparation has
-        no number of rows, the sum of the given counts over all leaves takes its place.
+        no number of rows, the rule uses the sum of the given counts over all leaves instead.
         """
         if self.voting != "log-odds":
             return None
@@ -186,8 +186,8 @@ def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tup
     if categorical != "multiway" or not widths:
         return ()
     # Tests that are not multiway may be repeated on a path.
-    again = [2] * depth if len(widths) < domain.n_features else []
-    most = math.prod(sorted([*widths, *again], reverse=True)[:depth])
+    repeatable = [2] * depth if len(widths) < domain.n_features else []
+    most = math.prod(sorted([*widths, *repeatable], reverse=True)[:depth])
     if most <= max_leaves:
         return ()
     return (

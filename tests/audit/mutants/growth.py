@@ -59,8 +59,8 @@ GROWTH = (
         "of depth 4).",
         module="dpforest.models.greedy.boost_mechanisms",
         function="CertifiedBoostMechanism.leaves",
-        old="np.maximum(_sum_to(noisy, k), 0)",
-        new="_sum_to(table, k)",
+        old="np.maximum(_tables_at_level(noisy, k), 0)",
+        new="_tables_at_level(table, k)",
         forests=(BOOSTED,),
     ),
     Mutant(
