@@ -260,27 +260,15 @@ def test_parts_give_the_forest_of_the_whole(kind, neighbors):
 
 def test_parts_that_can_be_read_once_have_no_scale():
     X, y = table(600)
-<<<<<<< HEAD
     settings = {"domain": DOMAIN, "max_depth": 3, "n_estimators": 3, "random_state": 5}
-    with pytest.warns(UserWarning, match="can be read once only"):
-        model = RandomDecisionForestClassifier(**settings, scale_share="auto").fit_chunks(iter([(X, y)]))
-=======
-    how = {"domain": DOMAIN, "max_depth": 3, "n_estimators": 3, "random_state": 5}
     with pytest.warns(UserWarning, match="can be read only once"):
-        model = RandomDecisionForestClassifier(**how, scale_share="auto").fit_chunks(iter([(X, y)]))
->>>>>>> dbec064ff33a8343edb39c9f5970bbfb04fd4ea4
+        model = RandomDecisionForestClassifier(**settings, scale_share="auto").fit_chunks(iter([(X, y)]))
     assert model.get_params()["scale_share"] == "auto"
     plain = RandomDecisionForestClassifier(**settings, scale_share="public").fit(X, y)
     assert model.forest_.to_json(uncertified=True) == plain.forest_.to_json(uncertified=True)
-<<<<<<< HEAD
-    with pytest.raises(ValueError, match="can be read once only"):
-        RandomDecisionForestClassifier(**settings, scale_share=0.1).fit_chunks(iter([(X, y)]))
-    with pytest.raises(ValueError, match="can be read once only"):  # under replace-one, `size` does not set the shape
-=======
     with pytest.raises(ValueError, match="can be read only once"):
-        RandomDecisionForestClassifier(**how, scale_share=0.1).fit_chunks(iter([(X, y)]))
+        RandomDecisionForestClassifier(**settings, scale_share=0.1).fit_chunks(iter([(X, y)]))
     with pytest.raises(ValueError, match="can be read only once"):  # under replace-one, `size` does not set the shape
->>>>>>> dbec064ff33a8343edb39c9f5970bbfb04fd4ea4
         RandomDecisionForestClassifier(domain=DOMAIN, neighbors="replace-one", size=600).fit_chunks(iter([(X, y)]))
 
 

@@ -128,13 +128,8 @@ def test_tests_on_codes_and_on_bins_agree_on_whole_tables(kinds, missing, n_bins
         assert np.array_equal(by_code, answers(candidates, bins[:, j].astype(int), test, candidates.cut))
 
 
-<<<<<<< HEAD
 def test_no_test_and_too_many_tests_are_refused():
-    with pytest.raises(ValueError, match="no question to ask"):
-=======
-def test_no_question_and_too_many():
     with pytest.raises(ValueError, match="no split is possible"):
->>>>>>> dbec064ff33a8343edb39c9f5970bbfb04fd4ea4
         public_candidates(public_domain(1, 1), 10)
     assert public_candidates(public_domain(*[1_000] * 16), 10).n_candidates == 16_000
     with pytest.raises(ValueError, match="17,000 candidate splits, more than 16,384; use fewer bins"):
