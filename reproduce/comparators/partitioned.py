@@ -24,9 +24,9 @@ from reproduce.comparators.choices import NOTHING, Room, Rule, choose
 MOST_DEPTH = 60
 
 # These are private functions of the engine. Their names here are the names in the engine.
-_parts, _only_the_root, _is_pure = kernels._parts, kernels._only_the_root, kernels._is_pure
-_count_classes, _mark, _part_estimation = kernels._count_classes, kernels._mark, kernels._part_estimation
-_add_child, _part_columns, _count_leaves = kernels._add_child, kernels._part_columns, kernels._count_leaves
+_parts, _new_tree, _is_pure = kernels._parts, kernels._new_tree, kernels._is_pure
+_count_classes, _mark, _partition_estimation = kernels._count_classes, kernels._mark, kernels._partition_estimation
+_add_child, _partition_columns, _count_leaves = kernels._add_child, kernels._partition_columns, kernels._count_leaves
 
 
 @dataclass
@@ -91,7 +91,7 @@ def grow_tree(seed, tree, n_structure, rule, rows, settings):
         np.empty(n, np.int64),
     )
     room = Room(np.arange(m), np.empty(max(rule.n_points, 1), np.int64))
-    nodes = _only_the_root(hashed(tree_key(seed, tree), ROOT), settings, parts, scratch)
+    nodes = _new_tree(hashed(tree_key(seed, tree), ROOT), settings, parts, scratch)
     n_nodes, level, level_end = 1, 0, 1
     for node in range(len(nodes.kind)):
         if node == n_nodes:
@@ -122,12 +122,12 @@ def _split(node, child, goes_on, rule, rows, settings, parts, nodes, scratch, ro
     categorical = rows.is_categorical[f]
     nodes.kind[node], nodes.feature[node], nodes.threshold[node] = ONE_VS_REST if categorical else NUMERIC, f, cut
     nodes.first_child[node] = child
-    middle_est = _part_estimation(span, rows.columns[f], cut, categorical, parts.estimation, scratch)
+    middle_est = _partition_estimation(span, rows.columns[f], cut, categorical, parts.estimation, scratch)
     middle = span[0] + _mark(parts.structure[f, span[0] : span[1]], cut, categorical, scratch)
     for right in range(2):
         _add_child(node, child, right, middle, middle_est, nodes)
         enough = goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.to_split
         nodes.is_open[child + right] = enough and not _is_pure(scratch.total if right else scratch.left)
     if nodes.is_open[child] or nodes.is_open[child + 1]:
-        _part_columns(span, parts, scratch)
+        _partition_columns(span, parts, scratch)
     return True
