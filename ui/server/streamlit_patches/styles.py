@@ -26,10 +26,10 @@ PAGE: Final = """<style>
 a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
 [data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
 @media (min-width: 1100px) {
-  .st-key-instrument_place {min-height: 27.6rem}
+  .st-key-instrument_place {min-height: 25.9rem}
 }
 @media (min-width: 1100px) and (max-height: 760px) {
-  .st-key-instrument_place {min-height: 25.6rem}
+  .st-key-instrument_place {min-height: 24rem}
 }
 @media (min-width: 641px) {
   [data-testid=stMainBlockContainer] {padding-top: 1.4rem}
@@ -45,6 +45,7 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] {padding-top: 3.6rem}
+  .st-key-instrument_place {min-height: 51.5rem}
   .st-key-asked [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
   .st-key-asked [data-testid=stColumn] {width: auto; min-width: 0}
   .st-key-asked [data-testid=stColumn]:nth-child(2) {grid-column: 1 / 3; order: 1}
