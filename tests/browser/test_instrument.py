@@ -215,3 +215,16 @@ def test_no_words_of_a_tree_overlap_whatever_the_classes_are_called(explore: Exp
         assert tree.locator("text").count() > 1 and tree.evaluate(OVERLAPS) == []
         with explore.refigured():
             explore.slider("Depth").press("ArrowRight")
+
+
+@pytest.mark.slow
+def test_a_print_has_all_rows_of_a_table_that_scrolls(explore: Explore) -> None:
+    explore.open(**SMALL, tab="Leaves", trees=5, depth=3)
+    table, grid = explore.page.locator("[class*=st-key-printed_]"), explore.page.locator("[data-testid=stDataFrame]")
+    expect(table).to_be_hidden()
+    expect(grid).to_be_visible()
+    explore.page.emulate_media(media="print")
+    expect(grid).to_be_hidden()
+    expect(table.locator("tbody tr")).to_have_count(40)
+    expect(table.locator("tbody tr").last).to_be_visible()
+    explore.page.emulate_media(media="screen")

@@ -17,7 +17,10 @@ from dpforest.plotting.style import visible
 from ui import state
 from ui.shared.controls import known
 from ui.shared.downloads import as_csv, as_latex
+from ui.shared.wording import plain
 
+IN_SIGHT: Final = 9  # rows of a table that are in sight without scrolling
+PRINTED: Final = 50  # most rows of a printed table
 _WORDS: Final = 6  # number of words of a chart's description that name the chart if it has no title
 _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
 
@@ -50,9 +53,37 @@ def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = Fa
 
 
 def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
-    """Draw a table, and keep it in place of an earlier table with its title."""
+    """Draw a table, and keep it in place of an earlier table with its title.
+
+    A table that scrolls on the page is there a second time, for print only, because a browser prints what is in sight.
+    """
     _kept()[title] = Figure(frame, public)
-    return place.dataframe(as_shown(frame), **settings)
+    if len(frame) <= IN_SIGHT or settings.get("height") == "content":
+        return place.dataframe(as_shown(frame), **settings)
+    with place.container():
+        drawn = st.dataframe(as_shown(frame), **settings)
+        with st.container(key=f"printed_{len(_kept())}"):
+            st.table(for_print(frame))
+            if len(frame) > PRINTED:
+                st.caption(f"The first {PRINTED} of {len(frame):,} rows.")
+    return drawn
+
+
+def for_print(frame: pd.DataFrame) -> pd.DataFrame:
+    r"""Return the first rows as text that Streamlit's Markdown shows unchanged. The index is empty.
+
+    >>> for_print(pd.DataFrame({"a_b": ["*x*", None], "c": [0.123456, 2]})).to_dict("list")
+    {'a\\_b': ['\\*x\\*', '–'], 'c': ['0.1235', '2']}
+    """
+
+    def text(value: object) -> str:
+        if isinstance(value, float):
+            return "–" if pd.isna(value) else f"{value:.4g}"
+        return "–" if value is None or value is pd.NA else plain(value)
+
+    some = frame.head(PRINTED)
+    columns = {plain(name): [text(value) for value in some.iloc[:, i].tolist()] for i, name in enumerate(some)}
+    return pd.DataFrame(columns, index=pd.Index([""] * len(some)))
 
 
 def as_shown(frame: pd.DataFrame) -> pd.DataFrame:

@@ -55,10 +55,14 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
   [class*=st-key-headline] [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
   [class*=st-key-headline] h3 {font-size: 1.35rem}
 }
+[class*=st-key-printed_] {display: none}
 @page {size: landscape; margin: 12mm}
 @media print {
   [data-testid=stSidebar], [data-testid=stHeader], [data-testid=stPopover], [data-testid=stButton],
   [data-testid=stDownloadButton], .st-key-welcome {display: none}
+  [class*=st-key-printed_] {display: block; font-size: 0.8rem}
+  [data-testid=stVerticalBlock]:has(> [data-testid=stLayoutWrapper] > [class*=st-key-printed_])
+    > [data-testid=stElementContainer] {display: none}
   [data-testid=stPlotlyChart], [data-testid=stDataFrame], [class*=st-key-headline] {break-inside: avoid}
 }
 </style>"""
