@@ -23,7 +23,7 @@ def frames(page: Page, address: str) -> list[Image.Image]:
 
 def _frame(page: Page, url: str) -> Image.Image:
     page.goto(url)
-    page.wait_for_selector(".js-plotly-plot", timeout=120_000)
+    page.wait_for_selector(".js-plotly-plot:visible", timeout=120_000)
     idle(page)
     page.wait_for_timeout(800)
     taken = Image.open(BytesIO(page.screenshot())).convert("RGB")
