@@ -98,7 +98,7 @@ def test_groups_count_persons_where_a_person_has_several_rows(app, mode):
     next(one for one in app.radio if one.label == "Whose rows are these?").set_value(
         "One person can have several rows"
     ).run()
-    next(one for one in app.selectbox if one.label == "The column that tells persons apart").select("patient_id").run()
+    next(one for one in app.selectbox if one.label == "The column that identifies persons").select("patient_id").run()
     app.query_params["tab"] = app.session_state["tab"] = "Groups"
     app.run()
     assert not app.exception and "patient_id" not in app.selectbox(key="groups_by").options

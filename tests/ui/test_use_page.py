@@ -93,7 +93,7 @@ def test_a_file_that_predicts_otherwise_is_not_handed_out():
 )
 def test_the_size_is_known_before(chosen):
     """The file size that the dialog announces is right within 20 %."""
-    expected = release._size_tried.__wrapped__((), chosen)
+    expected = release._simulated_size.__wrapped__((), chosen)
     made = len(release.make(chosen, 1, 1).file)
     assert abs(made - expected) < 0.2 * made
 

@@ -27,7 +27,7 @@ def show(table: Table) -> None:
     titled(
         "Whose rows are these?",
         help="A certificate protects either a person with all of their rows, or a single row. If a person can have "
-        "several rows (visits, loans, answers), choose the column that tells persons apart. No forest learns from this "
+        "several rows (visits, loans, answers), choose the column that identifies persons. No forest learns from this "
         "column, and no released file holds an identifier. Each person then counts once: if a person has three rows, "
         "each row counts about one third.",
     )
@@ -51,7 +51,7 @@ def show(table: Table) -> None:
         proposed = {name for name, is_proposed in columns if is_proposed}
         known(column, names)
         unit = st.selectbox(
-            "The column that tells persons apart",
+            "The column that identifies persons",
             names,
             names.index(table.domain.unit) if table.domain.unit in names else None,
             key=column,
@@ -122,7 +122,7 @@ def _about_repeats(table: Table, proposed: list[str]) -> None:
         most = most_rows(table.frame[name])
         if most > 1:
             st.warning(
-                f"Up to {most:,} rows have the same value of “{plain(name, 40)}”. If this column tells persons apart, "
+                f"Up to {most:,} rows have the same value of “{plain(name, 40)}”. If this column identifies persons, "
                 f"ε = 1 for a row means **ε = {most:,}** for the person with the most rows. Choose this column above, "
                 "or confirm that each row is a different person. Do not share this number: it comes from the rows.",
                 icon=":material/group:",

@@ -19,8 +19,8 @@ from ui.shared.wording import plain
 
 PUBLIC: Final = ("Released", "According to the file")
 _EFFECT: Final = (
-    "The mean score if everybody had this value of the attribute, where all other questions are answered either way "
-    "with the same weight. No rows are looked at."
+    "The mean score if everybody had this value of the attribute, where both answers to every other question have the "
+    "same weight. It is computed without any rows."
 )
 
 
@@ -31,8 +31,8 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     titled(
         "What moves the scores",
         badge_kind,
-        help="How far each attribute by itself moves the scores, as a share, less what noise alone would. It follows "
-        "from the released forest and costs nothing more. What attributes do only together is not in it.",
+        help="How far each attribute by itself moves the scores, as a share, minus what noise alone would. It follows "
+        "from the released forest and costs nothing more. It does not include what attributes do only together.",
     )
     shares = added.importances
     if not shares.any():
@@ -46,8 +46,9 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
             key="importances",
         )
         st.caption(
-            "Of one release: another one draws other noise and may put them in another order. An attribute at 0 % "
-            "moves the scores no further than noise alone would; it may matter all the same, by itself or with others."
+            "These are shares of one release. Another release draws other noise and may order the attributes "
+            "differently. An attribute at 0 % moves the scores no further than noise alone would. It may still matter, "
+            "by itself or with others."
         )
     titled("The effect of one attribute", badge_kind, help=_EFFECT)
     order = [names[i] for i in np.argsort(-shares, kind="stable")]
@@ -58,18 +59,21 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
         if domain.n_classes > 2:
             known(state.EFFECT_ON, domain.classes)
             label = st.selectbox("Score of", domain.classes, key=state.EFFECT_ON, width=240)
-    place, of_class = names.index(name), domain.classes.index(label)
-    codes = pictures.codes_shown(domain.features[place])
-    scores, noise = added.effect(place, codes)
+    index, class_index = names.index(name), domain.classes.index(label)
+    codes = pictures.codes_shown(domain.features[index])
+    scores, noise = added.effect(index, codes)
+    shown_scores = scores[:, class_index]
     chart(
-        pictures.effect(domain.features[place], codes, scores[:, of_class], noise),
-        f"Mean score of {label} by {name}, from {scores[:, of_class].min():+.2f} to {scores[:, of_class].max():+.2f}.",
+        pictures.effect(domain.features[index], codes, shown_scores, noise),
+        f"Mean score of {label} by {name}, from {shown_scores.min():+.2f} to {shown_scores.max():+.2f}.",
         title="The effect of one attribute",
         public=badge_kind in PUBLIC,
         key="effect",
     )
-    shown = "" if math.isnan(added.noise) or not added.noise else " The band is two standard deviations of the noise."
-    st.caption(f"Above 0 the forest leans to “{plain(label, 30)}”.{shown}")
+    band_note = (
+        "" if math.isnan(added.noise) or not added.noise else " The band is two standard deviations of the noise."
+    )
+    st.caption(f"Above 0 the forest leans to “{plain(label, 30)}”.{band_note}")
 
 
 def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
@@ -79,12 +83,12 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
         return ""
     share = flip_percent(chance)
     return (
-        f"Noise alone would have turned it in {share if share.startswith('under') else f'about {share}'} of releases."
+        f"Noise alone would have reversed it in {share if share.startswith('under') else f'about {share}'} of releases."
     )
 
 
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
-    """Return the probability that noise reverses the lead of the best class over the second; NaN if unknown."""
+    """Return the probability that noise reverses the lead of the best class over the second; NaN if it is unknown."""
     first, second = np.sort(scores)[::-1][:2]
     if added.domain.n_classes == 2:  # the two scores have opposite signs and the same noise
         lead, deviation = abs(first), added.score_noise
