@@ -120,7 +120,7 @@ def test_the_leaves_tab_shows_both_flip_rates(page, data):
     page.run()
     assert not page.exception
     assert "the noise turns the sign of the leaf’s step in **" in words(page)
-    assert "and noise alone turns it in about **" in words(page)
+    assert "and noise alone reverses it in about **" in words(page)
     assert "–" not in words(page).split("the noise turns", 1)[1].split("releases", 1)[0]
 
 

@@ -1,4 +1,4 @@
-"""If the chosen forest learns nothing, search for a forest that does, by one simulated release of each forest."""
+"""Search for a forest that learns something if the chosen one does not, by one simulated release of each forest."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class OtherForests:
     def __init__(self, choice: Choice) -> None:
         self._choice, self._jobs = choice, dict[str, SweepJob]()
         settings = choice.settings
-        every = [
+        certified = [
             as_it_comes(kind, "certified", settings.epsilon, settings.neighbors, delta=delta)
             for kind in FORESTS
             for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))
         ]
-        self._left = [other for other in every if other.name != settings.name]
+        self._left = [other for other in certified if other.name != settings.name]
 
     def step(self) -> bool:
         """Simulate one more forest. Return False if none is left."""
         if not self._left:
             return False
         other = self._left.pop(0)
-        with suppress(ValueError):  # the forest is too large for this table
+        with suppress(ValueError):  # raised if the forest is too large for this table
             job = sweep_job(self._choice.table, Line(other, grid_with(self._choice.settings.epsilon)))
             for _ in job.work():
                 pass
@@ -44,9 +44,9 @@ class OtherForests:
         if self._left:
             return ""
         epsilon = self._choice.settings.epsilon
-        place, means = grid_with(epsilon).index(epsilon), dict[str, float]()
+        column, means = grid_with(epsilon).index(epsilon), dict[str, float]()
         for name, job in self._jobs.items():
-            means[name] = float(gathered([job]).private(measure)[:, place].mean())
+            means[name] = float(gathered([job]).private(measure)[:, column].mean())
         better = [name for name in sorted(means, key=means.__getitem__)[::-1] if means[name] > at.floor + at.noise]
         if not better:
             return f" None of the other forests is better than guessing at ε = {epsilon:g} either."
