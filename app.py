@@ -1,4 +1,4 @@
-"""Explore, and the server of all pages: `streamlit run app.py`."""
+"""The page Explore, and the server of all pages. Start it with `streamlit run app.py`."""
 
 import streamlit as st
 

@@ -40,10 +40,10 @@ if not view.kinds:
     sorry("No forest is chosen. Choose at least one in the sidebar (behind » on a phone).")
     st.stop()
 
-for line in (asked := comparison_controls.lines(view, table)):
+for line in (chosen_lines := comparison_controls.lines(view, table)):
     warm_up(line.settings)
 try:
-    lines = [sweep_job(table, line, view.folds) for line in asked]
+    lines = [sweep_job(table, line, view.folds) for line in chosen_lines]
     levels = [baselines.level(table, view.folds, fold) for fold in range(view.folds)]
 except (DomainError, ValueError) as problem:
     sorry(problem)
@@ -63,36 +63,36 @@ titled(
     "Curator only",
     help="Measured on rows held out. The bands hold eight in ten of the simulated releases.",
 )
-picture = st.empty()
+chart = st.empty()
 latest: dict[str, SweepResult] = {}
 counter = count()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
-    behind = st.empty()
+    n_releases_caption = st.empty()
     progress = st.container(width=420)
     name = "CURATOR_ONLY_compare.csv"
-    offer_csv("All simulated releases as CSV", lambda: latest["done"].pieces, name, type="tertiary")
+    offer_csv("All simulated releases as CSV", lambda: latest["result"].pieces, name, type="tertiary")
 
 names = ["Table", "Depth", "Trees", "ε × depth", RULES_TAB]
 if st.query_params.get(state.COMPARE_TAB) == "α":  # the name of the tab in older links
     state.COMPARE_TAB.value = st.query_params[state.COMPARE_TAB] = RULES_TAB
 tabs = dict(zip(names, st.tabs(names, key=state.COMPARE_TAB, bind=LINKED), strict=True))
-opened = next((name for name, tab in tabs.items() if tab.open), "Table")
-with tabs[opened]:
-    below = Below(opened, view, table)
+open_tab = next((name for name, tab in tabs.items() if tab.open), "Table")
+with tabs[open_tab]:
+    below = Below(open_tab, view, table)
 
 
 def draw(n: int) -> None:
-    """Draw everything that depends on the first `n` pieces of the main sweep."""
-    done = latest["done"] = measure(lines)
-    scale = chart_and_table.scale_of(view.measure, levels, done)
-    if why := chart_and_table.cannot_be_measured(view, done):
+    """Draw everything that the first `n` pieces of the main sweep determine."""
+    result = latest["result"] = measure(lines)
+    scale = chart_and_table.scale_of(view.measure, levels, result)
+    if why := chart_and_table.cannot_be_measured(view, result):
         headline.markdown(why)
     else:
-        chart_and_table.lines_chart(view, lines, done, scale, picture, f"lines_{next(counter)}")
+        chart_and_table.lines_chart(view, lines, result, scale, chart, f"lines_{next(counter)}")
         claims = {line.line.name for line in lines if not line.line.settings.certified}
-        headline.markdown(insight(view, done, scale, headroom_of(done, levels, MEASURES[view.measure]), claims))
-    behind.caption(f"Each point is the mean of {done.rests_on}.", width="content")
-    below.table(lines, done, levels)
+        headline.markdown(insight(view, result, scale, headroom_of(result, levels, MEASURES[view.measure]), claims))
+    n_releases_caption.caption(f"Each point is the mean of {result.rests_on}.", width="content")
+    below.table(lines, result, levels)
 
 
 with st.sidebar, st.container(horizontal=True, gap="small"):
@@ -100,24 +100,24 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
     with st.popover("As code"):
         st.caption("The same grid in Python: the same seeds, so the same numbers. Simulated; it costs no ε.")
         st.code(grid_as_code([line.line for line in lines], table, view.releases, view.folds), language="python")
-    offered = st.container(width="content")
+    figures_button = st.container(width="content")
 
 pieces = view.releases * view.folds
-if ready := min(pieces, n_of_all(lines)):
-    draw(ready)
-    with offered:
+if n_ready := min(pieces, n_of_all(lines)):
+    draw(n_ready)
+    with figures_button:
         figures.offer()
-work = (table.schema_key, tuple(line.line.key for line in lines), pieces, opened)
-with time_budget.stoppable(work, progress) as place:
+work_key = (table.schema_key, tuple(line.line.key for line in lines), pieces, open_tab)
+with time_budget.stoppable(work_key, progress) as place:
     if place is not None:
-        worked = time_budget.TimeBudget(work, comparison_controls.SECONDS)
-        for n in run(lines, min(pieces, 2), place, budget=worked, drawn=ready):
+        budget = time_budget.TimeBudget(work_key, comparison_controls.SECONDS)
+        for n in run(lines, min(pieces, 2), place, budget=budget, drawn=n_ready):
             draw(n)
-        if not ready:
-            with offered:
+        if not n_ready:
+            with figures_button:
                 figures.offer()
-        for _ in run(levels, 1, place, baselines.FITTING, worked, n_of_all(levels)):
+        for _ in run(levels, 1, place, baselines.FITTING, budget, n_of_all(levels)):
             draw(min(pieces, n_of_all(lines)))
-        below.work(place, worked)
-        for n in run(lines, pieces, place, budget=worked, drawn=latest["done"].n):
+        below.work(place, budget)
+        for n in run(lines, pieces, place, budget=budget, drawn=latest["result"].n):
             draw(n)

@@ -33,82 +33,84 @@ if wish.delta:
     about_delta(table, "Forests with δ in their name")
 about_leaks(table)
 
-settings = {forest.name: forest for forest in wish_controls.forests(table, wish)}
-for forest in settings.values():
-    warm_up(forest)
+settings_of = {forest.name: forest for forest in wish_controls.forests(table, wish)}
+for settings in settings_of.values():
+    warm_up(settings)
 try:
-    lines = [sweep_job(table, Line(forest)) for forest in settings.values()]
-    done = first_releases(table, lines, wish_controls.FEW, st.container())
+    lines = [sweep_job(table, Line(forest)) for forest in settings_of.values()]
+    result = first_releases(table, lines, wish_controls.FEW, st.container())
     level = baselines.level(table)
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
-ready = min(wish.releases, n_of_all(lines))
-best = done.cells["accuracy", "mean"].groupby("forest").max().max()
-guessing = level.floor["accuracy"]
+n_ready = min(wish.releases, n_of_all(lines))
+best = result.cells["accuracy", "mean"].groupby("forest").max().max()
+guessing_accuracy = level.floor["accuracy"]
 with st.container(key="asked"):
     # The control of ε comes early in the tab order, for keyboard users.
     need, at, which = st.columns([3, 6, 3], gap="medium")
 with need:
-    needed = wish_controls.needed_accuracy(guessing, best)
-headline, picture = st.empty(), st.empty()
+    needed = wish_controls.needed_accuracy(guessing_accuracy, best)
+headline, chart = st.empty(), st.empty()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
-    behind = st.empty()
+    chart_caption = st.empty()
     progress = st.container(width=420)
 
-answers = answer.answered(done, needed, wish)
+answers = answer.answered(result, needed, wish)
 # If guessing reaches the accuracy, no ε is needed, so the smallest ε of the grid is not an answer.
-smallest = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
-name, epsilon = wish_controls.look_at(list(settings), answers[0].forest, smallest, at, which)
-chosen = answer.at(settings[name], epsilon)
-certificate, ledger = answer.promise(table, chosen)
+smallest = {a.forest: None if needed <= guessing_accuracy else a.epsilon for a in answers}
+name, epsilon = wish_controls.look_at(list(settings_of), answers[0].forest, smallest, at, which)
+chosen_settings = answer.at(settings_of[name], epsilon)
+certificate, ledger = answer.promise(table, chosen_settings)
 
 
-def draw(now: SweepResult) -> None:
+def draw(new_result: SweepResult) -> None:
     """Draw the answer from these simulated releases."""
-    global done, answers, drawn
-    done, n, drawn = now, now.n, drawn + 1
-    answers = answer.answered(done, needed, wish)
-    at_stake = headroom_of(done, [level], "accuracy")
-    if nothing := answer.no_need(needed, guessing, at_stake):
-        headline.info(nothing, icon=":material/info:")
-        picture.empty()
-        behind.caption(f"{done.rests_on[0].upper()}{done.rests_on[1:]} of every forest.", width="content")
+    global result, answers, n_drawn
+    result, n, n_drawn = new_result, new_result.n, n_drawn + 1
+    answers = answer.answered(result, needed, wish)
+    at_stake = headroom_of(result, [level], "accuracy")
+    if no_need := answer.no_need(needed, guessing_accuracy, at_stake):
+        headline.info(no_need, icon=":material/info:")
+        chart.empty()
+        chart_caption.caption(f"{result.rests_on[0].upper()}{result.rests_on[1:]} of every forest.", width="content")
         return
     headline.markdown(answer.headline(answers, needed, wish, n))
-    answer.answers_chart(answers, name, epsilon, wish, picture, f"answers_{drawn}")
-    behind.caption(answer.how_read(answers, done, wish), width="content")
+    answer.answers_chart(answers, name, epsilon, wish, chart, f"answers_{n_drawn}")
+    chart_caption.caption(answer.how_read(answers, result, wish), width="content")
 
 
-drawn = 0
-draw(done)
+n_drawn = 0
+draw(result)
 if not wish.certified:
     answer.about_claims(certificate)
-to_explore.offer(chosen, answers[0].forest, smallest[answers[0].forest])
-rooms = ["What it means", "More data", "Attack it", "Report"]
-tabs = dict(zip(rooms, st.tabs(rooms, key=state.CHOOSE_TAB, bind=LINKED), strict=True))
-opened = next((room for room, tab in tabs.items() if tab.open), rooms[0])
-with tabs[opened]:
-    if opened == "What it means":
+to_explore.offer(chosen_settings, answers[0].forest, smallest[answers[0].forest])
+tab_names = ["What it means", "More data", "Attack it", "Report"]
+tabs = dict(zip(tab_names, st.tabs(tab_names, key=state.CHOOSE_TAB, bind=LINKED), strict=True))
+open_tab = next((title for title, tab in tabs.items() if tab.open), tab_names[0])
+with tabs[open_tab]:
+    if open_tab == "What it means":
         promised = answer.guarantee(certificate, ledger, bool(table.domain.leaks()))
         risk_parts.show(promised, wish.prior, rows=wish.rows_per_person)
-    elif opened == "More data":
-        if needed <= guessing:
+    elif open_tab == "More data":
+        if needed <= guessing_accuracy:
             st.markdown(
-                f"Always naming the most frequent class gets {percent(guessing)} with no rows at all, so no number of "
-                f"rows is needed for {percent(needed)}. Ask for more above."
+                f"Always naming the most frequent class gets {percent(guessing_accuracy)} with no rows at all, so no "
+                f"number of rows is needed for {percent(needed)}. Ask for more above."
             )
         else:
-            more_data.show(table, chosen, needed, guessing)
-    elif opened == "Attack it":
-        membership.show(table, chosen, certificate, ledger)
+            more_data.show(table, chosen_settings, needed, guessing_accuracy)
+    elif open_tab == "Attack it":
+        membership.show(table, chosen_settings, certificate, ledger)
     else:
         titled("For a privacy board", "Curator only")
         answer.offer_report(
             table,
-            lambda shown, column: answer.report(shown, chosen, certificate, answers, needed, wish, done, level, column),
-            done.n < wish.releases or not level.done,
+            lambda shown, column: answer.report(
+                shown, chosen_settings, certificate, answers, needed, wish, result, level, column
+            ),
+            result.n < wish.releases or not level.done,
         )
 
 with st.sidebar, st.container(horizontal=True, gap="small"):
@@ -118,20 +120,20 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 
 def follow_answer() -> None:
     """Rerun the page if the forest or the ε of the answer has changed since the page was drawn."""
-    now = {a.forest: None if needed <= guessing else a.epsilon for a in answers}
+    new_smallest = {a.forest: None if needed <= guessing_accuracy else a.epsilon for a in answers}
     best, least = was
     other_forest = name == best != answers[0].forest
-    other_epsilon = epsilon == (least or 1.0) and now[name] != least
+    other_epsilon = epsilon == (least or 1.0) and new_smallest[name] != least
     if other_forest or other_epsilon:
         st.rerun()
 
 
 was = (answers[0].forest, smallest[name])
-work = (table.schema_key, wish)
-with time_budget.stoppable(work, progress) as place:
+work_key = (table.schema_key, wish)
+with time_budget.stoppable(work_key, progress) as place:
     if place is not None:
-        worked = time_budget.TimeBudget(work, wish_controls.SECONDS)
-        list(run([level], 1, place, baselines.FITTING, worked))
-        for _ in run(lines, wish.releases, place, budget=worked, drawn=ready):
+        budget = time_budget.TimeBudget(work_key, wish_controls.SECONDS)
+        list(run([level], 1, place, baselines.FITTING, budget))
+        for _ in run(lines, wish.releases, place, budget=budget, drawn=n_ready):
             draw(gathered(lines))
             follow_answer()

@@ -48,14 +48,14 @@ with st.container(border=True):
 with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
     with st.container(width="content"):
         verdict.pair_title(audit)
-    which = audit_controls.choose_pair(audit)
+    pair_name = audit_controls.choose_pair(audit)
 with st.sidebar, st.container(horizontal=True, gap="small"):
     copy_link()
-    offered = st.container(width="content")
-pair = verdict.pair_of(audit, which)
+    figures_button = st.container(width="content")
+pair = verdict.pair_of(audit, pair_name)
 verdict.pair_tables(audit, pair)
-attack.show(audit, which, pair)
+attack.show(audit, pair_name, pair)
 st.divider()
 table.show(audit.neighbors)
-with offered:
+with figures_button:
     figures.offer()

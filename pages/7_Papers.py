@@ -15,10 +15,10 @@ open_page("Papers")
 st.markdown("#### The papers, reproduced", anchors=False)
 names = [each.name for each in PAPERS]
 tabs = dict(zip(names, st.tabs(names, key=state.PAPER, bind=LINKED), strict=True))
-chosen = next((name for name, tab in tabs.items() if tab.open), names[0])
-paper: Paper = next(each for each in PAPERS if each.name == chosen)
-measured: list[Record] = [record for record in read() if record.paper == paper.recorded]
-with tabs[chosen]:
+open_paper = next((name for name, tab in tabs.items() if tab.open), names[0])
+paper: Paper = next(each for each in PAPERS if each.name == open_paper)
+records: list[Record] = [record for record in read() if record.paper == paper.recorded]
+with tabs[open_paper]:
     st.markdown(f"[{paper.title}]({paper.link})")
     st.markdown(f"**In two sentences.** {SUMMARY[paper.recorded]}")
     st.markdown(f"**What it claims.** {paper.claim}")
@@ -30,20 +30,20 @@ with tabs[chosen]:
         icon=":material/arrow_forward:",
         query_params=dict(paper.settings),
     )
-    if measured:
-        items = list(dict.fromkeys(cell.item for cell in measured))
-        item = select("Table or figure", items, state.PAPER_ITEM(1 + names.index(chosen)), "Of the paper.")
-        cells = [cell for cell in measured if cell.item == item]
+    if records:
+        items = list(dict.fromkeys(cell.item for cell in records))
+        item = select("Table or figure", items, state.PAPER_ITEM(1 + names.index(open_paper)), "Of the paper.")
+        cells = [cell for cell in records if cell.item == item]
         if cells[0].line:
             curve(item, cells)
         else:
             printed_figures(item, cells)
     else:
-        st.info("Nothing of this paper has been run against its figures yet.")
+        st.info("No figure of this paper has been compared with a measurement yet.")
     left_out(LEFT_OUT.get(paper.recorded, {}))
 st.caption(
-    "All of these are measured on public tables, once, by `python -m reproduce`; this page only reads the result. "
-    "Where a certified figure is missing, the cell has no privacy, or the table has no public bounds to certify with."
+    "`python -m reproduce` measured these figures once, on public tables. This page only reads them. A certified "
+    "figure is missing if the forest of its cell has no privacy, or if the table has no public bounds to certify with."
 )
 with st.sidebar:
     figures.offer()

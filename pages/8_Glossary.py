@@ -9,10 +9,10 @@ from ui.shared.page import open_page
 
 open_page("Glossary")
 st.markdown("#### Glossary", anchors=False)
-sought = st.text_input("Find a word", key=state.WORD, bind=LINKED, placeholder="sensitivity").strip().lower()
-matches = {term: entry for term, entry in GLOSSARY.items() if sought in " ".join((term, *entry)).lower()}
+query = st.text_input("Find a word", key=state.WORD, bind=LINKED, placeholder="sensitivity").strip().lower()
+matches = {term: entry for term, entry in GLOSSARY.items() if query in " ".join((term, *entry)).lower()}
 if not matches:
-    st.markdown("No entry has that in it. Clear the field to see all.")
+    st.markdown("No entry contains this text. Clear the field to see all entries.")
 for term, entry in matches.items():
     with st.container(key=f"term_{list(GLOSSARY).index(term)}", gap=None):
         st.markdown(f"**{term}** · {entry.plain}")

@@ -1,7 +1,7 @@
 """Every value that a session keeps, declared once with its key, its type and further conditions.
 
-An old session or a link can leave any value under a key. When a page opens, `drop_unfit` removes the values that do not
-fit their declaration, so a page never gets a value of another type. If the options of a control depend on the table,
+An old session or a link can leave any value under a key. When a page opens, `drop_unfit` removes each value that does
+not fit its declaration, so a page never gets a value of another type. If the options of a control depend on the table,
 `known` and `within` of `ui.shared.controls` check the value against them.
 
 Keys of buttons, charts and containers are not declared, because no link or session can leave a value under such a key.
@@ -23,10 +23,11 @@ class Key(str):
     ----------
     name : str
     kind : type, tuple of types, or str
-        Allowed types. A str is the name of a class of the app; `object` leaves the check to `known`.
+        Allowed types. A str is the name of a class of the app. With `object`, every type fits, and `known` checks the
+        value.
     default : optional
-        Default of `value`. For the types dict, list and set, the default is an empty object, which the session then
-        keeps.
+        Default of `value`. For the types dict, list and set, the default is a new empty object, which `value` stores in
+        the session.
     fits : callable, optional
         Returns whether a value of this type is allowed.
     linked : bool
@@ -309,8 +310,8 @@ _PATTERNS: Final = sorted(  # longest pattern first, because it is the most spec
 
 def declared(name: str) -> Key | None:
     """Return the declaration of a key; None for the key of a button, a chart, or a container."""
-    made = (keys.named(name) for keys in _PATTERNS if keys.matches(name))
-    return _KEYS.get(name) or next(made, None)
+    keys_by_pattern = (keys.named(name) for keys in _PATTERNS if keys.matches(name))
+    return _KEYS.get(name) or next(keys_by_pattern, None)
 
 
 def names() -> list[str]:
@@ -319,7 +320,7 @@ def names() -> list[str]:
 
 
 def drop(key: str, fits: Callable[[Any], bool]) -> bool:
-    """Drop a value that does not fit. Return whether it was dropped."""
+    """Drop the value under a key if it does not fit. Return whether it was dropped."""
     if key not in st.session_state or fits(st.session_state[key]):
         return False
     del st.session_state[key]

@@ -152,7 +152,7 @@ def test_a_link_opens_choose_in_the_same_state(explore: Explore, friend: Explore
         expect(panel).to_contain_text("e^1.5, as 3 × ε = 1.5")  # three rows for each person
         expect(panel).to_contain_text("can become at most 33.3 % sure")  # from a prior of 10 %
         expect(main).to_contain_text("Full dots are settled")
-        expect(main).not_to_contain_text("Kept back for the luck")  # no margin
+        expect(main).not_to_contain_text("Margin for the luck")  # no margin
 
     explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
     check_settings(explore)

@@ -105,8 +105,8 @@ def test_a_followed_record_shows_its_path_and_votes(tree: Explore) -> None:
     share = re.search(r"(\d+) % of the trees vote for", panel.inner_text())
     assert share and int(share[1]) >= 50  # there are two classes
     before = panel.inner_text()
-    tree.page.get_by_role("spinbutton", name="Record held out").fill("17")
-    tree.page.get_by_role("spinbutton", name="Record held out").press("Enter")
+    tree.page.get_by_role("spinbutton", name="Held-out record").fill("17")
+    tree.page.get_by_role("spinbutton", name="Held-out record").press("Enter")
     # The path of record 17 may equal that of record 1.
     expect(panel).to_contain_text("Record 17 in 21 trees")
     idle(tree.page)

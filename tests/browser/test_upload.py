@@ -72,7 +72,7 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     panel = uploaded.everything()
     panel.get_by_label("Where is this known from?").fill("yes")
     panel.get_by_role("button", name="These are public").click()
-    expect(panel.get_by_text("A source takes three words at least")).to_be_visible()
+    expect(panel.get_by_text("A source has at least three words")).to_be_visible()
     expect(release).to_be_disabled()
 
     uploaded.confirm(clinic.SOURCE)

@@ -60,7 +60,7 @@ def test_first_sight_is_the_published_rule(audit):
     assert "**8.43 times** as likely" in text and "ε = 1 allows 2.72 times" in text
     assert "one row more or less makes no output more than eᵋ times as likely. At ε = 1 that is 2.72 times" in text
     assert "breaks already from lead 1 to 2" in text and "From lead 2 on, the flip rate alone shows it" in text
-    assert "permute-and-flip instead" in text and "13.8 % of releases, or more, are left out of account" in text
+    assert "permute-and-flip instead" in text and "13.8 % of releases or more are exceptions" in text
     assert "lead 2" in page.get("plotly_chart")[0].proto.spec
 
 
@@ -85,7 +85,7 @@ def test_a_small_epsilon(audit):
 def test_a_certified_rule_attains_epsilon_and_no_more(audit):
     page = audit(rule="permute-and-flip", eps="0.5")
     assert figures(page)[1:3] == ["0.5", "δ = 0"]
-    assert "all that is allowed, and not a bit more" in words(page)
+    assert "exactly what is allowed" in words(page)
     assert "pair" not in [control.key for control in page.segmented_control]
 
 

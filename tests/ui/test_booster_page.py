@@ -57,7 +57,7 @@ def test_the_booster_starts_without_delta(page):
     assert page.sidebar.selectbox[2].value == KIND
     assert not page.toggle(key="delta").value
     assert "**Recommended**" in words(page)
-    assert "δ = 0: whatever comes out is at most e^ε times as likely" in words(page)
+    assert "δ = 0: any result is at most e^ε times as likely" in words(page)
     assert "What ε = 1 means" in words(page)
 
 
@@ -108,7 +108,7 @@ def test_the_tree_tab_explains_the_booster(page, data, label, delta):
         "What moves the scores",
         "The effect of one attribute",
         "The scores vote for",
-        "Noise alone would have turned it in ",
+        "Noise alone would have reversed it in ",
         "Before any question, the score is",
     ):
         assert expected in text, expected
@@ -120,7 +120,7 @@ def test_the_leaves_tab_shows_both_flip_rates(page, data):
     page.run()
     assert not page.exception
     assert "the noise turns the sign of the leaf’s step in **" in words(page)
-    assert "and noise alone turns it in about **" in words(page)
+    assert "and noise alone reverses it in about **" in words(page)
     assert "–" not in words(page).split("the noise turns", 1)[1].split("releases", 1)[0]
 
 
@@ -285,5 +285,5 @@ def test_the_page_explains_what_delta_means(page):
     """δ is not the chance that a release exceeds e^ε, which is larger: 20 in a million at ε = 1."""
     page.query_params.update({"delta": "true"})
     page.run()
-    assert "its probability may exceed what ε allows by 10⁻⁶ (one in a million)" in words(page)
+    assert "its probability may exceed this bound by 10⁻⁶ (one in a million)" in words(page)
     assert "Simulated at ε = 1 at δ = 10⁻⁶, add-remove" in words(page)

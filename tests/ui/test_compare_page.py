@@ -245,9 +245,9 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
 
     text = insight_for({"a": 0.8, "b": 0.79, "c": 0.5})
     assert text.startswith("At ε = 1 **a** comes first: 80.0 %, 10.0 points below the best without privacy.")
-    assert "overlaps with that of b:" in text and text.endswith("Below the floor, so of no use at this ε: c.")
+    assert "overlaps with that of b:" in text and text.endswith("Worse than guessing at this ε: c.")
     clear = insight_for({"a": 0.8, "b": 0.7})
-    assert "overlaps" not in clear and "Below the floor" not in clear
+    assert "overlaps" not in clear and "Worse than guessing" not in clear
     many = dict.fromkeys("bcde", 0.79)
     assert "overlaps with that of all 4 others:" in insight_for({"a": 0.8, **many})
     assert "overlaps with that of 4 of the 5 others:" in insight_for({"a": 0.8, **many, "f": 0.7})
@@ -320,7 +320,7 @@ def test_settings_of_one_forest_come_with_a_link_and_survive_another_page(compar
 def test_unknown_settings_in_a_link_are_ignored_with_a_message(compare, linked):
     page = compare(forests="RF-E", own=linked)
     assert set(lines(page)) == {"RF-E"} and settings_in_link(page) == {}
-    assert words(page).count("Ignored, as the link asks for what no forest has") == 1
+    assert words(page).count("Ignored, because no forest has these settings of the link") == 1
 
 
 @pytest.mark.parametrize("held_out", every(2, ["three tenths, once", "every row once, in 5 parts"]))
@@ -370,7 +370,7 @@ def test_voting_rules_have_a_line_each_and_equal_a_sweep(compare):
         assert np.allclose(numbers(line["y"]), means[name]), name
     text = words(page)
     assert re.search(r"At ε = 3 \*\*(evidence|mean|majority|coin)", text) and "strategy" not in text
-    assert "Noisy counts (depth 3, 9 trees), by how the trees’ answers become one" in text
+    assert "Noisy counts (depth 3, 9 trees), by how the forest combines the answers of its trees" in text
     assert page.query_params["varied"] in ("voting rule", ["voting rule"])
 
 

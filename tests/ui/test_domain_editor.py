@@ -87,8 +87,8 @@ REFUSED = [
     (AGE, "missing", None, "No rule is set for missing cells"),
     (CITY, "missing", "perhaps", "'perhaps' is not a rule for missing cells"),
     (CITY, "missing", ["own value"], "is not a rule for missing cells"),
-    (AGE, SOURCE, "yes", "A source takes three words at least"),
-    (CITY, SOURCE, 7, "A source takes three words at least"),
+    (AGE, SOURCE, "yes", "A source has at least three words"),
+    (CITY, SOURCE, 7, "A source has at least three words"),
 ]
 
 

@@ -120,7 +120,7 @@ def test_a_link_with_an_invalid_epsilon_gets_a_message(app, asked):
     app.query_params["eps"] = asked
     app.run()
     assert not app.exception
-    assert "which is no number from 0.001 to 25; shown is ε = 1." in words(app)
+    assert "which is no number from 0.001 to 25. The page shows ε = 1." in words(app)
     assert "](http://a.example" not in words(app)
     app.select_slider(key="eps").set_value(0.5).run()
     assert "which is no number" not in words(app)

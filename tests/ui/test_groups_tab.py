@@ -98,7 +98,7 @@ def test_groups_count_persons_where_a_person_has_several_rows(app, mode):
     next(widget for widget in app.radio if widget.label == "Whose rows are these?").set_value(
         "One person can have several rows"
     ).run()
-    next(widget for widget in app.selectbox if widget.label == "The column that tells persons apart").select(
+    next(widget for widget in app.selectbox if widget.label == "The column that identifies persons").select(
         "patient_id"
     ).run()
     app.query_params["tab"] = app.session_state["tab"] = "Groups"

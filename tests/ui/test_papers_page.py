@@ -23,7 +23,7 @@ def test_every_paper_has_its_claim_and_its_cells(paper):
     assert not page.exception and paper.claim in words(page) and paper.example in words(page)
     measured = [record for record in protocol.read() if record.paper == paper.recorded]
     if not measured:
-        assert "Nothing of this paper has been run" in words(page)
+        assert "No figure of this paper has been compared" in words(page)
         return
     items = list(dict.fromkeys(cell.item for cell in measured))
     assert page.selectbox(key=f"item_{1 + PAPERS.index(paper)}").options == items

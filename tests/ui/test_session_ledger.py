@@ -320,7 +320,7 @@ def test_files_of_one_name_are_distinguished(app):
     assert box.options[1:] == ["yes, people.csv (release 1)", "yes, people.csv (release 2)"]
     box.select_index(2).run()
     captions = [c.value for c in app.caption if c.value.startswith("Same columns")]
-    assert captions == ["Same columns, same number of rows as release 1: are these really other people?"]
+    assert captions == ["Same columns, same number of rows as release 1: are these really different people?"]
 
 
 def test_the_budget_tab_repeats_the_sum(app):

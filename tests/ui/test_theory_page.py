@@ -80,7 +80,7 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
         (
             "Boosting a tree",
             {"data": "adult", "theory_rule": "derived", "theory_edge": "0.9"},
-            ("something", "what the theorem assumes does not hold"),
+            ("something", "the theorem’s assumption does not hold"),
         ),
         ("Boosting a tree", {"theory_boosting_alpha": "0"}, ("nothing", "it never is below that")),
         ("Trees added up", {"data": "adult", "theory_rule": "published"}, ("nothing",)),
@@ -166,12 +166,12 @@ def test_notes_relate_a_theorem_to_the_table():
 
 def test_no_measured_forest_contradicts_the_bound_on_trees_added_up():
     for weight in ("0.02", "0.1", "0.5"):
-        assert "above its bound" not in text_of(theory("Trees added up", theory_weight=weight, theory_added="20"))
+        assert "above the bound" not in text_of(theory("Trees added up", theory_weight=weight, theory_added="20"))
 
 
 def test_an_unknown_theorem_gets_a_message():
     page = theory("Fermat’s [last](x)")
-    assert "Fermat" in words(page) and f"shown is “{next(iter(PANELS))}”" in words(page)
+    assert "Fermat" in words(page) and f"The page shows “{next(iter(PANELS))}”" in words(page)
     assert "[last](x)" not in words(page)
 
 

@@ -36,7 +36,7 @@ def question(page):
 
 
 def column(page):
-    return next(widget for widget in page.selectbox if widget.label == "The column that tells persons apart")
+    return next(widget for widget in page.selectbox if widget.label == "The column that identifies persons")
 
 
 def domain(page):
@@ -79,7 +79,7 @@ def test_several_rows_without_a_column_cannot_be_released(page):
     question(page).set_value("Each row is a different person").run()
     question(page).set_value("One person can have several rows").run()
     assert not page.exception
-    assert any("Choose the column that tells persons apart" in warning.value for warning in page.warning)
+    assert any("Choose the column that identifies persons" in warning.value for warning in page.warning)
     assert not page.session_state[state.ROWS_ARE_PERSONS]
     assert len(page.session_state[state.PERSONS_WITHOUT_COLUMN]) == 1
     for tab in ("Budget", "Data"):

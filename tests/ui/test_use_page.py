@@ -93,7 +93,7 @@ def test_a_file_that_predicts_otherwise_is_not_offered():
 )
 def test_the_dialog_announces_the_file_size(chosen):
     """The file size that the dialog announces is right within 20 %."""
-    expected = release._size_tried.__wrapped__((), chosen)
+    expected = release._simulated_size.__wrapped__((), chosen)
     made = len(release.make(chosen, 1, 1).file)
     assert abs(made - expected) < 0.2 * made
 

@@ -1,1 +1,1 @@
-"""The page Audit, which shows attacks live."""
+"""The page Audit, which attacks a mechanism while the user watches."""

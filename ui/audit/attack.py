@@ -1,4 +1,4 @@
-"""The live attack: it draws releases, counts outputs, and shows the bound on the loss as it rises."""
+"""The live attack: it draws releases, counts outputs, and shows the lower bound on the loss as it rises."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.audit.rule_words import proved
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
-FIRST_DRAWN = 10_000  # least number of releases of a drawn result; smaller results come faster than a page can draw
+FIRST_DRAWN = 10_000  # smallest number of releases whose result is drawn; smaller ones come faster than a page can draw
 
 
 def show(audit: Audit, which: str, pair: LeafPair) -> None:
@@ -21,8 +21,8 @@ def show(audit: Audit, which: str, pair: LeafPair) -> None:
     titled(
         "Attack it",
         "Made-up tables",
-        help="An attacker who knows nothing of the formula draws releases of table A and of table B, sees which output "
-        "differs most, and then counts that output in fresh releases.",
+        help="An attacker who does not know the formula draws releases of table A and of table B, sees which output "
+        "differs most, and then counts that output in new releases.",
     )
     st.markdown(
         "**No proof needed: release both tables many times and count.** Counting can show that a promise is broken; it "
@@ -38,8 +38,8 @@ def show(audit: Audit, which: str, pair: LeafPair) -> None:
     key = (audit, which)
     if st.button("Attack it", type="primary", key="attack"):
         state.ATTACKED.value = (key, _run(pair))
-    elif (last := state.ATTACKED.value) and last[0] == key:
-        _draw(last[1], pair, st.empty(), st.empty())
+    elif (attacked := state.ATTACKED.value) and attacked[0] == key:
+        _draw(attacked[1], pair, st.empty(), st.empty())
 
 
 def _run(pair: LeafPair) -> list[LossEstimate]:
@@ -60,13 +60,13 @@ def _run(pair: LeafPair) -> list[LossEstimate]:
 def _draw(looks: list[LossEstimate], pair: LeafPair, words, place) -> None:
     if not looks:
         return
-    last = looks[-1]
-    words.markdown(f"{proved(pair, last)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together.")
+    latest = looks[-1]
+    words.markdown(f"{proved(pair, latest)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together.")
     drawn(
         bound_chart(looks, pair),
-        f"Proved after {last.trials:,} releases of either table: a loss of at least "
-        f"{apart(last.bound, pair.epsilon)}; claimed are {pair.epsilon:g}, "
-        f"true for this pair is {apart(pair.loss, pair.epsilon)}.",
+        f"Proved after {latest.trials:,} releases of either table: a loss of at least "
+        f"{apart(latest.bound, pair.epsilon)}; the claim is {pair.epsilon:g}, "
+        f"and the true loss of this pair is {apart(pair.loss, pair.epsilon)}.",
         place,
         title="Loss that the attack proves",
         public=True,

@@ -1,4 +1,4 @@
-"""The controls of the Audit page. They share ε and the relation with the other pages."""
+"""The controls of the Audit page. ε and the neighbor relation are shared with the other pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_CLASSES = 10
 
 @dataclass(frozen=True)
 class Audit:
-    """The audited rule at ε, with the number of classes and the relation."""
+    """The audited rule, its ε, the number of classes and the neighbor relation."""
 
     mechanism: str
     epsilon: float
@@ -56,7 +56,7 @@ def choose(epsilon: float) -> Audit:
 
 
 def choose_pair(audit: Audit) -> str:
-    """Ask which violating pair to show. A published rule has many such pairs, a certified rule has none."""
+    """Ask which pair of tables to show. Only a published rule has pairs that break the promise."""
     if not audit.published:
         return FEWEST
     known(state.PAIR, (FEWEST, TELLING))
@@ -67,6 +67,6 @@ def choose_pair(audit: Audit) -> str:
         required=True,
         key=state.PAIR,
         bind=LINKED,
-        help="The smallest tables that break the promise; or those with which an attacker proves most in a few million "
-        "releases.",
+        help="The smallest tables that break the promise, or those with which an attacker proves the largest loss in a "
+        "few million releases.",
     )

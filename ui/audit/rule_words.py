@@ -1,4 +1,4 @@
-"""Words of the Audit page: names of rules, numbers of any size, and the claims. No streamlit in here."""
+"""Texts of the Audit page: names of rules, numbers of any size, and the claims. No import of streamlit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RULES = {
         "smooth-sensitivity-clamped",
         "smooth, capped",
         "as in the author's code",
-        "the same, with an end to it",
+        "the same noise, with a limit",
         "does the same, but never lets the other labels get rarer than about 1 in 10²¹",
     ),
     "permute-and-flip": Rule(
@@ -43,21 +43,22 @@ RULES = {
         "permute-and-flip",
         "certified; the app's own choice",
         "asks the labels one by one",
-        "goes through the labels in random order and takes each with a probability that falls with the rows it lacks",
+        "goes through the labels in random order and takes each with a probability that falls with its distance from "
+        "the top",
     ),
     "exponential": Rule(
         "exponential",
         "exponential",
         "certified",
-        "each row more makes a label likelier by the same factor",
-        "draws a label; each row more makes it likelier by the same factor",
+        "each further row makes a label more likely by the same factor",
+        "draws a label; each further row makes it more likely by the same factor",
     ),
     "global 0/1": Rule(
         "global-01",
         "global 0/1",
         "certified",
-        "looks only at who is on top",
-        "only looks at who is on top, not by how much, and favors that label a little",
+        "looks only at which label is on top",
+        "only looks at which label is on top, not by how much, and favors it a little",
     ),
     "noisy counts": Rule(
         NOISY_COUNTS,
@@ -67,12 +68,12 @@ RULES = {
         "publishes every class count with random noise on it; the label is read from those",
     ),
 }
-_FEW = 100  # an event with fewer hits is reported as a count
+_FEW = 100  # an event with fewer hits, or fewer misses, is reported as a count
 NAMES = {rule.mechanism: rule.short for rule in RULES.values()}
 
 
 def times(log_ratio: float) -> str:
-    """Return e^x as "x times".
+    """Return e^`log_ratio` as text, such as "2.72 times".
 
     >>> times(1.0), times(2.1313), times(0.01), times(110131.6)
     ('2.72 times', '8.43 times', '1.01005 times', '10⁴⁷⁸³⁰ times')
@@ -99,7 +100,7 @@ def promise(epsilon: float, neighbors: str) -> str:
 
 
 def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
-    """State from which leads on a published rule has a loss above ε, and from which leads its flip rate shows this."""
+    """State the lead from which a published rule has a loss above ε, and the lead from which its flip rate shows it."""
     first = curves.first_over[mechanism]
     if first is None:
         return ""
@@ -120,13 +121,13 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
             "2021 withdrew the rule and supposed that the true cost “may be twice” ε."
         )
         why = (
-            "The cause: the rule lets the lead itself decide how little noise there is, so that the amount of noise "
-            "tells the lead."
+            "The cause: the lead itself determines how little noise the rule adds, so the amount of noise reveals the "
+            "lead."
         )
         if mechanism == "smooth-sensitivity":
             true = (
-                f"**True:** there is no limit, at any ε. {why} With a longer lead one row changes the odds by any "
-                f"factor you like, and no constant repairs that.{breaks(mechanism, curves, neighbors)}"
+                f"**True:** there is no limit, at any ε. {why} At a long enough lead, one row changes the odds by "
+                f"any factor, and no constant repairs that.{breaks(mechanism, curves, neighbors)}"
             )
         else:
             true = (
@@ -137,7 +138,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
         done = (
             "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
             "with two classes and one row more or less, nothing that keeps ε flips less. The published rule is "
-            "here to be looked at, says its true loss wherever it appears, and cannot be released."
+            "here for study, states its true loss wherever it appears, and cannot be released."
         )
         return f"{claimed} {true} {done}"
     half = "" if rows_changed(neighbors) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
@@ -153,13 +154,13 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
         ),
         "exponential": (
             "**Claimed:** the addendum of 2021 prints this formula in the place of the withdrawn one (its words "
-            f"describe permute-and-flip), and says that it keeps ε.{half} **True:** it does; its loss comes as near to "
-            "ε as one likes when the lead grows, and never gets above. But it flips more labels than "
-            f"permute-and-flip, which costs the same: up to twice as many. {checked}"
+            f"describe permute-and-flip), and says that it keeps ε.{half} **True:** it does; its loss approaches ε "
+            "when the lead grows, and never exceeds it. But it flips more labels than permute-and-flip, which costs "
+            f"the same: up to twice as many. {checked}"
         ),
         "global-01": (
             "**Claimed:** Fletcher and Islam compared their rule with this one: the exponential mechanism with the "
-            "largest sensitivity that can be. **True:** it keeps ε and does not use all of it: the true loss is "
+            "largest possible sensitivity. **True:** it keeps ε and does not use all of it: the true loss is "
             f"{size(verdict.loss)} of {eps:g}. It does not look at the lead, so a leaf of a thousand rows flips as "
             f"often as a leaf of one. {checked}"
         ),
@@ -200,8 +201,8 @@ def event_name(pair: LeafPair, event: tuple[tuple[int, ...], ...]) -> str:
 
 def proved(pair: LeafPair, look: LossEstimate) -> str:
     """Return the result of the attack in a few sentences."""
-    few = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
-    a, b = (how_often(hits, look.trials) if few else chance(hits / look.trials) for hits in look.hits)
+    is_rare = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
+    a, b = (how_often(hits, look.trials) if is_rare else chance(hits / look.trials) for hits in look.hits)
     counted = (
         f"In {look.trials:,} releases of either table the attacker counted {event_name(pair, look.event)}: "
         f"{a} with table A, {b} with table B."

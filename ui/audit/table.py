@@ -16,7 +16,7 @@ from ui.shared import cache, figures
 from ui.shared.controls import known
 from ui.shared.page import titled
 
-_KEPT = Path(__file__).parents[2] / "docs" / "audit.json"
+_RESULTS = Path(__file__).parents[2] / "docs" / "audit.json"
 _VERDICTS = {
     "holds": "holds",
     "BROKEN": "BROKEN",
@@ -42,13 +42,13 @@ _MODES = {"certified": "certified", "persons": "certified, persons", "as_publish
 @cache.for_everybody(data=True)
 def kept() -> dict[str, Any]:
     """Return the results of the last audit."""
-    return json.loads(_KEPT.read_text(encoding="utf-8"))
+    return json.loads(_RESULTS.read_text(encoding="utf-8"))
 
 
 def show(neighbors: str) -> None:
     """Draw the results of all forests under one relation, at an ε that the user chooses."""
-    if not _KEPT.exists() or "computed" not in (audit := kept())["rows"][0]:
-        st.info("No audit of all forests is kept here: `python -m dpforest.audit --write docs` makes one.")
+    if not _RESULTS.exists() or "computed" not in (audit := kept())["rows"][0]:
+        st.info("There are no results of an audit of all forests. `python -m dpforest.audit --write docs` makes them.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
         with st.container(width="content"):
@@ -77,9 +77,9 @@ def show(neighbors: str) -> None:
         f"each fitted {audit['trials']:,} times or more, "
         "for every known weak point of a forest. *Attack proved* is a lower bound on the loss; only one such row in a "
         "million would say more than is true. Above ε, it proves that the claim is false. Below ε it proves nothing: "
-        "a certified forest *holds* because of a proof, and no attack spoke against it; for *nothing found* there is "
+        "a certified forest *holds* because of a proof, and no attack contradicts it; for *nothing found* there is "
         "no proof. *Loss computed*: the worst of all small leaves, or of replayed fits. As published, noise is drawn "
-        "in ordinary decimal numbers, of which no finite bound is proved. "
+        "in ordinary decimal numbers, for which no finite bound is proved. "
         f"Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
     )
 

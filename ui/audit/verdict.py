@@ -53,18 +53,17 @@ def headline(audit: Audit, result: Verdict) -> None:
         value = size(result.loss)
         true = (value if result.holds else f":red[{value}]", f"from 50 % one can become {sure(result.loss)}")
     if result.holds:
-        failing = ("δ = 0", "no release is left out of account: the promise holds for every output")
+        failing = ("δ = 0", "the promise holds for every output, without exception")
     elif result.delta > 0.999:
         failing = (
             "δ > 0.999",
-            "for some two tables the promise holds only if nearly every release is left out of account (δ)",
+            "for some pair of tables, the promise holds only if nearly every release is an exception (δ)",
         )
     else:
         share = at_least(100 * result.delta)
         failing = (
             f"δ ≥ {at_least(result.delta)}",
-            f"for some two tables the promise holds only if {share} % of releases, or more, are left out of "
-            "account (δ)",
+            f"for some pair of tables, the promise holds only if {share} % of releases or more are exceptions (δ)",
         )
     text = (
         ("Kept", "this rule keeps what it promises")
@@ -86,12 +85,12 @@ def headline(audit: Audit, result: Verdict) -> None:
 
 
 def flips(audit: Audit, curves: LeafCurves) -> None:
-    """Draw the flip rate of all rules by lead, and the floor."""
+    """Draw the flip rate of all rules by lead, and the floor: the least flip rate that ε allows."""
     titled(
         "How often a label flips",
         "From a formula",
-        help="A label flips when the leaf publishes another class than its most frequent one. The lead is by how many "
-        "rows the most frequent class is ahead of all others. All other classes are empty here.",
+        help="A label flips when the leaf publishes another class than its most frequent one. The lead is the "
+        "number of rows by which the most frequent class is ahead of all others. All other classes are empty here.",
     )
     drawn(
         flip_curves(curves, audit.mechanism, NAMES),
@@ -136,8 +135,8 @@ def losses(audit: Audit, curves: LeafCurves, result: Verdict) -> None:
         + (
             ""
             if audit.n_classes == 2
-            else " Two classes are in the running here and all others far behind, the worst "
-            "case; in the figure beside it all others are empty."
+            else " Here two classes are close and all others are far behind, which is the "
+            "worst case. In the other figure, all others are empty."
         )
     )
 
@@ -173,24 +172,24 @@ def pair_tables(audit: Audit, pair: LeafPair) -> None:
 
 
 def telling(pair: LeafPair) -> str:
-    """Return a sentence with the output that best tells the tables apart, and its two probabilities."""
+    """Return a sentence with the output whose probabilities in the two tables differ most, and these probabilities."""
     p = float(np.exp(sum(pair.change.log_before[i, o] for i, o in enumerate(pair.change.outputs))))
     q = float(np.exp(sum(pair.change.log_after[i, o] for i, o in enumerate(pair.change.outputs))))
     eps, loss = pair.epsilon, pair.loss
     more, less = ("A", "B") if p > q else ("B", "A")
     a, b = (
-        f"{chance(whole)}{_product(pair, log_p)}"
-        for whole, log_p in ((p, pair.change.log_before), (q, pair.change.log_after))
+        f"{chance(probability)}{_product(pair, log_p)}"
+        for probability, log_p in ((p, pair.change.log_before), (q, pair.change.log_after))
     )
     text = (
-        f"What tells them apart is {output_name(pair, pair.change.outputs)}: {a} with table A, {b} with table B. It is "
+        f"They differ most in {output_name(pair, pair.change.outputs)}: {a} with table A, {b} with table B. It is "
         f"**{times(loss)}** as likely with {more} as with {less}; ε = {eps:g} allows {times(eps)}"
     )
     if loss > eps * (1 + 1e-9):
         return f"{text}. That is **{times(loss - eps)}** what is allowed: the promise is broken."
     if loss > eps * (1 - 1e-9):
-        return f"{text}: all that is allowed, and not a bit more."
-    return f"{text}. No two tables come out further apart than ε allows."
+        return f"{text}: exactly what is allowed."
+    return f"{text}. No pair of tables exceeds what ε allows."
 
 
 def _product(pair: LeafPair, log_p: np.ndarray) -> str:
@@ -226,15 +225,16 @@ def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFr
 
 
 def _listed(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
-    """Return (first class, one past the last) of each line. If there are many classes, equal neighbors share a line."""
-    change, counted = pair.change, pair.mechanism == NOISY_COUNTS
-    laws = [] if counted else [change.log_before, change.log_after]
+    """Return (first class, one past the last) of each line of a table. Of many classes, equal ones share a line."""
+    change, is_counts = pair.change, pair.mechanism == NOISY_COUNTS
+    log_probabilities = [] if is_counts else [change.log_before, change.log_after]
 
     def alike(a: int, b: int) -> bool:
-        if n_classes <= _SHOWN or (not counted and change.outputs[leaf] in (a, b)):
+        if n_classes <= _SHOWN or (not is_counts and change.outputs[leaf] in (a, b)):
             return False
         return all(
-            np.isclose(table[leaf, a], table[leaf, b], rtol=1e-9) for table in (change.before, change.after, *laws)
+            np.isclose(table[leaf, a], table[leaf, b], rtol=1e-9)
+            for table in (change.before, change.after, *log_probabilities)
         )
 
     starts = [c for c in range(n_classes) if c == 0 or not alike(c - 1, c)]
@@ -257,6 +257,6 @@ def sure(epsilon: float) -> str:
     >>> sure(1.0), sure(0.01), sure(49.3)
     ('73.2 % sure', '50.3 % sure', 'practically certain (1 wrong in 10²¹)')
     """
-    if epsilon > 11.5:  # so the belief can exceed 99.999 %
+    if epsilon > 11.5:  # above this ε, the belief can exceed 99.999 %
         return f"practically certain (1 wrong in 10{raised(round(epsilon / math.log(10)))})"
     return f"{share_text(epsilon)} sure"

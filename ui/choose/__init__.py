@@ -1,1 +1,1 @@
-"""The page Choose ε: from an accuracy or a risk to a budget."""
+"""The page Choose ε: the smallest ε for an accuracy, and what an ε means."""

@@ -40,12 +40,12 @@ from ui.shared.page import badge, chart
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-NAMED: Final = 2  # forests that the answer names
+NAMED: Final = 2  # largest number of further forests that the answer names
 
 
 def answered(done: SweepResult, needed: float, wish: Wish) -> list[Answer]:
-    """Return the smallest ε of each forest. No answer is sure before all `wish.releases` are simulated."""
-    # The confidence holds only for this number of releases.
+    """Return the smallest ε of each forest. No answer is sure before `wish.releases` releases are simulated."""
+    # The confidence level holds only for exactly `wish.releases` releases, so further ones are left out.
     decided = done.pieces[done.pieces["repeat"] < wish.releases]
     answers = smallest_epsilons(decided, needed, wish.share, margin=wish.margin)
     means = done.pieces.groupby(["forest", "epsilon"])["accuracy"].mean()
@@ -56,9 +56,9 @@ def answered(done: SweepResult, needed: float, wish: Wish) -> list[Answer]:
 
 def no_need(needed: float, guessing: float, at_stake: dict[str, Headroom]) -> str:
     """Explain why no ε is needed: guessing reaches the accuracy, or no forest beats guessing. Empty otherwise."""
-    idle = all(at.has_none for at in at_stake.values())
+    all_guess = all(at.has_none for at in at_stake.values())
     text = ""
-    if idle:
+    if all_guess:
         text = (
             f"**No forest here is better than guessing.** Always naming the most frequent class gets "
             f"{percent(guessing)}, and no forest exceeds that by more than luck on the held-out rows, at any ε or "
@@ -73,7 +73,7 @@ def no_need(needed: float, guessing: float, at_stake: dict[str, Headroom]) -> st
     if needed <= guessing:
         return text + (
             f"**{percent(needed)} needs no forest and no ε**: always naming the most frequent class gets "
-            f"{percent(guessing)} without any rows. {'' if idle else 'Ask for more.'}"
+            f"{percent(guessing)} without any rows. {'' if all_guess else 'Ask for more.'}"
         )
     return text
 
@@ -123,7 +123,7 @@ def how_read(answers: Sequence[Answer], done: SweepResult, wish: Wish) -> str:
     if wish.margin and accuracy is not None:
         points = 100 * float(held_out_margin([accuracy], [n_test])[0])
         text += (
-            f" Kept back for the luck of {plural(n_test, 'held-out row')}: {points:.1f} points (enough in 95 % of "
+            f" Margin for the luck of {plural(n_test, 'held-out row')}: {points:.1f} points (enough in 95 % of "
             "cases for one forest; the best of several may owe more to luck)."
         )
     return text
@@ -135,7 +135,10 @@ def promise(table: Table, settings: ForestSettings) -> tuple[Certificate, Ledger
 
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
-    """Return the guarantee. If only the schema prevents one, a switch shows the guarantee for a public schema."""
+    """Return the guarantee of a release.
+
+    If only the schema prevents a guarantee, a switch lets the user see the guarantee for a public schema.
+    """
     if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
     if st.toggle(
@@ -168,13 +171,13 @@ def report(
     level: Baselines,
     column: str = "",
 ) -> str:
-    """Return the report for a privacy board, as HTML. If a column is given, it has the rates of its groups."""
+    """Return the report for a privacy board, as HTML. If a column is given, the report has the rates of its groups."""
     name = settings.name
     cells = done.cells.loc[name].reset_index()
     ceiling = ceiling_of(done, [level], "accuracy")
     private = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
     accuracy = private["accuracy"]
-    shown = settings.parameters()
+    parameters = settings.parameters()
     return render(
         BoardReport(
             title=table.short_title,
@@ -183,7 +186,7 @@ def report(
             attributes=table.domain.n_features,
             label=table.label,
             forest=settings.name,
-            settings=tuple((name.replace("_", " "), _written(value)) for name, value in shown.items()),
+            settings=tuple((name.replace("_", " "), _written(value)) for name, value in parameters.items()),
             date=f"{datetime.date.today():%-d %B %Y}",
             certificate=certificate,
             needed_accuracy=needed,
@@ -230,13 +233,13 @@ def offer_report(table: Table, make: Callable[[Table, str], str], is_early: bool
         "what it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
     )
     if is_early:
-        st.caption("Not all releases are simulated yet; the report says how many it rests on.")
+        st.caption("Not all releases are simulated yet; the report states how many it uses.")
     name, column = "privacy_report.html" if table.is_public else "CURATOR_ONLY_privacy_report.html", ""
     if st.toggle("With accuracy by group", key=state.REPORT_GROUPS, bind=LINKED, help=_GROUPS):
         with st.container(width=420):
             column = choose_column(table)
-    make_it = partial(make, table, column)
-    st.download_button("Download the report", make_it, name, "text/html", on_click="ignore", type="primary")
+    make_report = partial(make, table, column)
+    st.download_button("Download the report", make_report, name, "text/html", on_click="ignore", type="primary")
 
 
 _GROUPS: Final = "Accuracy and error rates of the groups of a column, computed from raw rows. ε does not cover them."

@@ -1,4 +1,4 @@
-"""A live membership attack on the present forest: an attacker guesses whether one record is in the table."""
+"""A live membership attack on the current forest: an attacker guesses whether one record is in the table."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _FORMULA = "from the exact trade-off curve of its noise"
 
 @dataclass(frozen=True)
 class Limit:
-    """Largest share of guesses in which an attacker is right, and whether it holds as the schema is now."""
+    """Largest share of guesses in which an attacker is right, and whether this limit holds with the current schema."""
 
     success: float
     holds: bool
 
 
 def show(table: Table, settings: ForestSettings, certificate: Certificate, ledger: Ledger) -> None:
-    """Draw the tab: choose a record, attack it, compare with the limit. A moved control ends a running attack."""
+    """Draw the tab, in which the user chooses a record and attacks it. A moved control ends a running attack."""
     table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
     titled("Attack one record, live", "Simulated", "Curator only")
     if table.domain.unit is not None:
@@ -61,17 +61,17 @@ def show(table: Table, settings: ForestSettings, certificate: Certificate, ledge
         )
         return
     st.markdown(_game(settings, replaced))
-    row = _choose(table, settings)
-    _shown(table, row)
+    row = _choose_record(table, settings)
+    _show_record(table, row)
     if replaced:
         other = table.domain.classes[(int(_encoded(table)[1][row]) + 1) % table.domain.n_classes]
         st.caption(f"The other row has the same attributes and {plain(table.label, 30)} = {plain(other, 30)}.")
     key = (table.schema_key, fingerprint(table.domain), settings, row)
-    limit = Limit(_most_right(certificate, ledger), certificate.certified)
+    limit = Limit(_success_limit(certificate, ledger), certificate.certified)
     if st.button("Attack this record", type="primary", key="member_attack"):
         state.MEMBER_ATTACKED.value = (key, _run(table, settings, limit, row))
-    elif (last := state.MEMBER_ATTACKED.value) and last[0] == key:
-        _Drawing(table, settings, limit, row).draw(last[1])
+    elif (attacked := state.MEMBER_ATTACKED.value) and attacked[0] == key:
+        _Drawing(table, settings, limit, row).draw(attacked[1])
 
 
 def _game(settings: ForestSettings, replaced: bool) -> str:
@@ -102,7 +102,7 @@ def _game(settings: ForestSettings, replaced: bool) -> str:
     )
 
 
-def _choose(table: Table, settings: ForestSettings) -> int:
+def _choose_record(table: Table, settings: ForestSettings) -> int:
     """Return the index of the attacked row, among the rows with a listed label."""
     n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_fitted_anew
     if state.MEMBER_WANTED in st.session_state:
@@ -122,7 +122,7 @@ def _choose(table: Table, settings: ForestSettings) -> int:
         pressed = st.button(
             name,
             key="member_find",
-            help="The one whose class and values are rarest, one by one."
+            help="The record whose class and values, each by itself, are rarest."
             if greedy
             else "The record whose best attacker is right most often, of all in this table.",
         )
@@ -140,7 +140,7 @@ def _choose(table: Table, settings: ForestSettings) -> int:
     return int(row) - 1
 
 
-def _shown(table: Table, row: int) -> None:
+def _show_record(table: Table, row: int) -> None:
     """Show the record as a table of one row, its label first."""
     columns = [table.label, *(name for name in table.domain.names if name != table.label)]
     record = table.frame.iloc[_rows(table).ids[[row]]][columns]
@@ -164,13 +164,13 @@ def _run(table: Table, settings: ForestSettings, limit: Limit, row: int) -> list
     waiting = "Fitting with and without the record, to learn what differs …" if greedy else "Drawing releases …"
     bar, drawing = st.progress(0.0, waiting), _Drawing(table, settings, limit, row)
     looks: list[AttackEstimate] = []
-    last, n_drawn = 0.0, -1
+    drawn_at, n_drawn = 0.0, -1
     for share, look in work:
         if look is not None:
             looks.append(look)
-            if look.trials >= FIRST and time.monotonic() - last > _DRAW_EVERY:
+            if look.trials >= FIRST and time.monotonic() - drawn_at > _DRAW_EVERY:
                 drawing.draw(looks)
-                last, n_drawn = time.monotonic(), len(looks)
+                drawn_at, n_drawn = time.monotonic(), len(looks)
         bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'guesses')}" if looks else waiting)
     bar.empty()
     if n_drawn < len(looks):
@@ -188,7 +188,7 @@ class _Drawing:
         self._words, self._place = st.empty(), st.empty()
 
     def draw(self, looks: list[AttackEstimate]) -> None:
-        """Draw the estimates so far, the last of which is current."""
+        """Draw all estimates so far. The text is about the last one."""
         if not looks:
             self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
             return
@@ -209,10 +209,10 @@ class _Drawing:
         )
 
 
-def _most_right(certificate: Certificate, ledger: Ledger) -> float:
+def _success_limit(certificate: Certificate, ledger: Ledger) -> float:
     """Return the largest share of guesses, at even odds, in which an attacker can be right.
 
-    In certified mode it is that of the noise, also if the schema leaks.
+    In certified mode, the share is for the noise alone, even if the schema leaks.
     """
     promise = would_promise(certificate, ledger)
     return DistinguishingGame(promise, promise.questions[0]).success()
@@ -249,8 +249,8 @@ def _verdict(settings: ForestSettings, limit: Limit, last: AttackEstimate, best:
         )
     return (
         f"{text}. ε = {settings.epsilon:g} claims that no attacker can exceed {claim}; no finite bound on the privacy "
-        "loss is proved. That one record stays below does not prove the claim: others need not, and this attacker does "
-        "not look at the noise's last digits."
+        "loss is proved. One record below this limit does not prove the claim: other records may exceed it, and this "
+        "attacker does not look at the noise's last digits."
     )
 
 
@@ -263,7 +263,7 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
         )
     if best > limit - 0.002:
         return (
-            "*Why as high as it gets:* the attacker knows the record's leaves, and their noisy counts give away all "
+            "*Why it reaches the limit:* the attacker knows the record's leaves, and their noisy counts give away all "
             "that ε allows. A real attacker would not know so much."
         )
     asked = 1 - float(record.spec.preparation.left)
@@ -281,12 +281,12 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
     if np.median(others) < 1:
         return (
             "*Why below the limit:* the record is nearly alone in its leaves, which is as exposed as one can be. But a "
-            "leaf says a label and nothing else, and an empty leaf says the same one now and then, by chance." + before
+            "leaf publishes only a label, and an empty leaf sometimes publishes the same label by chance." + before
         )
     return (
-        "*Why below the limit:* the limit is for the worst record of the worst table. Here a leaf only says one label, "
-        f"and the record shares it with {_about(float(np.median(others)))} or more in half of the trees: where a label "
-        "has a clear lead, one record hardly changes it." + before
+        "*Why below the limit:* the limit is for the worst record of the worst table. Here a leaf publishes only one "
+        f"label, and the record shares it with {_about(float(np.median(others)))} or more in half of the trees: where "
+        "a label has a clear lead, one record hardly changes it." + before
     )
 
 
@@ -294,11 +294,11 @@ def _about(n: float) -> str:
     return f"about {plural(round(n), 'other')}"
 
 
-# ---------------------------------------------------------------- what is kept
+# ---------------------------------------------------------------- caches
 
 
 def _key(table: Table, settings: ForestSettings) -> tuple:
-    """Return the cache key. It contains ε, because a shape by rule and a released scale change with ε."""
+    """Return the cache key. It contains ε, because the shape by rule and the released scale depend on ε."""
     return (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), settings.epsilon)
 
 
@@ -333,7 +333,7 @@ def _encoded(table: Table) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _counted(table: Table, settings: ForestSettings) -> RowsInLeaves:
-    """Return the rows counted in the leaves, at the present ε."""
+    """Return the counts of the rows in the leaves, at the current ε."""
     return _count(_key(table, settings), table, settings)
 
 

@@ -41,28 +41,28 @@ class LearningJob(Job[list[np.ndarray]]):
 
     def __init__(self, estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float]) -> None:
         super().__init__()
-        self._given, self._split, self._epsilons = (estimator, domain, split, epsilons), split, epsilons
+        self._arguments, self._split, self._epsilons = (estimator, domain, split, epsilons), split, epsilons
 
     def task(self, n: int) -> tuple:
-        return _repeat, (*self._given, n)
+        return _repeat, (*self._arguments, n)
 
     def steps(self, n: int) -> Generator[float, None, list[np.ndarray]]:
-        parts, shares = [], np.cumsum(part_sizes(self._split)) / part_sizes(self._split).sum()
-        for accuracy, share in zip(accuracy_on_parts(*self._given, n), shares, strict=True):
-            parts.append(accuracy)
+        accuracies, shares = [], np.cumsum(part_sizes(self._split)) / part_sizes(self._split).sum()
+        for accuracy, share in zip(accuracy_on_parts(*self._arguments, n), shares, strict=True):
+            accuracies.append(accuracy)
             yield float(share)
-        return parts
+        return accuracies
 
     @property
     def learning(self) -> Learning | None:
-        """The learning curves of the repeats that are done, or None before the first."""
+        """The learning curves of the finished repeats, or None if there are none."""
         repeats = [self.pieces[n] for n in range(self.n_done)]
         return Learning.of(self._split, self._epsilons, repeats) if repeats else None
 
 
-def _repeat(*given) -> list[np.ndarray]:
+def _repeat(*arguments) -> list[np.ndarray]:
     """Compute one repeat in a worker process."""
-    return list(accuracy_on_parts(*given))
+    return list(accuracy_on_parts(*arguments))
 
 
 @cache.by_table(everybody=8, session=4)
@@ -88,7 +88,7 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
     shown = [settings.epsilon, *smaller(settings.epsilon)]
     job = _job(table, settings, shown)
     learning = job.learning
-    # A later run fills all of these places again, so no text or chart of another forest or ε remains.
+    # Each run fills all of these places again, so no text or chart of another forest or ε remains.
     button, words, place, under, progress, below = (st.empty() for _ in range(6))
     if learning is None and not button.button("Work it out", type="primary", key="more_data"):
         words.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
@@ -117,8 +117,8 @@ def smaller(epsilon: float) -> list[float]:
     >>> smaller(1.0), smaller(0.02), smaller(0.01)
     ([0.5, 0.2], [0.01], [])
     """
-    parts = [max((e for e in EPSILONS if e <= 1.02 * epsilon / part), default=0.0) for part in SMALLER]
-    return [e for e in dict.fromkeys(parts) if e > 0]
+    nearest = [max((e for e in EPSILONS if e <= 1.02 * epsilon / divisor), default=0.0) for divisor in SMALLER]
+    return [e for e in dict.fromkeys(nearest) if e > 0]
 
 
 def _job(table: Table, settings: ForestSettings, shown: list[float]) -> LearningJob:
@@ -138,17 +138,17 @@ def _job(table: Table, settings: ForestSettings, shown: list[float]) -> Learning
 
 
 def _draw(learning: Learning, shown: list[float], settings: ForestSettings, wanted: float, words, place, under) -> None:
-    now = float(learning.by_rows(settings.epsilon)[-1])
+    accuracy_of_all = float(learning.by_rows(settings.epsilon)[-1])
     needed = [rows_needed(learning, e, wanted) for e in shown]
-    asked = list(zip(shown, needed, strict=True))
-    if wanted <= now + 1e-9 and len(shown) > 1:
-        asked = asked[1:]  # at the chosen ε, all rows of the table reach the accuracy
+    answers = list(zip(shown, needed, strict=True))
+    if wanted <= accuracy_of_all + 1e-9 and len(shown) > 1:
+        answers = answers[1:]  # at the chosen ε, all rows of the table reach the accuracy
     what = f"an average accuracy of {percent(wanted)}"
-    words.markdown("\n".join(f"- {sentence(e, rows, what)}" for e, rows in asked))
+    words.markdown("\n".join(f"- {sentence(e, rows, what)}" for e, rows in answers))
     drawn(
         learning_chart(learning, shown, wanted, needed, certified=settings.certified),
         f"Accuracy against rows at ε = {', '.join(f'{e:g}' for e in shown)}: measured up to {learning.n_rows:,} rows, "
-        f"extrapolated up to {MOST_TIMES:g} times as many. " + " ".join(sentence(e, rows, what) for e, rows in asked),
+        f"extrapolated up to {MOST_TIMES:g} times as many. " + " ".join(sentence(e, rows, what) for e, rows in answers),
         place,
         title="Accuracy against rows",
     )
@@ -170,7 +170,7 @@ def _draw_exchange(learning: Learning, settings: ForestSettings, at: Headroom, w
 
 
 def exchange_words(learning: Learning, epsilon: float, smaller: float, made_up: Exchange | None, at: Headroom) -> str:
-    """State how many times as many rows compensate for a smaller ε on this table, and what the paper states.
+    """State the factor on the number of rows that compensates for a smaller ε on this table, and the paper's factor.
 
     >>> learning = Learning(np.array([100, 1600]), np.array([0.1, 1.0]), np.ones((1, 2, 2)), np.ones((1, 2)))
     >>> made_up = Exchange(1.0, 0.1, 100, 0.8, Needed("observed", 1100.0, times=0.6875))
@@ -255,8 +255,8 @@ def _how(learning: Learning, settings: ForestSettings) -> str:
     return (
         f"Means over {plural(learning.n_repeats, 'simulated release')} from random parts of {learning.n_rows:,} rows "
         "to learn from; the other rows are held out to test on. **Solid: measured. Dashed: extrapolated**, with an "
-        "interval of 80 %. Twice the rows double every count, so at half of ε the noise hides as much as before: we "
-        "take the accuracy of all rows at a larger ε. We measure the error of this step from half the rows to all, and "
-        "the interval includes it. The interval leaves out that more rows also teach the forest more, which would "
-        f"help, and that new rows may differ from these.{bound}"
+        "interval of 80 %. Twice the rows double every count, so at half of ε the noise hides as much as before. So "
+        "for more rows we take the accuracy of all rows at a larger ε. We measure the error of this step from half the "
+        "rows to all, and the interval includes it. The interval leaves out that more rows also teach the forest more, "
+        f"which would help, and that new rows may differ from these.{bound}"
     )

@@ -1,4 +1,4 @@
-"""The section on what ε means for one row or person: figures, charts, sentences, the control of the prior belief."""
+"""The section on what ε means for a row or person: figures, charts, sentences, and the control of the prior belief."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 def prior_control() -> float:
-    """Return an attacker's belief before the release, from 0 to 1. The link holds this belief as "prior"."""
+    """Ask for an attacker's belief before the release, and return it, from 0 to 1. In the link, it is "prior"."""
     known(state.PRIOR, PRIORS)
     value = st.select_slider(
         "What an attacker believed before",
@@ -68,7 +68,7 @@ def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
 def _question(guarantee: Guarantee) -> str:
     """Return the question that the attacker answers. The user can choose only if the guarantee covers membership."""
     if MEMBERSHIP not in guarantee.questions:
-        st.caption("The number of rows is public here, so what is guessed is a value.", width="content")
+        st.caption("The number of rows is public here, so the attacker guesses a value.", width="content")
         return guarantee.questions[0]
     names = {words.QUESTIONS[q]: q for q in guarantee.questions}
     known(state.GUESS, names)
@@ -80,8 +80,8 @@ def _question(guarantee: Guarantee) -> str:
         key=state.GUESS,
         bind=LINKED,
         label_visibility="collapsed",
-        help=f"Between two values of a {unit_noun(guarantee.unit)} in the table lie two steps, one out and another "
-        "one in, so ε counts twice" + (", at a larger δ." if guarantee.delta else "."),
+        help=f"To change a value of a {unit_noun(guarantee.unit)} in the table takes two steps (remove one, add "
+        "another), so ε counts twice" + (", at a larger δ." if guarantee.delta else "."),
     )
     return names.get(chosen or "", MEMBERSHIP)
 
@@ -122,7 +122,7 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
 
 
 def _guesses(game: DistinguishingGame, prior: float) -> None:
-    titled("100 guesses", "From a formula", help="Rounded up: a part of a right guess counts as one.")
+    titled("100 guesses", "From a formula", help="Rounded up to whole guesses.")
     guesses = game.hundred_guesses(prior)
     drawn(
         icon_grid(game, prior),
@@ -139,7 +139,7 @@ def _errors(game: DistinguishingGame) -> None:
     titled(
         "Errors",
         "From a formula",
-        help="Whoever wants to miss less must raise more false alarms. No attack gets below the line, whatever it "
+        help="Fewer misses cost more false alarms. No attack gets below the line, whatever it "
         "computes. (Wasserman and Zhou 2010; Dong, Roth and Su 2022.)",
     )
     drawn(
@@ -156,7 +156,8 @@ def _beliefs(game: DistinguishingGame, prior: float) -> None:
     titled(
         "Beliefs",
         "From a formula",
-        help="Bayes’ rule: odds after are odds before, times how many times as likely the release is if it is so.",
+        help="Bayes’ rule: the odds after a release are the odds before, times the ratio of the probabilities of this "
+        "release in both cases.",
     )
     figure = posterior_curve(game, prior, failure=words.FAILURE)
     belief = words.belief(game, prior)

@@ -2,7 +2,8 @@
 
 The guarantee is a pure ε, an ε with a δ, or no bound.
 
-No Streamlit here. Upper bounds are rounded up, lower bounds down. Sentences are markdown without any text from data.
+Upper bounds are rounded up, lower bounds down. Sentences are markdown without any text from data. This module does not
+import streamlit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of one in it"}
 
 
 def protected(guarantee: Guarantee, rows: int = 1) -> str:
-    """Return a noun for what figures are about: "person" with a unit of privacy or for several rows, otherwise "row".
+    """Return what figures are about: "person" with a unit of privacy or for several rows of a person, otherwise "row".
 
     >>> protected(Guarantee(1.0)), protected(Guarantee(1.0), 3), protected(Guarantee(1.0, unit="patient_id"))
     ('row', 'person', 'person')
@@ -35,7 +36,7 @@ def meaning(guarantee: Guarantee) -> str:
     noun = unit_noun(guarantee.unit)
     if guarantee.kind == "none":
         return (
-            f"**No bound is proved.** Nothing that one can rely on limits what such a release reveals about a {noun}: "
+            f"**No bound is proved.** No proved limit holds for what such a release reveals about a {noun}: "
             "an attacker may become certain, and be right every time."
         )
     what = (
@@ -49,7 +50,7 @@ def meaning(guarantee: Guarantee) -> str:
             f"**{text}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
             "row outright with probability δ keeps this promise too, so δ must be far below one in the number of rows."
         )
-    return f"**{text}.** This has no exceptions (δ = 0), and so there is none to what follows."
+    return f"**{text}.** This has no exceptions (δ = 0), so neither do the figures below."
 
 
 def belief(game: DistinguishingGame, prior: float) -> str:
@@ -158,7 +159,8 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     )
     return (
         f"{whose} The attacker may know every other row and own any computer. But what the attacker believes about "
-        f"the others must not depend on this {protected(guarantee, rows)}: of twins, one tells about the other."
+        f"the others must not depend on this {protected(guarantee, rows)}: for example, one twin reveals something "
+        "about the other."
     )
 
 

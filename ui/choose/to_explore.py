@@ -13,7 +13,7 @@ from ui.shared.link import hand_over
 def offer(settings: ForestSettings, name: str, epsilon: float | None) -> None:
     """Draw the button.
 
-    If the page shows another forest or ε than the answer, add a button that returns to the answer.
+    If the page shows another forest or ε than the answer, also draw a button that returns to the answer.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="content"):
@@ -21,7 +21,7 @@ def offer(settings: ForestSettings, name: str, epsilon: float | None) -> None:
             hand_over(
                 settings,
                 f"**Take to Explore**: {forest}",
-                "Opens Explore with this forest, its depth and trees by rule, ready to be looked at and released.",
+                "Opens Explore with this forest (depth and trees by rule), where you can look at it and release it.",
             )
         if epsilon is not None and (name, epsilon) != (settings.name, settings.epsilon):
             st.button(

@@ -24,7 +24,7 @@ DEFAULT_SURE: Final = "9 in 10 releases"
 RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
 MOST_ROWS: Final = 10  # largest number of rows of one person
 STEP: Final = 0.5  # percent
-# The few ε of a first answer on a large table. The last ε is the most accurate.
+# The ε of a first answer on a large table. Forests are most accurate at the last one.
 FEW: Final = (0.05, 0.3, EPSILONS[-1])
 SECONDS: Final = 40  # computing time (`TimeBudget`) until the page pauses and asks whether to continue
 
@@ -58,7 +58,7 @@ def choose() -> Wish:
             "How sure to get it: in at least",
             list(SURE),
             state.SURE,
-            "You will draw the noise once, and may have bad luck.",
+            "A real release draws the noise only once, and may have bad luck.",
             DEFAULT_SURE,
         )
         prior = risk_parts.prior_control()
@@ -83,7 +83,7 @@ def choose() -> Wish:
                 key=state.ROWS_EACH,
                 bind=LINKED,
                 help="ε is for one row. For a person with k rows, ε counts k times, at a larger δ if there is one. If "
-                "the Data tab names a column that tells persons apart, ε is for a person, and this has no effect.",
+                "the Data tab names a column that identifies persons, ε is for a person, and this has no effect.",
             )
             margin = st.toggle(
                 "Keep a margin for the held-out rows",
@@ -120,8 +120,8 @@ def needed_accuracy(floor: float, best: float) -> float:
         format="%.1f %%",
         key=state.NEED,
         bind=LINKED,
-        help="Share of new records that the forest has to predict rightly. The lowest value is what always naming the "
-        "most frequent class gets.",
+        help="Share of new records that the forest must classify correctly. The lowest value is about the accuracy of "
+        "always naming the most frequent class.",
     )
     return min(max(float(value), low), 100.0) / 100
 

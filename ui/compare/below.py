@@ -26,7 +26,7 @@ from ui.shared.page import chart, titled
 from ui.shared.tables import Table
 
 RULES_TAB: Final = "α and voting"
-PIECES = 5  # simulated releases, on one split, that each tab but the table averages over
+PIECES = 5  # number of simulated releases, on one split, over which each tab except the table averages
 
 
 class Below:
@@ -44,11 +44,11 @@ class Below:
             RULES_TAB: self._open_rules,
         }
         draw[opened](table)
-        if self._lines and (ready := min(n_of_all(self._lines), PIECES)):
-            self._draw(ready)
-            self._drawn = ready
+        if self._lines and (n_ready := min(n_of_all(self._lines), PIECES)):
+            self._draw(n_ready)
+            self._drawn = n_ready
         elif self._lines:
-            self._note.caption("Nothing of this is simulated yet. If the page has paused, press *Go on* above.")
+            self._note.caption("No release for this tab is simulated yet. If the page has paused, press *Go on* above.")
 
     def table(self, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> None:
         """Redraw the table if it is open and the main sweep has more pieces."""
@@ -65,21 +65,22 @@ class Below:
                 self._draw(n)
 
     def _open_table(self, table: Table) -> None:
-        titled(f"All forests at ε = {self._view.epsilon:g}", "Curator only", help="A click on a column's head sorts.")
+        titled(
+            f"All forests at ε = {self._view.epsilon:g}",
+            "Curator only",
+            help="Click on the head of a column to sort by it.",
+        )
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(
-                "Each forest takes depth and trees from the rule (as published: from its paper), or its name has them.",
+                "Depth and trees are from the rule (as published: from the paper), unless a forest’s name states them.",
                 width="content",
             )
             offer_csv("Table as CSV", lambda: self._shown, "CURATOR_ONLY_compare_table.csv", type="tertiary")
 
     @property
     def _without_delta(self) -> str:
-        """Words for a heading.
-
-        They state that this tab leaves out the chart's forests with δ above 0, if there are any.
-        """
+        """Words for a heading. If the chart has forests with δ > 0, they state that this tab leaves these out."""
         return ", with δ = 0" if self._view.delta else ""
 
     def _open_multiples(self, table: Table) -> None:
@@ -148,7 +149,7 @@ class Below:
         figure = multiples(panels, setting, self._view.scale, columns=min(4, len(panels)))
         chart(
             figure,
-            f"{self._view.measure} against ε, a panel a forest, a line for each {setting}.",
+            f"{self._view.measure} against ε, a panel for each forest, a line for each {setting}.",
             self._place,
             title=f"{self._opened} of each forest",
         )
@@ -161,13 +162,13 @@ class Below:
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
         at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` adds this ε
         best = int(values[:, at].argmax())
-        idle = self._learns_nothing(values, float(nonprivate.max()))
-        scale = view.scale if idle else replace(view.scale, ceiling=float(nonprivate.max()))
+        no_gain = self._learns_nothing(values, float(nonprivate.max()))
+        scale = view.scale if no_gain else replace(view.scale, ceiling=float(nonprivate.max()))
         there = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         there += f"{scale.text(values[best, at])}"
-        if idle:
-            text = f"{there}. But **it predicts no better than guessing**: {idle}. So there is no price of privacy to "
-            text += "speak of."
+        if no_gain:
+            text = f"{there}. But **it predicts no better than guessing**: {no_gain}. So privacy costs nothing "
+            text += "here."
         else:
             text = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
             text += "; compared with that, "

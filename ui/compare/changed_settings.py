@@ -1,4 +1,4 @@
-"""Settings of single forests that the user changed. The sidebar, the link and the name of a line show them."""
+"""Settings that the user changed for single forests. The sidebar, the link and the names of lines show them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.shared.wording import plain
 Changes = dict[str, dict[str, int | str]]
 BY_RULE: Final = "by rule"
 _PARAMETER: Final = "own"  # query parameter of the link
-_LONGEST: Final = 4_000  # largest number of characters of the parameter; all forests together need far fewer
+_LONGEST: Final = 4_000  # largest length of the parameter in characters; changes of all forests need far fewer
 
 
 def choose(kinds: tuple[str, ...]) -> Changes:
@@ -33,11 +33,13 @@ def choose(kinds: tuple[str, ...]) -> Changes:
                 state.SETTINGS_OF.value = next((kind for kind in kinds if kind in changes), kinds[0])
             kind = st.selectbox("Forest to set", kinds, key=state.SETTINGS_OF, persist_state="session")
             _controls(kind, changes.get(kind, {}))
-            st.caption("For its certified lines. The name of a line states what is not by rule.")
+            st.caption(
+                "They apply to its certified lines. The name of a line states the settings that are not by rule."
+            )
         if changes:
             st.button("All forests with default settings", key="own_reset", on_click=_reset)
     if ignored := state.SETTINGS_IGNORED.value:
-        st.caption(f"Ignored, as the link asks for what no forest has: {plain(', '.join(ignored), 200)}.")
+        st.caption(f"Ignored, because no forest has these settings of the link: {plain(', '.join(ignored), 200)}.")
     _into_link(changes)
     return {kind: dict(values) for kind, values in changes.items() if kind in kinds}
 
@@ -48,8 +50,8 @@ def applied(settings: ForestSettings, changes: Mapping[str, int | str], varied: 
     Parameters
     ----------
     varied : str
-        Setting that the chart varies, if any: "depth", "trees", or the key of an option. This function neither sets nor
-        names it.
+        Setting that the chart varies, if any: "depth", "trees", or the key of an option. This function does not set it
+        and does not name it.
 
     Examples
     --------
@@ -95,18 +97,15 @@ def read(text: str) -> tuple[Changes, list[str]]:
         if kind not in FORESTS or not isinstance(settings, dict):
             ignored.append(kind)
             continue
-        good = {key: value for key, value in settings.items() if _can_be(kind, key, value)}
-        ignored += [f"{kind} {key}" for key in settings if key not in good]
-        if good := {key: good[key] for key in _order(kind) if key in good and not _is_default(kind, key, good[key])}:
-            changes[kind] = good
+        valid = {key: value for key, value in settings.items() if _can_be(kind, key, value)}
+        ignored += [f"{kind} {key}" for key in settings if key not in valid]
+        if kept := {key: valid[key] for key in _order(kind) if key in valid and not _is_default(kind, key, valid[key])}:
+            changes[kind] = kept
     return {kind: changes[kind] for kind in FORESTS if kind in changes}, ignored
 
 
 def _options(kind: str) -> dict[str, Option]:
-    """Return the options that can be set for one forest.
-
-    The switch of δ is left out: one control sets it for all forests.
-    """
+    """Return the options that can be set for one forest, without δ, which one control sets for all forests."""
     return {o.key: o for o in FORESTS[kind].options if o.choices["certified"] and not o.switch}
 
 
@@ -122,8 +121,8 @@ def _can_be(kind: str, key: str, value: Any) -> bool:
     return option is not None and isinstance(value, str) and value in option.choices["certified"]
 
 
-def _can_be_kept(value: Any) -> bool:
-    """Whether a value has the form of `Changes`, with settings that the forests have."""
+def _are_changes(value: Any) -> bool:
+    """Return whether a value has the form of `Changes`, with settings that the forests have."""
     return isinstance(value, dict) and all(
         kind in FORESTS and isinstance(values, dict) and all(_can_be(kind, key, v) for key, v in values.items())
         for kind, values in value.items()
@@ -143,7 +142,7 @@ def _kept() -> Changes:
 
 
 def _stored() -> Changes:
-    if not _can_be_kept(state.SETTINGS.value):
+    if not _are_changes(state.SETTINGS.value):
         state.SETTINGS.pop()
     return state.SETTINGS.value
 
@@ -193,10 +192,10 @@ def _take(kind: str, key: str) -> None:
     value = state.SETTING(kind, key).value
     if value != BY_RULE and not _can_be(kind, key, value):
         return
-    mine = {**changes.get(kind, {}), key: value}
+    of_forest = {**changes.get(kind, {}), key: value}
     if value == BY_RULE or _is_default(kind, key, value):
-        del mine[key]
-    changed = {**changes, kind: {name: mine[name] for name in _order(kind) if name in mine}}
+        del of_forest[key]
+    changed = {**changes, kind: {name: of_forest[name] for name in _order(kind) if name in of_forest}}
     state.SETTINGS.value = {name: changed[name] for name in FORESTS if changed.get(name)}
     state.SETTINGS_IGNORED.pop()
 

@@ -56,8 +56,10 @@ def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, 
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
     epsilons = series[0].epsilons
-    at = min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - view.epsilon))  # the ε of the slider, or the nearest
-    values = ", ".join(f"{one.name} {scale.text(one.mean[at])}" for one in series)
+    at = min(
+        range(len(epsilons)), key=lambda i: abs(epsilons[i] - view.epsilon)
+    )  # index of the ε nearest to that of the slider
+    values = ", ".join(f"{curve.name} {scale.text(curve.mean[at])}" for curve in series)
     return chart(
         figure,
         f"{scale.name} at ε = {view.epsilon:g}: {values}.",
@@ -98,7 +100,7 @@ def _promise(settings: ForestSettings, epsilon: float) -> str:
 
 
 def _bound(loss: float, epsilon: float) -> float | Fraction:
-    """Return at most the typed ε. The loss was rounded up to the next float, and would show an additional digit."""
+    """Return the loss, at most the typed ε. The loss is rounded up to the next float, which would show more digits."""
     return loss if np.isinf(loss) else min(Fraction(loss), as_typed(epsilon))
 
 
@@ -145,7 +147,7 @@ def show_table(table: pd.DataFrame, n: int, place=st) -> None:
     """Draw the sortable table, once for each number `n` of pieces."""
     share = st.column_config.NumberColumn(format="percent")
     shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")
-    three = st.column_config.NumberColumn(format="%.3f")
+    three_digits = st.column_config.NumberColumn(format="%.3f")
     figures.table(
         table,
         "All forests",
@@ -156,13 +158,13 @@ def show_table(table: pd.DataFrame, n: int, place=st) -> None:
         placeholder="–",
         column_config={
             **dict.fromkeys(shares, share),
-            **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three),
+            **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three_digits),
             "forest": st.column_config.TextColumn(pinned=True),
             "same forest without noise": st.column_config.NumberColumn(
                 format="percent", help="The price of privacy is the loss compared with this."
             ),
             "best above guessing": st.column_config.TextColumn(
-                help="How much more often than guessing it is right at its best, with noise or without."
+                help="Its best accuracy, with noise or without, minus that of guessing."
             ),
             "price of privacy": st.column_config.NumberColumn(
                 format="%.1f points",
@@ -175,7 +177,7 @@ def show_table(table: pd.DataFrame, n: int, place=st) -> None:
                 "quarter of what it is above guessing.",
             ),
             "flipped": st.column_config.NumberColumn(
-                format="percent", help="Share of rows in a leaf that says something else than it would without noise."
+                format="percent", help="Share of rows in leaves whose label differs from the label without noise."
             ),
             "true loss": st.column_config.TextColumn(help="At most; ∞ where no finite bound is proved."),
         },
@@ -189,18 +191,18 @@ def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
     if view.measure == WORST:
         return f"No group of “{plain(view.column, 30)}” has {MIN_PERSONS} held-out members. Choose another column."
     return (
-        f"{view.measure} cannot be measured here, as the rows held out are all of one class. Choose another measure, "
-        "or hold every row out once (Fine settings)."
+        f"{view.measure} cannot be measured here, because all held-out rows have the same class. Choose another "
+        "measure, or hold every row out once (Fine settings)."
     )
 
 
 def about_claims() -> None:
-    """Explain dashed lines."""
+    """Explain that dashed lines are published mechanisms, whose true loss has no known bound."""
     with st.container(border=True):
         badge("Not certified")
         st.markdown(
-            "Dashed lines are mechanisms as papers printed them, drawn at the ε that is claimed. No finite bound is "
-            "known on what they really lose, so a dashed line above a solid one does not mean more accuracy for the "
+            "Dashed lines are mechanisms as papers printed them, drawn at the ε that is claimed. No finite bound "
+            "on their true loss is known, so a dashed line above a solid one does not mean more accuracy for the "
             "same privacy."
         )
 
@@ -208,8 +210,8 @@ def about_claims() -> None:
 def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
     """Explain what δ above 0 means for some forests, and why all forests with δ are compared at one δ."""
     text = (
-        f"{which} have a weaker promise: the probability of what comes out may exceed what ε allows by δ = 10⁻⁶ (one "
-        "in a million). A forest with δ = 0 keeps its ε at every δ, so at δ = 10⁻⁶ all of them compare as they stand."
+        f"{which} have a weaker promise: the probability of a result may exceed what ε allows by δ = 10⁻⁶ (one "
+        "in a million). A forest with δ = 0 keeps its ε at every δ, so all of them can be compared at δ = 10⁻⁶."
     )
     st.caption(unbroken(text))
     if caution := caution_on_delta(DELTA, n_persons(table), table.domain.unit):

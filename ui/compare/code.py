@@ -23,9 +23,9 @@ def grid_as_code(lines: Sequence[Line], table: Table, releases: int, folds: int)
     folds : int
         Number of splits.
     """
-    as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
+    is_unchanged = not table.uploaded and table.domain == tables.bundled(table.key).domain
     names = sorted({_class(line).__name__ for line in lines})
-    rows = _bundled(names, table.key) if as_it_comes else _uploaded(names, table.label)
+    rows = _bundled(names, table.key) if is_unchanged else _uploaded(names, table.label)
     forests = [entry for line in lines for entry in _entry(line)]
     epsilons = ", ".join(f"{epsilon:g}" for epsilon in lines[0].epsilons)
     call = [

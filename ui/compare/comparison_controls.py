@@ -55,7 +55,7 @@ class Comparison:
     bands: bool
     delta: bool = False
     changes: tuple[tuple[str, tuple[tuple[str, int | str], ...]], ...] = ()  # settings that the user changed, by forest
-    column: str = ""  # whose groups the measure `WORST` is about
+    column: str = ""  # the measure `WORST` is about the groups of this column
 
     @property
     def scale(self) -> MeasureScale:
@@ -77,8 +77,8 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
             list(FORESTS),
             key=state.FORESTS,
             bind=LINKED,
-            help="Certified each has depth and trees by rule, which goes by ε and the number of records; as published "
-            "those of its paper.",
+            help="A certified forest has depth and trees by a rule that depends on ε and the number of records. As "
+            "published, it has those of its paper.",
         )
         published = st.toggle(
             "Also as published",
@@ -89,28 +89,28 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
         )
         delta = delta_control()
         neighbors = sidebar.choose_neighbors()
-        measure = select("Measure", list(MEASURES), state.COMPARED, "What is drawn; the table has all of them.")
+        measure = select("Measure", list(MEASURES), state.COMPARED, "What the chart shows; the table has all measures.")
         column = choose_column(table) if measure == WORST and table is not None else ""
         chosen = tuple(kind for kind in FORESTS if kind in kinds)
         changes = changed_settings.choose(chosen)
         with st.expander("Fine settings"):
             known(state.RELEASES_EACH, RELEASES)
             releases = st.select_slider(
-                "Simulated releases a forest",
+                "Simulated releases of each forest",
                 RELEASES,
                 DEFAULT_RELEASES,
                 key=state.RELEASES_EACH,
                 bind=LINKED,
-                help="Each draws trees, noise, and which row goes to which tree anew.",
+                help="Each release draws new trees, new noise, and a new assignment of rows to trees.",
             )
             known(state.HELD_OUT, HELD_OUT)
             held = st.radio(
-                "Rows held out to measure",
+                "Held-out rows",
                 list(HELD_OUT),
                 key=state.HELD_OUT,
                 bind=LINKED,
-                help="Once is quick. In 5 parts every row is held out once, so that the luck of one split averages "
-                "out; five times the work.",
+                help="Once is quick. In 5 parts, every row is held out once, so that the luck of one split averages "
+                "out. This takes five times as long.",
             )
             bands = st.toggle(
                 "Bands", True, key=state.BANDS, bind=LINKED, help="Eight in ten simulated releases fall inside."
@@ -146,10 +146,7 @@ def measured(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepR
 
 
 def lines(view: Comparison, table: Table) -> list[Line]:
-    """Return a line for each forest.
-
-    If the user chose them, add lines with δ above 0 and lines of the published mode.
-    """
+    """Return a line for each forest, with lines for δ > 0 and for the published mode if the user chose them."""
     lines = lines_of(table, view.kinds, "certified", view.neighbors, delta=view.delta)
     lines += lines_of(table, view.kinds, "as_published", view.neighbors) if view.published else []
     return [replace(_changed_line(view, line), epsilons=grid_with(view.epsilon)) for line in lines]

@@ -12,7 +12,7 @@ from dpforest.plotting.compare import MeasureScale
 from ui.compare.comparison_controls import MEASURES, Comparison
 from ui.jobs.results import SweepResult
 
-NAMED: Final = 3  # forests that a sentence names
+NAMED: Final = 3  # largest number of forests that a sentence names
 
 
 def insight(
@@ -32,14 +32,14 @@ def insight(
         return _nothing(view, scale, any(at_stake[name].learnable for name in idle))
     text = _first(view, scale, best, rest, at_stake[best["forest"]])
     if scale.floor is not None and (under := list(rest[rest["mean"] < scale.floor]["forest"])):
-        text += f". Below the floor, so of no use at this ε: {_listed(under)}"
+        text += f". Worse than guessing at this ε: {_listed(under)}"
     if idle:
         text += f". No better than guessing by {view.measure}, at any ε and without noise too: {_listed(idle)}"
     return text + "."
 
 
 def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
-    """State that no forest is better than guessing, so order of forests and price of privacy have no meaning."""
+    """State that no forest is better than guessing, so that the order of forests has no meaning."""
     guessing = "guessing" if scale.floor is None else f"guessing ({scale.text(scale.floor)})"
     who = "No forest here exceeds" if len(view.kinds) > 1 else "This forest does not exceed"
     text = (
@@ -71,7 +71,7 @@ def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.Data
     if scale.ceiling is not None and best["mean"] <= scale.ceiling:
         text += f", {scale.gap(scale.ceiling, best['mean'])} below the best without privacy"
     if near:
-        text += f". Its spread overlaps with that of {_who(near, len(rest))}: another release may turn the order around"
+        text += f". Its spread overlaps with that of {_who(near, len(rest))}: another release may reverse the order"
     return text
 
 

@@ -73,7 +73,7 @@ RULES: Final = {
         VOTING.choices["certified"],
         "rule",
         "Noisy counts",
-        "by how the trees’ answers become one",
+        "by how the forest combines the answers of its trees",
         "All lines have the same trees and the same noisy counts; only the voting differs, which costs no ε. Three "
         "rules are from Bojarski et al. “Majority”: each tree votes for a class. “Mean of shares” (threshold "
         "averaging): the largest mean share in the leaves wins. “Coin with the mean share” (probabilistic averaging): "
@@ -107,7 +107,7 @@ def lines(rules: Rules, view: Comparison, table: Table) -> tuple[list[Line], str
 
 @dataclass(frozen=True)
 class Apart:
-    """The best line at one ε, and the lines that are worse by more than chance, over the releases of all lines."""
+    """The best line at one ε, and the lines that are worse by more than chance, over releases that all lines have."""
 
     epsilon: float
     best: str
@@ -144,7 +144,7 @@ def apart(done: SweepResult, measure: str) -> list[Apart]:
 
 
 def sentence(compared: Sequence[Apart], epsilon: float, scale: MeasureScale, noun: str) -> str:
-    """State which lines are worse than the best at this ε by more than chance, and up to which ε no line is."""
+    """State which lines are worse than the best at this ε by more than chance, and up to which ε there is none."""
     if not compared:
         return ""
     here = min(compared, key=lambda at: abs(np.log(at.epsilon / epsilon)))

@@ -1,1 +1,1 @@
-"""The page Explore: a forest on a table, and what ε does to it."""
+"""The page Explore: a forest on a table, and the effect of ε on it."""

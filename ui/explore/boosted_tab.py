@@ -1,4 +1,4 @@
-"""Boosted trees from inside: α by level, the weights of the rows, and the score of one record."""
+"""The inside of boosted trees: α by level, the weights of the rows, and the score of one record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.wording import plain
 
-MOST = 12  # trees whose α is drawn
+MOST = 12  # largest number of trees whose α the chart shows
 
 
 def show(choice: Choice, view: ForestView) -> None:
@@ -42,8 +42,8 @@ def show(choice: Choice, view: ForestView) -> None:
     titled(
         "How the rows are weighted",
         "Curator only",
-        help="Before each tree, rows that the trees so far get wrong weigh more. The thick line holds the middle half "
-        "of the rows, the thin one all of them; dotted is the most that a row may weigh, which the noise is made for.",
+        help="Before each tree, rows that the earlier trees misclassify weigh more. The thick line covers the middle "
+        "half of the rows, the thin line all rows. The dotted line is the largest weight that the noise allows for.",
     )
     _, class_of_tree = view.boosters
     first = int(class_of_tree.min())  # if each class has a booster, draw the booster of the first class
@@ -58,8 +58,8 @@ def show(choice: Choice, view: ForestView) -> None:
             )
         st.info(
             f"No reweighting happens: in all {plural(len(traces), 'tree')} every row weighs one half. The trees' steps "
-            "are so small that the weights do not move yet, so each tree sees the same problem and differs by its "
-            f"noise only. Steps grow with α and with fewer rows{assumed}",
+            "are so small that the weights do not change, so all trees learn from the same weights and differ only by "
+            f"their noise. Steps grow with α and with fewer rows{assumed}",
             icon=":material/balance:",
         )
     else:
@@ -70,7 +70,9 @@ def show(choice: Choice, view: ForestView) -> None:
             key="weights",
         )
     if len(traces) < view.trees.n_trees:
-        st.caption(f"Of the booster for “{plain(view.domain.classes[first], 20)}”; each class has its own.")
+        st.caption(
+            f"This is the booster for “{plain(view.domain.classes[first], 20)}”. Each class has a separate booster."
+        )
 
 
 def _names(view: ForestView) -> list[str]:
@@ -81,7 +83,7 @@ def _names(view: ForestView) -> list[str]:
 
 
 def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
-    """Write in a sentence how the trees score one record."""
+    """Show a sentence with the score of one record, the predicted class, and whether it is right."""
     leaf_values, class_of_tree = view.boosters
     values, classes = leaf_values[leaves], view.domain.classes
     if view.domain.n_classes == 2:
@@ -94,7 +96,7 @@ def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
         sentence = f"**{plain(classes[winner])}** has the largest score, {scores[winner]:+.3f}"
     right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     flip = view.flip[leaves]
-    sure = flip[np.isfinite(flip)]
-    if len(sure):
-        right += f". Its leaves change sign in {flip_percent(float(sure.mean()))} of releases on average"
+    known_flips = flip[np.isfinite(flip)]
+    if len(known_flips):
+        right += f". Its leaves change sign in {flip_percent(float(known_flips.mean()))} of releases on average"
     st.markdown(f"{sentence}, {right}.")

@@ -17,7 +17,7 @@ from ui.shared.page import titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-MOST = 3  # attributes that a sentence names
+MOST = 3  # largest number of attributes that a sentence names
 
 
 @cache.for_session(data=True, max_entries=8)
@@ -26,17 +26,14 @@ def _exact_bounds(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[E
 
 
 def of(table: Table) -> list[ExactBounds]:
-    """Return the bounds that equal a value of the rows.
-
-    For a public table, only bounds that were read from the rows.
-    """
+    """Return the bounds that equal a value of the rows; for a public table, only those that were read from the rows."""
     exact = _exact_bounds((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
     return [bounds for bounds in exact if not table.is_public or bounds.name in read]
 
 
 def sentence(exact: Sequence[ExactBounds]) -> str:
-    """Name the bounds of the first `MOST` attributes that equal a value of the rows."""
+    """Return a sentence with the bounds that equal a value of the rows, for the first `MOST` attributes."""
     clauses = []
     for bounds in exact[:MOST]:
         ends = ((bounds.low, bounds.at_low, "lowest"), (bounds.high, bounds.at_high, "highest"))
@@ -44,7 +41,7 @@ def sentence(exact: Sequence[ExactBounds]) -> str:
         numbers, which = (" and ".join(words) for words in zip(*hits, strict=True))
         verb = "are" if len(hits) > 1 else "is"
         clauses.append(f"{numbers} {verb} exactly the {which} value of '{plain(bounds.name)}'")
-    more = f"; so it is with {plural(len(exact) - MOST, 'further attribute')}" if len(exact) > MOST else ""
+    more = f"; the same holds for {plural(len(exact) - MOST, 'further attribute')}" if len(exact) > MOST else ""
     return f"{', '.join(clauses)} in your rows{more}."
 
 
@@ -65,7 +62,7 @@ def show(table: Table, *, pending: bool) -> None:
     titled(
         "Bounds that are exactly a value of your rows",
         "Curator only",
-        help="Only you see this hint. It depends on the rows, so a certificate contains nothing of it.",
+        help="Only you see this hint. It depends on the rows, so no certificate contains it.",
     )
     st.markdown(
         "These bounds are exactly the lowest or highest value in your rows. That value may belong to one person, and "

@@ -1,4 +1,4 @@
-"""Where the budget goes: the ledger as a picture and a table, the certificate as text."""
+"""The Budget tab: the ledger as a chart and a table, and the certificate as text."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ COMPOSED = (
     "each question is about other rows, so a row pays once (parallel composition)."
 )
 NOT_LISTED = (
-    "The ledger lists the questions that are answered with noise and paid for. It does not list, and ε does not pay "
-    "for: reading the file; bounds and categories that were taken from the rows; the number of rows on this page; "
-    "everything else on this screen (held-out accuracies, trees, leaves); forests as published or without privacy; and "
-    "other releases. The certificate states which of these a release rests on."
+    "The ledger lists the questions that are answered with noise and paid for. It does not list the following, and ε "
+    "does not cover them: reading the file; bounds and categories that were taken from the rows; the number of rows on "
+    "this page; everything else on this screen (held-out accuracies, trees, leaves); forests as published or without "
+    "privacy; and other releases. The certificate states which of these a release rests on."
 )
 
 
 def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
-    """Draw the Budget tab."""
+    """Draw the ledger of a release with these settings, its certificate, and the releases of this session."""
     if ledger.budget is not None:
         pure = ledger.kind == PURE
         titled(
@@ -43,7 +43,7 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
             "Simulated",
             help="The width of a block is its cost. Blocks next to each other are **in sequence**: each asks the same "
             "rows again, so costs add up. Stacked blocks are **in parallel**: each asks other rows, so a row pays for "
-            "one of them only.",
+            "only one of them.",
         )
         line = f"on the line from 0 to {'ε' if pure else 'all of μ²'}"
         chart(

@@ -12,7 +12,7 @@ from dpforest.tables.features import Feature
 from ui import state
 from ui.shared.controls import all_known, known
 
-FEWEST: Final = 3  # least number of names with the same beginning that form a group
+FEWEST: Final = 3  # smallest number of names with the same beginning that form a group
 MOST: Final = 12  # largest number of groups of names with the same beginning
 ALL, ONE_BY_ONE = "all", "one by one …"
 
@@ -20,7 +20,7 @@ _SEPARATOR = re.compile(r"[ _./-]+|(?<=\D)(?=\d)|(?<=[a-z])(?=[A-Z])")
 
 
 def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
-    """Return the names of attributes by group. If all attributes are of one kind, the group of this kind is left out.
+    """Return the names of attributes by group. If all attributes are of one kind, this kind forms no group.
 
     >>> columns = [Feature(f"word_freq_{w}", "numeric", 0, 1) for w in ("make", "all", "our")]
     >>> columns += [Feature("town", "categorical", categories=("x",)), Feature("word", "numeric", 0, 1)]
@@ -43,7 +43,7 @@ def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[
     """
     by_start: dict[str, list[str]] = {}
     for name in names:
-        for end in sorted({place.end() for place in _SEPARATOR.finditer(name)} - {0, len(name)}):
+        for end in sorted({match.end() for match in _SEPARATOR.finditer(name)} - {0, len(name)}):
             by_start.setdefault(name[:end], []).append(name)
     longest: dict[tuple[str, ...], str] = {}
     for start, members in by_start.items():

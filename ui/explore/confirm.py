@@ -1,4 +1,4 @@
-"""Sources that a person asserts for parts of a schema: a check of their words, and the sources after an edit."""
+"""Sources that the user asserts for parts of a schema: a check of their words, and the sources after an edit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FROM_THE_DATA: Final = re.compile(r"from the data\b(?! (dictionary|sheet|descri
 _WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # some scripts have no spaces
 
 
-# Words that describe values from the rows; such values have no public source. The check prevents slips, not lies.
+# Words that describe values from the rows, which have no public source. The check prevents mistakes, not lies.
 _ROWS_THEMSELVES: Final = {"guess", "guessed", "guessing", "min", "max", "minimum", "maximum", "dunno"}
 
 
@@ -59,8 +59,8 @@ def check_source(words: str, what: str) -> None:
     if not is_source(words):
         problem = f"{words.strip()!r} does not say" if words.strip() else "It does not say"
         raise DomainError(
-            f"{problem} where {what} known from. A source takes three words at least, such as “{EXAMPLE}”; it stands "
-            "on the certificate in your words."
+            f"{problem} where {what} known from. A source has at least three words, such as “{EXAMPLE}”. The "
+            "certificate quotes your words."
         )
 
 
@@ -79,7 +79,7 @@ def state(feature: Feature) -> str:
 def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: str) -> Feature:
     """Return the edited attribute with the sources of its parts.
 
-    New words for the source concern the whole row of the editor. They assert each part that was changed, that has no
+    New words for the source apply to the whole row of the editor. They assert each part that was changed, that has no
     source, or that has the same source as the values. Without new words, a changed part with a document as its source
     counts as read from the data, because the document does not state the new value.
 
@@ -100,21 +100,21 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
         TYPE: {"whole"},
         MISSING: {"missing"},
     }
-    typed = "where this is known from" in changed
-    if strange := set(changed) - {"use", "where this is known from"}.union(*columns.values()):
-        raise ValueError(f"nobody says which part of an attribute the columns {strange} are")
+    has_new_words = "where this is known from" in changed
+    if unknown := set(changed) - {"use", "where this is known from"}.union(*columns.values()):
+        raise ValueError(f"the columns {unknown} belong to no part of an attribute")
     changes: dict[str, Source] = {}
     for what, source in by_part.items():
-        touched = bool(columns[what] & set(changed))
-        if typed and (touched or source[0] == "data" or source == of_values):
+        is_changed = bool(columns[what] & set(changed))
+        if has_new_words and (is_changed or source[0] == "data" or source == of_values):
             changes[what] = ("asserted", note) if note else ("data", "")
-        elif touched and source[0] != "asserted":
+        elif is_changed and source[0] != "asserted":
             changes[what] = ("data", "")
     return with_sources(new, changes)
 
 
 def summary(parts: Sequence[Part]) -> str:
-    """List in half a sentence what was read from the rows."""
+    """Return a phrase that lists what was read from the rows."""
     clauses = []
     for what, words in (
         (BOUNDS, "the bounds"),

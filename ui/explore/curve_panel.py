@@ -39,7 +39,7 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 
 
 class Panel:
-    """Chart and text. They are drawn once, and refined in place. A Gaussian cost is stated as the ε at `delta`."""
+    """Chart and text of the curve. `refine` updates them in place. A Gaussian cost is stated as the ε at `delta`."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Panel:
                 titled(
                     _TITLE,
                     "Curator only",
-                    help="Measured on records held out. The band is one standard deviation to either side, over "
-                    "simulated releases: two in three fall inside.",
+                    help="Measured on held-out records. The band is one standard deviation to either side, over "
+                    "simulated releases. About two in three fall inside.",
                 )
             shown = "accuracy"
             if is_skewed(level):
@@ -138,7 +138,7 @@ class Panel:
         if self.measure == "accuracy" and is_skewed(self._level):
             other = self._headroom("balanced_accuracy")
             if not other.has_none:
-                sentences += " It does learn something of the rarer classes: choose “balanced accuracy” below, "
+                sentences += " It does learn something about the rarer classes: choose “balanced accuracy” below, "
                 sentences += "which counts every class alike."
         reading = read_by(table, settings)
         wide = overwide_features(reading.domain, split(reading).X_train)

@@ -43,13 +43,12 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
     titled(
         "What everybody may know",
         "Curator only" if table.domain.leaks() else None,
-        help="The forest is built from this alone, so all of it becomes public. Bounds that are too wide can cost a "
-        "lot of accuracy; choose the narrowest range that is public. Bounds that were read from the rows tell "
-        "something about the rows.",
+        help="A release publishes all of this. Bounds that are too wide can cost a lot of accuracy, so choose the "
+        "narrowest range that is public. Bounds that were read from the rows reveal something about the rows.",
     )
     load_domain.show(table)
-    asked = st.container()  # filled below, once `pending` is known
-    st.caption("Cell by cell: what you change here counts once you apply it.")
+    questions_place = st.container()  # filled below, once `pending` is known
+    st.caption("Change single cells here. Changes count after you apply them.")
     edited = _editor(table)
     classes = _classes(table)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -61,7 +60,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
             st.button("Undo all edits", on_click=tables.undo, args=(table,))
         load_domain.downloads(table)
     pending = _pending(table, classes)
-    with asked:
+    with questions_place:
         questionnaire.show(table, pending=pending)
         bounds_hint.show(table, pending=pending)
     if table.uploaded:
@@ -78,7 +77,7 @@ def _leaks(table: Table) -> None:
     if parts:
         st.info(
             f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may be one person's, and "
-            "publishing it tells on them. Say what is known without looking (an age lies between 0 and 120) and where "
+            "publishing it reveals it. State what is known without looking (an age lies between 0 and 120) and where "
             "that is known from: load it from a file, answer the questions below, or write it into the table. The "
             "certificate then quotes your words as *asserted by the curator*.",
             icon=":material/search:",
@@ -86,13 +85,12 @@ def _leaks(table: Table) -> None:
     elif exact := bounds_hint.of(table):
         st.warning(
             f"All of this has a source, so a release can be certified. But {bounds_hint.sentence(exact)} If "
-            "everybody knows these bounds all the same, as the ends of a scale from 1 to 5, leave them.",
+            "everybody knows these bounds anyway, such as the ends of a scale from 1 to 5, leave them.",
             icon=":material/info:",
         )
     else:
         st.success(
-            "All of this has a source: it is documented, or asserted by you. So nothing here speaks against a "
-            "certificate.",
+            "All of this has a source: it is documented, or asserted by you. So nothing here prevents a certificate.",
             icon=":material/check:",
         )
 
@@ -236,7 +234,7 @@ def _public(table: Table) -> None:
 
 
 def _declare(table_key: str, key: state.Key) -> None:
-    """Store the value of the checkbox. If the table is not public any more, the rule sets depth and trees again.
+    """Store the value of the checkbox. If the table is no longer public, the rule sets depth and trees again.
 
     Sliders of a public table start from the exact number of rows, so numbers that the user set may depend on it.
     """
@@ -252,11 +250,11 @@ def _notes(table: Table) -> None:
     if table.csv is not None:
         titled("How the file was read", "Curator only")
         st.markdown("\n".join(f"- {plain(note, 300)}" for note in table.csv.notes))
-        odd = [c for c in table.csv.columns if not c.use]
-        if odd:
+        unused = [c for c in table.csv.columns if not c.use]
+        if unused:
             st.markdown(
                 "Not used, unless you tick them in the list of attributes:\n"
-                + "\n".join(f"- **{plain(c.name)}**: {plain(c.reason, 200)}" for c in odd)
+                + "\n".join(f"- **{plain(c.name)}**: {plain(c.reason, 200)}" for c in unused)
             )
     elif table.attribution:
         st.caption(f"{plain(table.attribution, 400)}" + (f" [Source]({table.url})" if table.url else ""))

@@ -13,17 +13,17 @@ from ui.shared.sidebar import Choice
 
 
 class DeltaGain:
-    """A sentence about the other δ. `step` computes it when time allows. It is empty for forests without δ."""
+    """A sentence about the accuracy with the other δ, which `step` adds. Forests without δ have no such sentence."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._place = choice, st.empty()
-        self._left = choice.settings.option("delta") is not None
+        self._has_work = choice.settings.option("delta") is not None
 
     def step(self) -> bool:
         """Simulate one release with the other δ. Return False if nothing is left to do."""
-        if not self._left:
+        if not self._has_work:
             return False
-        self._left = False
+        self._has_work = False
         settings, table = self._choice.settings, self._choice.table
         other = settings.with_option("delta", 0.0 if settings.delta else DELTA)
         job = sweep_job(table, Line(other, (settings.epsilon,)))
@@ -37,7 +37,7 @@ class DeltaGain:
 
 
 def sentence(epsilon: float, other: float, repeats: int, *, allowed: bool) -> str:
-    """State the accuracy with the other δ. The other δ is 0 if `allowed`: then the page shows a δ above 0.
+    """State the accuracy with the other δ. If `allowed`, the page shows δ > 0, so the other δ is 0.
 
     >>> sentence(1.0, 0.8468, 1, allowed=False)
     'With δ = 10⁻⁶ at ε = 1: 84.7 % right, by 1 simulated release.'

@@ -1,4 +1,4 @@
-"""Edited cells of the public domain, and the parameters of an attribute that a cell changes. No Streamlit here."""
+"""Cells of the editor of the domain, and the parameters of an attribute that a cell changes. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all cells that can be edited
 # A comma before three digits may separate thousands, so it is ambiguous. A point is always the decimal mark.
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _AMBIGUOUS: Final = re.compile(r"[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+([.,][0-9]+){2,})")
-RULES: Final = {"own value": "category", "none expected": "refuse"}  # for missing cells: words of the editor
+RULES: Final = {
+    "own value": "category",
+    "none expected": "refuse",
+}  # from the editor's words for missing cells to the parameter
 RULE_NAMES: Final = {rule: name for name, rule in RULES.items()}
 
 
@@ -33,7 +36,7 @@ def typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def cleaned(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the editable cells. The editor has several values for an empty cell; it becomes False, None or "".
+    """Return the editable cells of a row. An empty cell, in any form, becomes False, None or "".
 
     >>> cleaned({"use": pd.NA, "lowest": float("nan"), "values": None, "state": "documented"})
     {'use': False, 'lowest': None, 'values': ''}
@@ -58,9 +61,9 @@ def number(text: str) -> float | str:
     >>> number("1,3"), number(" 1.3 "), number("0,125"), number("1,300"), number("abc")
     (1.3, 1.3, 0.125, '1,300', 'abc')
     """
-    text = text.strip().replace("\u2212", "-")  # office programs write this minus sign
+    text = text.strip().replace("\u2212", "-")  # spreadsheets and word processors write this minus sign
     if text.lower() in {"inf", "-inf"}:
-        return float(text)  # infinite or NaN; a later check refuses it
+        return float(text)  # a later check refuses it
     if not _NUMBER.fullmatch(text) or _AMBIGUOUS.fullmatch(text):
         return text
     value = float(text.replace(",", "."))

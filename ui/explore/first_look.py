@@ -1,4 +1,4 @@
-"""First curve of the default settings, from a file, for a machine that has compiled nothing yet. No Streamlit here.
+"""The first curve of the default settings, from a file, for a machine without compiled kernels. No Streamlit here.
 
 `scripts/first_curve.py` writes the file. A test simulates some of its releases again.
 """
@@ -31,13 +31,13 @@ class FirstLook:
     ledger: Ledger
 
     def into(self, job: SweepJob) -> None:
-        """Add the releases to a job. The job treats them as its own simulations."""
+        """Add the releases to a job, which treats them like simulated ones."""
         for n, piece in enumerate(self.pieces):
             job.add(n, piece)
 
 
 def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
-    """Return the first look of these settings on this table; None unless the app opens with this table and settings."""
+    """Return the stored releases; None unless the table and the settings are those with which the app opens."""
     if table.uploaded or not PATH.exists():
         return None
     content = json.loads(PATH.read_text())
@@ -50,14 +50,14 @@ def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
 
 def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
     """Return everything that the stored releases depend on, in the types that JSON returns."""
-    of = {
+    dependencies = {
         "table": table.schema_key,
         "domain": fingerprint(table.domain),
         "settings": settings.without_epsilon(),
         "rows": len(table.frame),
         "epsilons": grid_with(settings.epsilon),
     }
-    return json.loads(json.dumps(of))
+    return json.loads(json.dumps(dependencies))
 
 
 def as_json(job: SweepJob) -> list[list[Row]]:

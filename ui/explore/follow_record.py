@@ -25,7 +25,7 @@ from ui.shared.wording import plain
 def choose_row(choice: Choice) -> int:
     """Return the index of the held-out record to follow."""
     about = "A record that the simulated release has not seen, by its number."
-    return place_by_number("Record held out", len(split(choice.table).y_test), state.ROW, width=150, help=about)
+    return place_by_number("Held-out record", len(split(choice.table).y_test), state.ROW, width=150, help=about)
 
 
 def place_by_number(label: str, n: int, key: state.Key, **settings: Any) -> int:
@@ -37,8 +37,8 @@ def place_by_number(label: str, n: int, key: state.Key, **settings: Any) -> int:
 
 def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
     """Show the record, its votes and the verdict. Return its path in this tree, as node numbers."""
-    parts = split(choice.table)
-    codes, truth = parts.X_test[row], int(parts.y_test[row])
+    rows = split(choice.table)
+    codes, truth = rows.X_test[row], int(rows.y_test[row])
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
     titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Curator only")
     if view.added is not None:
@@ -47,7 +47,7 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
         _verdict(view, leaves, truth)
     else:
         boosted_tab.verdict(view, leaves, truth)
-    with st.expander("What the record says"):
+    with st.expander("The values of this record"):
         cells = zip(view.domain.features, codes, strict=True)
         st.markdown(" · ".join(f"{plain(f.name)} **{plain(value_text(f, int(c)))}**" for f, c in cells))
     if view.added is not None:
@@ -59,24 +59,28 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
     else:
         title, alt = "What trees add to a score", "One bar for each tree: what its leaf adds to the score."
         figure = plotting.contributions(view.leaf_values[leaves], view.domain_of(tree).classes, tree=tree)
-    chart(figure, alt, title=title, key="votes", width=620, on_select=_voted, selection_mode="points")
+    chart(figure, alt, title=title, key="votes", width=620, on_select=_select_tree, selection_mode="points")
     return view.path(tree, codes)
 
 
 def _verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
-    """Write how the trees vote, in a sentence."""
+    """Show a sentence with the vote of the trees, whether it is right, and the flip rate of the leaves."""
     labels, flip, classes = view.labels[leaves], view.flip[leaves], view.domain.classes
     share = np.bincount(labels, minlength=view.domain.n_classes) / len(labels)
     winner = int(share.argmax())
     verdict = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
-    sure = flip[np.isfinite(flip)]
+    known_flips = flip[np.isfinite(flip)]
     st.markdown(
         f"{percent(share[winner], 0)} of the trees vote for **{plain(classes[winner])}**, {verdict}. "
-        + (f"Its leaves flip in {flip_percent(float(sure.mean()))} of releases on average." if len(sure) else "")
+        + (
+            f"Its leaves flip in {flip_percent(float(known_flips.mean()))} of releases on average."
+            if len(known_flips)
+            else ""
+        )
     )
 
 
-def _voted() -> None:
+def _select_tree() -> None:
     if trees := points("votes"):
         state.TREE.value = trees[0] + 1
 

@@ -22,7 +22,7 @@ from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.wording import plain
 
-LOOSE: Final = 10.0  # the ε from which losses of accuracy are measured
+LOOSE: Final = 10.0  # the ε with which the chosen ε is compared, for losses of accuracy
 _HELP: Final = (
     "False-positive rate: share of the negative rows that the forest calls positive. False-negative rate: share of the "
     "positive rows that it calls negative. Selection rate: share of all rows that it calls positive."
@@ -30,7 +30,7 @@ _HELP: Final = (
 
 
 class GroupsTab:
-    """Charts, sentences and table, drawn once and refined in place."""
+    """Charts, sentences and table of the tab. `refine` updates them in place."""
 
     def __init__(self, choice: Choice, result: SweepResult) -> None:
         self._epsilon, self._drawn = choice.settings.epsilon, (0, 0)

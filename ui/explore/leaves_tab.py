@@ -25,13 +25,13 @@ from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 
 SCOPES = ("the whole forest", "one tree")
-SHOWN = 1_000
-N_DRAWS = 200
+SHOWN = 1_000  # largest number of leaves in the table
+N_DRAWS = 200  # number of redraws for the simulated flip rate
 NO_DATA = "no data: label is pure noise"
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Draw the Leaves tab."""
+    """Draw the flip rates of all leaves as a histogram, with sentences, and a table of leaves."""
     n_counted, flip, counted = view.n_counted, view.flip, view.counted
     full = n_counted > 0
     titled(
@@ -61,10 +61,10 @@ def show(choice: Choice, view: ForestView) -> None:
     mean = float(np.average(flip[known_flip], weights=n_counted[known_flip])) if known_flip.any() else 0.0
     relabeled, epsilon = relabeled_share(view.noise), f"ε = {choice.settings.epsilon:g}"
     if relabeled is None:
-        turned = "sign of the leaf’s step" if view.added is not None else "label of the leaf into another one"
+        what_flips = "sign of the leaf’s step" if view.added is not None else "label of the leaf into another one"
         st.markdown(
-            f"At {epsilon} the noise turns the {turned} in **{flip_percent(mean)}** of releases, on average over all "
-            f"{counted}."
+            f"At {epsilon} the noise turns the {what_flips} in **{flip_percent(mean)}** of releases, on average over "
+            f"all {counted}."
         )
     else:
         st.markdown(
@@ -83,14 +83,15 @@ def show(choice: Choice, view: ForestView) -> None:
     if view.leaf_values is not None:
         st.caption(
             "These leaves hold a number, not a label. Its sign is the class that the leaf votes for, and a label flips "
-            "when noise turns the sign. The number follows the rows' weights against and for the tree's class, not "
-            "their counts, as later trees weigh rows differently. The rate is in closed form (for noise on the real "
-            "line), next to redraws."
+            "when noise reverses the sign. The number depends on the rows' weights for and against the tree's class, "
+            "not on their counts, because later trees weigh rows differently. The rate is computed in closed form (for "
+            "real-valued noise), and estimated from redraws."
         )
     if view.added is not None:
         st.caption(
             "These leaves hold numbers, not labels: how far they move the score of each class. Here a label flips when "
-            "noise turns the sign of a leaf's step (of more than two classes: when another one gets the largest)."
+            "noise reverses the sign of a leaf's step (with more than two classes, when another class gets the largest "
+            "step)."
         )
     titled("Leaf by leaf", "Curator only")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -129,7 +130,7 @@ def show(choice: Choice, view: ForestView) -> None:
 
 
 def _both_rates(per_one: float, per_leaf: float, n_full: int, counted: str) -> str:
-    """State the flip rate per row, or with a unit per person, and the flip rate per leaf, and explain both."""
+    """State and explain two flip rates: per row (with a unit of privacy, per person) and per leaf."""
     return (
         f"- Per {counted.removesuffix('s')}: **{flip_percent(per_one)}**. Each leaf counts by its {counted}, and a "
         f"change between classes that tie for the most {counted} does not count.\n"
@@ -159,8 +160,8 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     """
     trees, classes = view.trees, [str(c) for c in view.domain.classes]
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1
-    true = view.true_labels[leaves]
-    shown, tree_at = np.unique(tree_of, return_inverse=True)
+    true_labels = view.true_labels[leaves]
+    shown, tree_index = np.unique(tree_of, return_inverse=True)
     names = np.array([[str(c) for c in view.domain_of(int(t)).classes] for t in shown], dtype=object)
     table = pd.DataFrame({"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1})
     if view.rows_of_persons is not None:
@@ -169,8 +170,8 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     table["flips (closed form)"] = view.flip[leaves]
     simulated = view.simulated_flip(leaves, N_DRAWS)
     table["flips (simulated)"] = np.where(view.n_rows[leaves] > 0, simulated, np.nan)
-    table["true label"] = np.where(true < 0, NO_DATA, names[tree_at, true])
-    table["released label"] = names[tree_at, view.labels[leaves]]
+    table["true label"] = np.where(true_labels < 0, NO_DATA, names[tree_index, true_labels])
+    table["released label"] = names[tree_index, view.labels[leaves]]
     if view.leaf_values is not None:
         table["adds to the score"] = view.leaf_values[leaves]
         table["weight against"], table["weight for"] = view.noise.evidence[leaves].T
@@ -182,7 +183,7 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     for k, name in enumerate(classes):
         table[f"{view.counted} with label {name}"] = view.counts[leaves, k].round(3)
     if len(np.unique(tree_of)) == 1 and len(leaves):
-        one = trees.select(int(tree_of[0]))
-        nodes = one.leaf_nodes[leaves - trees.leaf_start[tree_of[0]]]
-        table["path"] = [unescape(path_text(one, view.domain, int(node))) for node in nodes]
+        tree = trees.select(int(tree_of[0]))
+        nodes = tree.leaf_nodes[leaves - trees.leaf_start[tree_of[0]]]
+        table["path"] = [unescape(path_text(tree, view.domain, int(node))) for node in nodes]
     return table

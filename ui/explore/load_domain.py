@@ -25,12 +25,12 @@ from ui.shared.page import sorry
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-MOST: Final = 5  # mistakes that are shown at once
+MOST: Final = 5  # largest number of mistakes that a message lists
 _MB: Final = 2**20
 
 
 def downloads(table: Table) -> None:
-    """Offer both files of the applied domain."""
+    """Draw buttons that download the applied domain as JSON and as a codebook."""
     domain, mark = table.domain, "CURATOR_ONLY_" if table.domain.leaks() else ""
     st.download_button(
         "Download as JSON",
@@ -38,7 +38,7 @@ def downloads(table: Table) -> None:
         f"{mark}domain.json",
         "application/json",
         on_click="ignore",
-        help="All of it, exact. It can be loaded again above.",
+        help="The whole domain, exactly. You can load it again above.",
     )
     st.download_button(
         "Codebook as CSV",
@@ -51,13 +51,13 @@ def downloads(table: Table) -> None:
 
 
 def show(table: Table) -> None:
-    """Take a file, show its content, and load it if the user presses the button."""
+    """Ask for a file, show what it would change, and load it if the user presses the button."""
     loaded = state.LOADED.value.get(table.schema_key)
     with st.expander("Load a domain from a file", icon=":material/upload_file:"):
         st.caption(
             "The JSON of this page, or a codebook as CSV with the columns name, kind (numeric or categorical), low, "
-            "high, categories (separated by ;), source, and if you like whole and missing. Words in the column source "
-            "assert that attribute; without them it stays read from the data. What is not in the file stays as it is."
+            "high, categories (separated by ;), source, and optionally whole and missing. Words in the column source "
+            "assert that attribute. Without them it stays read from the data. Parts that the file omits do not change."
         )
         file = st.file_uploader(
             "Domain or codebook",
@@ -93,7 +93,7 @@ def _offer(table: Table, name: str, data: bytes) -> None:
     st.markdown("This is what the file says:")
     _preview([feature for feature in loaded.domain.features if feature.name in loaded.names])
     st.markdown(f"Once it is loaded: {plain(changes(table.domain, tables.kept(table.domain, loaded.domain)), 600)}")
-    if st.button("Load it", key="load_domain", type="primary", help="It replaces what was edited before."):
+    if st.button("Load it", key="load_domain", type="primary", help="It replaces earlier edits."):
         before = table.domain
         tables.edit(table, loaded.domain)
         after = tables.kept(before, loaded.domain)
@@ -134,5 +134,5 @@ def _preview(features: list[Feature]) -> None:
         hide_index=True,
         height="auto" if len(rows) <= 6 else 250,
         placeholder="",
-        alt="What the file says of each attribute.",
+        alt="What the file states about each attribute.",
     )

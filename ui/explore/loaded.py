@@ -1,4 +1,4 @@
-"""Merge a domain from a file into the domain of a table. Parts that the file omits stay. No Streamlit here."""
+"""Merge a domain from a file into a table's domain. Parts that the file omits do not change. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -132,18 +132,18 @@ def over(
     known = {*used, *unused, domain.label}
     differs = bool(set(used) ^ (set(entries) & {*used, *unused}))
     notes = [] if exactly else _not_used(used, unused, entries)
-    if strange := [name for name in entries if name not in known]:
-        notes.insert(0, f"This table does not have {_some(strange)}; what the file says of that is not used.")
+    if unknown := [name for name in entries if name not in known]:
+        notes.insert(0, f"This table does not have {_listed(unknown)}; these entries of the file are not used.")
     if book.unread:
-        notes.append(f"The file's {plural(len(book.unread), 'column')} {_some(book.unread)} cannot be used here.")
+        notes.append(f"The file's {plural(len(book.unread), 'column')} {_listed(book.unread)} cannot be used here.")
     names = tuple(feature.name for feature in features if feature.name in entries)
     if not names and not mistakes and not of_label:
-        mistakes.append("The file names no attribute of this table; check that it belongs to it.")
+        mistakes.append("The file names no attribute of this table. Check that the file belongs to this table.")
     return Loaded(result, names, (*notes, *of_label), tuple(dict.fromkeys(mistakes)), differs)
 
 
 def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> Feature:
-    """Return an attribute with its entry merged in. A part that changes without a source counts as read from the data.
+    """Return an attribute with its entry merged. A part that changes without a source counts as read from the data.
 
     Raises
     ------
@@ -175,16 +175,16 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
 def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
     """Return the entry with a public rule for each part that its source covers but the file omits.
 
-    The present value of such a part was read from the rows, so this value must not count as asserted. The public rule
-    fits any column: numbers may have fractions, and missing cells form a category.
+    The current value of such a part was read from the rows, so it must not count as asserted. The public rule fits any
+    column: numbers may have fractions, and missing cells form a category.
     """
 
-    def is_left_open(part: str) -> bool:
+    def needs_rule(part: str) -> bool:
         return entry.sources.get(part, ("data", ""))[0] != "data" and now[part][0] == "data"
 
-    if kind == "numeric" and entry.whole is None and is_left_open(TYPE):
+    if kind == "numeric" and entry.whole is None and needs_rule(TYPE):
         entry = replace(entry, whole=False)
-    if entry.missing is None and is_left_open(MISSING):
+    if entry.missing is None and needs_rule(MISSING):
         entry = replace(entry, missing="category", missing_value=None)
     return entry
 
@@ -225,7 +225,7 @@ def _source(entry: CodebookEntry, part: str, now: Source, changed: bool) -> Sour
     if now[1] == stated[1] and now[0] != "data" and not changed:
         return now
     _check_words(entry.where, stated, now, changed=changed)
-    return "asserted", stated[1]  # whoever loads the file asserts the part, even if the file says "documented"
+    return "asserted", stated[1]  # the user who loads the file asserts the part, even if the file says "documented"
 
 
 def _check_words(where: str, stated: Source, now: Source, *, changed: bool = False) -> None:
@@ -263,13 +263,13 @@ def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -
 
 
 def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, Any]:
-    """Return the sources of the file format and of the choice of columns, each only if both domains agree about it."""
+    """Return the sources of the file format and the choice of columns, each only if both domains have the same one."""
     changes: dict[str, Any] = {}
     if file is None:
         return changes
     same = {"reading": file.reading == domain.reading, "columns": set(file.names) == set(result.names)}
     for part, is_same in same.items():
-        stated, now = ((getattr(one, f"{part}_source"), getattr(one, f"{part}_note")) for one in (file, domain))
+        stated, now = ((getattr(each, f"{part}_source"), getattr(each, f"{part}_note")) for each in (file, domain))
         if not is_same or not stated[0]:
             continue
         if stated[0] != "data":
@@ -281,11 +281,11 @@ def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, 
 
 def _not_used(used: dict[str, Feature], unused: dict[str, Feature], entries: dict[str, CodebookEntry]) -> list[str]:
     notes = []
-    if left := [name for name in entries if name in unused]:
-        notes.append(f"Of the table's columns, {_some(left)} {'is' if len(left) == 1 else 'are'} not used.")
-    if silent := [name for name in used if name not in entries]:
-        stay = "stays as it is" if len(silent) == 1 else "stay as they are"
-        notes.append(f"Not in the file: {_some(silent)}; {'it' if len(silent) == 1 else 'they'} {stay}.")
+    if unticked := [name for name in entries if name in unused]:
+        notes.append(f"Of the table's columns, {_listed(unticked)} {'is' if len(unticked) == 1 else 'are'} not used.")
+    if absent := [name for name in used if name not in entries]:
+        stay = "stays as it is" if len(absent) == 1 else "stay as they are"
+        notes.append(f"Not in the file: {_listed(absent)}; {'it' if len(absent) == 1 else 'they'} {stay}.")
     return notes
 
 
@@ -300,8 +300,10 @@ def changes(before: Domain, after: Domain) -> str:
     leaked = {feature.name for feature in before.features if feature.leaks()}
     left = {feature.name for feature in after.features if feature.leaks()}
     names = set(after.names)
-    won = len((leaked & names) - left)
-    clauses = [f"{plural(won, 'attribute')} now {'has' if won == 1 else 'have'} a source"] if won or not left else []
+    gained = len((leaked & names) - left)
+    clauses = (
+        [f"{plural(gained, 'attribute')} now {'has' if gained == 1 else 'have'} a source"] if gained or not left else []
+    )
     if lost := len((left & set(before.names)) - leaked):
         clauses.append(f"{plural(lost, 'attribute')} {'has lost its' if lost == 1 else 'have lost their'} source")
     if left:
@@ -309,6 +311,6 @@ def changes(before: Domain, after: Domain) -> str:
     return f"{', '.join(clauses)}."
 
 
-def _some(names: Sequence[str], most: int = 6) -> str:
+def _listed(names: Sequence[str], most: int = 6) -> str:
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"

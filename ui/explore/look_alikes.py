@@ -13,7 +13,7 @@ from dpforest.tables.features import plural, text
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-_SHOWN = 3
+_SHOWN = 3  # largest number of values, groups or messages that are listed
 
 
 def show(table: Table) -> None:
@@ -39,7 +39,7 @@ def show(table: Table) -> None:
             others = " and others" if rare[_SHOWN:] else ""
             sentence = f"The classes {named}{others} have one row each. No forest can learn them, and each such row is"
         st.info(
-            f"{sentence} either with the rows that are learned from or with those held out. Is it a typing error?",
+            f"{sentence} either among the training rows or among the held-out rows. Is it a typing error?",
             icon=":material/info:",
         )
 
@@ -52,8 +52,8 @@ def look_alike(values: Iterable[object]) -> list[tuple[str, ...]]:
     """
     groups: dict[str, list[str]] = {}
     for value in values:
-        seen = "".join(c for c in unicodedata.normalize("NFKC", text(value)) if unicodedata.category(c) != "Cf")
-        groups.setdefault(" ".join(seen.casefold().split()), []).append(text(value))
+        visible = "".join(c for c in unicodedata.normalize("NFKC", text(value)) if unicodedata.category(c) != "Cf")
+        groups.setdefault(" ".join(visible.casefold().split()), []).append(text(value))
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 

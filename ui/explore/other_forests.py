@@ -23,12 +23,12 @@ class OtherForests:
     def __init__(self, choice: Choice) -> None:
         self._choice, self._jobs = choice, dict[ForestSettings, SweepJob]()
         settings = choice.settings
-        every = [
+        certified = [
             as_it_comes(kind, "certified", settings.epsilon, settings.neighbors, delta=delta)
             for kind in FORESTS
             for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))
         ]
-        self._left = [(other, n) for n in range(1, RELEASES + 1) for other in every if other.name != settings.name]
+        self._left = [(other, n) for n in range(1, RELEASES + 1) for other in certified if other.name != settings.name]
 
     @property
     def is_complete(self) -> bool:

@@ -1,4 +1,4 @@
-"""List of everything that the user is about to assert. The user sees this list before the assertion."""
+"""The list of everything that the user is about to assert, shown before the assertion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS: Final = ("bounds or categories", "type", "missing cells")
 
 
 def show(table: Table, chosen: Sequence[Part]) -> None:
-    """Show parts of a schema: parts of the whole table as sentences, and parts of attributes as a table."""
+    """Show the chosen parts of a schema: those of the whole table as sentences, and those of attributes as a table."""
     domain = table.domain
     of_table = {part.what: part for part in chosen}
     sentences = []

@@ -1,4 +1,4 @@
-"""Questionnaire for a public schema: one question for each group of attributes, or one answer for many at once."""
+"""Questionnaire for a public schema. Each question is about a group of attributes, or about all of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _WHOLE: Final = {"yes": True, "no": False}
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Ask group by group about the parts that were read from the rows. If there are none, offer to change many parts.
+    """Ask about the parts that were read from the rows, by group. If there are none, offer to change many parts.
 
     While edits wait to be applied (`pending`), the button is off, because an answer would drop these edits.
     """
@@ -69,8 +69,8 @@ def show(table: Table, *, pending: bool) -> None:
     titled(
         "What is left to say",
         "Curator only",
-        help="Whoever sees a forest that was released learns all of this. So it may only be what everybody could know "
-        "without the rows, and the certificate says who says so: you.",
+        help="Whoever sees a released forest learns all of this. So it may only be what everybody could know without "
+        "the rows. The certificate states that you assert this.",
     )
     n = table.domain.n_features
     st.progress(sum(1 for feature in table.domain.features if not feature.leaks()) / n)
@@ -80,7 +80,7 @@ def show(table: Table, *, pending: bool) -> None:
         "words. Nobody else can check them."
     )
     key = _key(table)
-    group = _choose(table, questions, key)
+    group = _choose_group(table, questions, key)
     if group == AGAIN:
         _ask(table, _chosen_again(table, key), f"{key}_again", pending=pending, again=True)
         return
@@ -93,17 +93,17 @@ def _key(table: Table) -> str:
     return f"ask_{tables.fingerprint(table.domain)[:12]}_{skipped}"
 
 
-# ---------------------------------------------------------------- which attributes
+# ---------------------------------------------------------------- choice of attributes
 
 
-def _choose(table: Table, questions: dict[str, list[str]], key: str) -> str:
+def _choose_group(table: Table, questions: dict[str, list[str]], key: str) -> str:
     """Ask for a group, and return it. The choice starts at the first group that was not skipped."""
     left = [feature for feature in table.domain.features if feature.leaks()]
     groups = column_groups.groups(left) if left else {}
     others = [group for group, names in groups.items() if names not in questions.values()]
-    some = [column_groups.ONE_BY_ONE] if left else []
+    one_by_one = [column_groups.ONE_BY_ONE] if left else []
     again = [AGAIN] if len(left) < table.domain.n_features else []
-    options = [*questions, *others, EVERYTHING, *some, *again]
+    options = [*questions, *others, EVERYTHING, *one_by_one, *again]
     sizes = {group: len(names) for group, names in (groups | questions).items()}
     skipped = state.SKIPPED.value.get(table.schema_key, [])
     start = next((options.index(group) for group in questions if group not in skipped), 0)
@@ -210,15 +210,15 @@ def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool)
     exact = [bounds for bounds in bounds_hint.of(table) if bounds.name in names]
     rounder = {bounds.name: bounds.rounder for bounds in exact}
     first = STAND if again else ONE if is_alike(names) else EACH if exact else STAND
-    how = _way(names, key, first, with_each=bool(exact))
+    how = _choose_range_mode(names, key, first, with_each=bool(exact))
     if exact and how != STAND:
         st.caption(
-            "The numbers filled in were worked out from your rows, rounder than the lowest and highest of them. So "
-            "**still decide by what is known without the rows**: a percentage lies between 0 and 100, an age between "
-            "0 and 120."
+            "The numbers that are filled in are computed from your rows: they are rounder than the lowest and highest "
+            "value. So **still decide by what is known without the rows**: a percentage lies between 0 and 100, an age "
+            "between 0 and 120."
         )
     elif exact:
-        st.caption(f"{bounds_hint.sentence(exact)} That may be one person's value, and publishing it tells on them.")
+        st.caption(f"{bounds_hint.sentence(exact)} That may be one person's value, and publishing it reveals it.")
     if how == STAND:
         return {}
     if how == EACH:
@@ -230,7 +230,7 @@ def _ranges(table: Table, features: Sequence[Feature], key: str, *, again: bool)
     return dict.fromkeys(names, (lowest, highest))
 
 
-def _way(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
+def _choose_range_mode(names: Sequence[str], key: str, first: str, *, with_each: bool) -> str:
     """Ask how to state the ranges, and return the answer. A single attribute always gets a typed range."""
     if len(names) == 1:
         return ONE
@@ -256,7 +256,7 @@ def _missing(features: Sequence[Feature], key: str) -> str | None:
 
 
 def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
-    """Return one choice for all attributes. If the attributes differ now, the choice "as listed" changes nothing."""
+    """Return one choice for all attributes. If the attributes differ, "as listed" is offered, which changes nothing."""
     start = next(iter(now)) if len(now) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]
     known(key, offered)

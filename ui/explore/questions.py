@@ -18,14 +18,16 @@ Target = tuple[str, str]  # as `Part.what` and `Part.name`
 
 @dataclass(frozen=True)
 class StatedValues:
-    """Values that the user states for some attributes. None, or a missing range, keeps the present value.
+    """Values that the user states for some attributes. None, or a missing range, keeps the current value.
 
     Parameters
     ----------
     ranges : dict
         (lowest, highest) by name.
     whole : bool, optional
+        Whether numbers are whole.
     missing : {"category", "refuse"}, optional
+        Rule for missing cells.
     """
 
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -34,7 +36,7 @@ class StatedValues:
 
 
 def open_questions(domain: Domain) -> dict[str, list[str]]:
-    """Return the attributes that are not public yet by group. The group about the whole table comes last.
+    """Return the attributes that are not public yet, by group. The group about the whole table comes last.
 
     >>> columns = [Feature(f"word_freq_{w}", "numeric", 0, 1) for w in ("make", "all", "our")]
     >>> columns += [Feature("town", "categorical", categories=("x",)), Feature("age", "numeric", 0, 9)]

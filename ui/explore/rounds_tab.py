@@ -19,7 +19,7 @@ from ui.shared.tables import read_by, split
 from ui.shared.wording import plain
 
 MOST_ROWS = 4_000  # largest number of held-out rows for accuracy by round and for flips
-MOST_ROUNDS = 60  # points of the curve of accuracy by round
+MOST_ROUNDS = 60  # largest number of points of the curve of accuracy by round
 
 
 def show(choice: Choice, view: ForestView) -> None:
@@ -37,8 +37,8 @@ def _by_round(choice: Choice, view: ForestView) -> None:
     titled(
         "Accuracy by round",
         "Curator only",
-        help="Each round asks one question of all rows: in which direction are the records of each leaf of the next "
-        "tree still wrong? ε is divided evenly among the rounds. Dotted: always naming the most frequent class.",
+        help="Each round asks all rows one question: in which direction is the score of each leaf of the next tree "
+        "still wrong? ε is divided evenly among the rounds. Dotted: always naming the most frequent class.",
     )
     chart(
         pictures.accuracy_by_round(at, accuracy, floor),
@@ -47,7 +47,7 @@ def _by_round(choice: Choice, view: ForestView) -> None:
         key="by_round",
     )
     st.caption(
-        f"One simulated release of {plural(view.trees.n_trees, 'round')}, on {len(truth):,} records held out. A "
+        f"One simulated release of {plural(view.trees.n_trees, 'round')}, on {len(truth):,} held-out records. A "
         "release contains all rounds, so whoever has it can draw this curve for other records at no cost."
     )
 
@@ -59,15 +59,15 @@ def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) ->
     at = np.unique(np.linspace(1, n_trees, min(MOST_ROUNDS, n_trees)).astype(int))
     scores, accuracy = np.zeros((len(truth), view.domain.n_classes)), []
     for before, after in zip(np.append(0, at[:-1]), at, strict=True):
-        some = view.trees.between(int(before), int(after))
+        trees = view.trees.between(int(before), int(after))
         leaf_scores = view.added.leaf_scores[int(view.trees.leaf_start[before]) :]
-        scores += leaf_scores[leaves_of_rows(some, view.domain, codes)].sum(axis=0)
+        scores += leaf_scores[leaves_of_rows(trees, view.domain, codes)].sum(axis=0)
         accuracy.append(float((scores.argmax(axis=1) == truth).mean()))
     return at, np.array(accuracy)
 
 
 def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
-    """Show one record's scores, the chance that noise alone reversed its prediction, and the parts of attributes."""
+    """Show a record's score, the chance that noise alone reverses its prediction, and what each attribute adds."""
     classes, parts = added.domain.classes, added.taken_apart(codes)
     scores = added.base + parts.sum(axis=0)
     winner = int(scores.argmax())
@@ -99,6 +99,6 @@ def flips_of_records(choice: Choice, view: ForestView) -> str:
     scores = sum((view.added.leaf_scores[at] for at in leaves), np.zeros((len(codes), view.domain.n_classes)))
     mean = float(np.mean([chance_of_a_turn(view.added, row) for row in scores]))
     return (
-        f"What the forest says of a record follows from all {plural(view.trees.n_trees, 'round')}, and noise alone "
-        f"turns it in about **{flip_percent(mean)}** of releases, on average over records held out."
+        f"The prediction of a record depends on all {plural(view.trees.n_trees, 'round')}, and noise alone reverses it "
+        f"in about **{flip_percent(mean)}** of releases, on average over held-out records."
     )

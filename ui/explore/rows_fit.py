@@ -20,7 +20,7 @@ def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> t
     rows = [
         (feature.name, what, int(n), _read_as(feature, what))
         for feature, counts in zip(domain.features, domain.report(columns).itertuples(index=False), strict=True)
-        for what, n in zip(_ways(feature), counts, strict=True)
+        for what, n in zip(_problems(feature), counts, strict=True)
         if n
     ]
     return pd.DataFrame(rows, columns=COLUMNS), int((domain.listed_labels(labels) < 0).sum())
@@ -42,7 +42,7 @@ def _out_of_domain(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
     return out_of_domain(_table.domain, _table.columns(), _table.frame[_table.label])
 
 
-def _ways(feature: Feature) -> tuple[str, str, str]:
+def _problems(feature: Feature) -> tuple[str, str, str]:
     if feature.kind == "categorical":
         return "", "not listed", "missing"
     return "beyond the bounds", "no number", "missing"
@@ -64,7 +64,7 @@ def show(table: Table) -> None:
         "How the rows fit",
         "Curator only",
         help="Every fit reads each cell by this public rule, whatever the other rows hold, and refuses none: a refusal "
-        "would tell on a row.",
+        "would reveal something about a row.",
     )
     try:
         cells, left_out = _out_of_domain((table.schema_key, tables.fingerprint(table.domain)), table)
@@ -76,7 +76,7 @@ def show(table: Table) -> None:
         have = "has no label that is listed and is" if left_out == 1 else "have no label that is listed and are"
         st.markdown(
             f"**{plural(left_out, 'row')} of {n:,} {have} left out** of figures and releases: "
-            f"{plain(table.label)} is empty there, or says something else than its classes above."
+            f"{plain(table.label)} is empty there, or is none of the classes above."
         )
     if cells.empty:
         st.markdown(f"All cells of all {plural(n, 'row')} lie within the domain, and none is missing.")

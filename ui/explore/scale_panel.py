@@ -27,17 +27,17 @@ def show(choice: Choice, view: ForestView) -> None:
         "Curator only",
         help="Cells are equally wide on the public scale, half of which is linear and half logarithmic; ticks are "
         "values. Without more knowledge a forest draws its questions as if all cells held as many rows. A released "
-        "scale tells it, with noise, which cells hold more, and it asks there.",
+        "scale shows, with noise, which cells hold more rows, and the forest asks there.",
     )
     names = [feature.name for feature in numeric]
     known(state.SCALE_OF, names)
     name = st.selectbox("Attribute", names, key=state.SCALE_OF, width=420)
-    place = names.index(name) if name in names else 0
-    cells = scale_histograms(table.domain, split(table).X_train)[place]
-    released = None if view.scale is None else view.scale.shares[place] / TOP
+    index = names.index(name) if name in names else 0
+    cells = scale_histograms(table.domain, split(table).X_train)[index]
+    released = None if view.scale is None else view.scale.shares[index] / TOP
     chart(
-        scale_picture(numeric[place], cells / max(cells.sum(), 1), released),
-        f"Share of the rows in each of {CELLS} cells of {names[place]}, and how likely questions are asked there.",
+        scale_picture(numeric[index], cells / max(cells.sum(), 1), released),
+        f"Share of the rows in each of {CELLS} cells of {names[index]}, and how likely questions are asked there.",
         title="Where the rows lie on the public scale",
         key="scale_picture",
     )
@@ -47,17 +47,17 @@ def show(choice: Choice, view: ForestView) -> None:
 def _sentence(choice: Choice, view: ForestView, n_numeric: int) -> str:
     epsilon = choice.settings.epsilon
     if not choice.settings.certified:
-        return "As published the scale is linear, from bound to bound, and nothing is asked about where the rows lie."
+        return "As published, the scale is linear from bound to bound, and no question asks where the rows lie."
     if view.scale is None:
         return (
-            f"Nothing is asked about where the rows lie: at ε = {epsilon:g} and with so many rows, what each of "
-            f"{plural(n_numeric, 'numeric attribute')} would get of ε drowns in noise. So questions are drawn as if "
-            "all cells held as many rows."
+            f"No ε is spent on where the rows lie: at ε = {epsilon:g} and with this number of rows, the share of ε for "
+            f"each of {plural(n_numeric, 'numeric attribute')} would be too small for the noise. So questions are "
+            "drawn as if all cells held equally many rows."
         )
     kind = FORESTS[choice.settings.kind]
     is_mixed = kind.chooses_questions and kind.estimator.scale_rule.public_weight
-    mixed = "; three parts in ten of it are the public scale, as rare values may be what tells" if is_mixed else ""
+    mixed = "; three tenths of it are the public scale, because rare values may matter" if is_mixed else ""
     return (
-        f"The line is one simulated release at ε = {epsilon:g}{mixed}. Another release draws other noise. What "
-        "it costs stands on the Budget tab."
+        f"The line is one simulated release at ε = {epsilon:g}{mixed}. Another release draws other noise. The "
+        "Budget tab states its cost."
     )

@@ -14,7 +14,7 @@ from ui.shared.wording import plain
 class Story(NamedTuple):
     """Words for one row and for several rows (such as "mushroom"), and the question that a forest learns to answer.
 
-    `classes` has a word for each class whose code says little. The words are those of the table's documentation.
+    `classes` has a word for each class with an unclear code. The words are from the table's documentation.
     """
 
     one: str
@@ -97,6 +97,6 @@ def story(table: Table) -> Story:
 
 
 def class_words(table: Table) -> list[str]:
-    """Return a word for each class of the domain: that of the story, or the class itself as text."""
+    """Return a word for each class of the domain: the word of the story, or else the class as text."""
     words = story(table).classes
     return [words.get(str(label), str(label)) for label in table.domain.classes]

@@ -1,4 +1,4 @@
-"""The first question of the Data tab: whose rows are these? It sets the unit of privacy, which no fit ever infers."""
+"""The first question of the Data tab: whose rows are these? The answer sets the unit of privacy; no fit infers it."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ def show(table: Table) -> None:
     titled(
         "Whose rows are these?",
         help="A certificate protects either a person with all of their rows, or a single row. If a person can have "
-        "several rows (visits, loans, answers), choose the column that tells persons apart. No forest learns from this "
+        "several rows (visits, loans, answers), choose the column that identifies persons. No forest learns from this "
         "column, and no released file holds an identifier. Each person then counts once: if a person has three rows, "
         "each row counts about one third.",
     )
     columns = candidates(table)
-    asked, column = state.WHOSE_ROWS(table.key[:12]), state.PERSON_COLUMN(table.key[:12])
+    question_key, column_key = state.WHOSE_ROWS(table.key[:12]), state.PERSON_COLUMN(table.key[:12])
     options = [EACH_ROW, SEVERAL]
-    known(asked, options)
+    known(question_key, options)
     unfinished = state.PERSONS_WITHOUT_COLUMN.value
     several = table.domain.unit or table.key in unfinished
-    now = SEVERAL if several else EACH_ROW if table.rows_are_persons else None
+    current = SEVERAL if several else EACH_ROW if table.rows_are_persons else None
     answer = st.radio(
         "Whose rows are these?",
         options,
-        index=None if now is None else options.index(now),
-        key=asked,
+        index=None if current is None else options.index(current),
+        key=question_key,
         label_visibility="collapsed",
         horizontal=True,
     )
     if answer == SEVERAL:
         names = [name for name, _ in columns]
         proposed = {name for name, is_proposed in columns if is_proposed}
-        known(column, names)
+        known(column_key, names)
         unit = st.selectbox(
-            "The column that tells persons apart",
+            "The column that identifies persons",
             names,
             names.index(table.domain.unit) if table.domain.unit in names else None,
-            key=column,
+            key=column_key,
             format_func=lambda name: f"{name} (looks like an identifier)" if name in proposed else name,
             placeholder="Choose a column",
         )
@@ -65,7 +65,7 @@ def show(table: Table) -> None:
             _declare(table, unit)
         if unit is None:
             st.warning(NO_COLUMN, icon=":material/warning:")
-    elif answer == EACH_ROW and now != EACH_ROW:
+    elif answer == EACH_ROW and current != EACH_ROW:
         _declare(table, None)
     if table.domain.unit:
         _about_persons(table)
@@ -74,7 +74,7 @@ def show(table: Table) -> None:
 
 
 def candidates(table: Table) -> list[tuple[str, bool]]:
-    """Return the columns that may hold identifiers, and whether each looks like one. Proposals come first."""
+    """Return the columns that may hold identifiers, and whether they look like identifiers. Such columns come first."""
     assert table.csv is not None
     columns = [c for c in table.csv.columns if c.name != table.label and c.kind not in ("constant", "empty")]
     looks = {c.name: c.kind == "id" or "identifier" in c.reason for c in columns}
@@ -117,12 +117,12 @@ def _about_persons(table: Table) -> None:
 
 
 def _about_repeats(table: Table, proposed: list[str]) -> None:
-    """Warn if a column that looks like an identifier repeats while each row counts as a person."""
+    """Warn if each row counts as a person, but values of a column that looks like an identifier repeat."""
     for name in proposed:
         most = most_rows(table.frame[name])
         if most > 1:
             st.warning(
-                f"Up to {most:,} rows have the same value of “{plain(name, 40)}”. If this column tells persons apart, "
+                f"Up to {most:,} rows have the same value of “{plain(name, 40)}”. If this column identifies persons, "
                 f"ε = 1 for a row means **ε = {most:,}** for the person with the most rows. Choose this column above, "
                 "or confirm that each row is a different person. Do not share this number: it comes from the rows.",
                 icon=":material/group:",

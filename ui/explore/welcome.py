@@ -10,7 +10,7 @@ from ui import state
 def line() -> None:
     """Show three links and a button that closes the line for the rest of the session.
 
-    Presentation mode hides the line, to leave its space to the curve.
+    Presentation mode hides the line, so that the curve has more space.
     """
     if state.WELCOMED.value or state.PRESENT.value:
         return

@@ -1,7 +1,7 @@
 """Baselines of a table: the accuracy of guessing and of models without privacy.
 
 Models are fitted in the background. All sessions share the figures of public tables. The figures of bundled tables come
-from a file that `scripts/without_privacy.py` writes; a test fits some of these models again.
+from a file that `scripts/without_privacy.py` writes. A test fits some of these models again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ui.shared.tables import Table, fingerprint, split
 PATH: Final = Path(__file__).parents[2] / "data" / "without_privacy.json"
 THIS_FOREST = "this forest"
 FITTING = "Fitting {name} …"
-Metrics = dict[str, dict[str, float]]  # for each model, each measure
+Metrics = dict[str, dict[str, float]]  # by name of the model, then by measure
 
 
 class Baselines(Job[Metrics]):
@@ -91,17 +91,17 @@ class Baselines(Job[Metrics]):
 def _make(key: tuple, _table: Table) -> Baselines:
     folds, fold = key[-2:]
     if folds == 1:
-        whole = split(_table) if _table.unit else None  # whose label is held out depends on the persons
+        person_split = split(_table) if _table.unit else None  # the persons determine which rows are held out
         labels = split_labels(_table.domain, _table.frame[_table.label])
-        if whole is not None:
-            labels = whole.y_train, whole.y_test
+        if person_split is not None:
+            labels = person_split.y_train, person_split.y_test
         return Baselines(_table.domain, *labels, lambda: split(_table), _stored(_table))
-    one = splits_of(_table, folds)[fold]
-    return Baselines(_table.domain, one.y_train, one.y_test, lambda: one)
+    of_fold = splits_of(_table, folds)[fold]
+    return Baselines(_table.domain, of_fold.y_train, of_fold.y_test, lambda: of_fold)
 
 
 def _stored(table: Table) -> Metrics | None:
-    """Figures in the file for this table with this domain."""
+    """Figures in the file for this table with this domain. None if the file has none."""
     entry = None if table.uploaded else _file().get(table.key)
     return entry["metrics"] if entry and entry["of"] == key_of(table) else None
 
@@ -127,10 +127,10 @@ def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
 
     The result is None until all models are fitted, and None for a measure that the models do not have.
     """
-    if not levels or not all(one.metrics for one in levels):
+    if not levels or not all(each.metrics for each in levels):
         return None
     means = {
-        name: float(np.mean([one.metrics[name].get(measure, np.nan) for one in levels])) for name in levels[0].metrics
+        name: float(np.mean([each.metrics[name].get(measure, np.nan) for each in levels])) for name in levels[0].metrics
     }
     known = {name: value for name, value in means.items() if np.isfinite(value)}
     return max(known.items(), key=lambda item: item[1]) if known else None
@@ -138,14 +138,14 @@ def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
 
 def rows(levels: list[Baselines], measure: str) -> float:
     """Number of rows on which an accuracy would be as precise as this measure (`headroom.effective_n`)."""
-    return sum(effective_n(measure, one.labels) for one in levels)
+    return sum(effective_n(measure, each.labels) for each in levels)
 
 
 def floor(levels: list[Baselines], measure: str) -> float | None:
-    """Figure of guessing, as the mean over splits. None for a measure that depends on the way of guessing."""
-    of_one = {
-        "accuracy": lambda one: one.floor["accuracy"],
-        "balanced_accuracy": lambda one: 1 / one.floor["classes"],
-        "auc": lambda one: 0.5,
+    """Figure of guessing, as the mean over splits. None for a measure whose value depends on how one guesses."""
+    floor_of_split = {
+        "accuracy": lambda split: split.floor["accuracy"],
+        "balanced_accuracy": lambda split: 1 / split.floor["classes"],
+        "auc": lambda split: 0.5,
     }.get(measure)
-    return None if of_one is None else float(np.mean([of_one(one) for one in levels]))
+    return None if floor_of_split is None else float(np.mean([floor_of_split(each) for each in levels]))

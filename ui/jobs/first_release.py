@@ -1,4 +1,4 @@
-"""The first simulated releases that a page shows, and further ones that refine its figures while it is open."""
+"""The first simulated releases that a page shows, and further releases that refine the figures of an open page."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ui.jobs.workers import INTERACTIVE
 from ui.shared.forests import FORESTS
 from ui.shared.tables import Table
 
-FIRST, LAST = 2, 20  # number of releases that a page shows first if they are quick, and number after refinement
+FIRST, LAST = 2, 20  # numbers of releases: first shown, if they are quick; and after refinement
 QUICK: Final = 0.4  # if a release takes fewer seconds, a page waits for a second release
 MOST_SECONDS: Final = 30  # seconds of refinement; the page states how many releases its figures rest on
 MANY_CELLS: Final = 700_000  # cells of a table; with more cells, a release at all ε takes a noticeable time
-SOME_ROWS: Final = 5_000  # with more rows, the first release is at few ε while other threads compute
+SOME_ROWS: Final = 5_000  # with more rows, and while other threads compute, the first release is at few ε
 
 
 def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
@@ -74,7 +74,7 @@ def refined(
 ) -> Iterator[SweepResult]:
     """Add releases one by one. A progress bar appears if this takes long. A moved control ends the work at any time.
 
-    Yields a new result about once a second, if this or another session has added releases, or if the other work is
+    About once a second, yields a new result if this or another session has added releases, or if the other work is
     done.
 
     Parameters
@@ -94,7 +94,7 @@ def refined(
     if FORESTS[job.line.settings.kind].is_fitted_anew and job.n_done < n_pieces:
         bar = place.progress(0.0, f"Simulated release {job.n_done + 1} of {n_pieces} …")
 
-    def is_surer() -> bool:
+    def has_new_releases() -> bool:
         return job.n_done > result.n or len(job.line.epsilons) > len(result.epsilons)
 
     for piece in range(job.n_done + 1, n_pieces + 1):
@@ -102,7 +102,7 @@ def refined(
             pass
         now = time.monotonic()
         is_left = is_left and other_work()
-        start += time.monotonic() - now  # the time of other work does not count as refinement
+        start += time.monotonic() - now  # the seconds of refinement do not include other work
         worked, is_new = worked or is_left, is_new or (worked and not is_left)
         now = time.monotonic()
         if now - start > MOST_SECONDS:
@@ -111,11 +111,11 @@ def refined(
             text = f"Simulated release {piece} of {n_pieces}; no need to wait"
             bar = bar or place.progress(piece / n_pieces, text)
             bar.progress(piece / n_pieces, text)
-        if now - drawn > 1.0 and (is_new or is_surer()):
+        if now - drawn > 1.0 and (is_new or has_new_releases()):
             result, is_new = gathered([job]), False
             yield result
             drawn = time.monotonic()
-    if is_new or is_surer():
+    if is_new or has_new_releases():
         result, is_new = gathered([job]), False
         yield result
     while is_left and other_work():

@@ -34,7 +34,7 @@ def choose_column(table: Table) -> str:
     names = [*used, *(name for name in table.frame if name not in (*used, table.label, table.unit))]
     by_word = {name.lower(): name for name in names}
     default = next((by_word[word] for word in _FIRST if word in by_word), names[0])
-    return select("Groups by", names, state.GROUPS_BY, "A column of the table, also one that is not used.", default)
+    return select("Groups by", names, state.GROUPS_BY, "Any column of the table, also an unused one.", default)
 
 
 def groups_of_splits(table: Table, settings: ForestSettings, column: str, folds: int = 1) -> list[Groups]:
@@ -79,8 +79,8 @@ class GroupRates:
         rows, classes = split(read_by(table, settings)), table.domain.classes
         (groups,) = groups_of_splits(table, settings, column)
         positive = int(np.bincount(rows.y_train, minlength=len(classes)).argmin())
-        named = {_NAMES.get(name, name): rate for name, rate in rates(rows.y_test, classes, positive).items()}
-        return cls(groups, named, classes[positive], "rows" if table.unit is None else "persons")
+        rate_of = {_NAMES.get(name, name): rate for name, rate in rates(rows.y_test, classes, positive).items()}
+        return cls(groups, rate_of, classes[positive], "rows" if table.unit is None else "persons")
 
     def right(self, bits: list[bytes]) -> np.ndarray:
         """Which rows each release classifies correctly, bool array of shape (n_releases, n_test)."""

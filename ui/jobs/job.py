@@ -1,8 +1,8 @@
 """A background job: numbered pieces of work that sessions share. Each piece is computed once and kept.
 
 The thread of a page computes a piece in short steps, or a worker process computes the whole piece. Between two steps, a
-moved control, the stop button, or the time budget of the page may end the work. The next session continues at this
-step.
+moved control, the stop button, or the time budget of the page may end the work. The next session continues at the
+step where the work ended.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ MANY: Final = 20  # with more pieces, it pays to start a worker, which takes som
 class Job(Generic[Piece]):
     """Pieces of work that several sessions compute together.
 
-    While a session has a claim on a piece, no other computes it.
-
-    A subclass defines `task`. It also defines `steps` if a piece takes long.
+    While a session has a claim on a piece, no other session computes this piece. A subclass defines `task`, and also
+    `steps` if a piece takes long.
 
     Attributes
     ----------
@@ -49,11 +48,11 @@ class Job(Generic[Piece]):
         self.pieces: dict[int, Piece] = {}
         self.seconds = 0.0
         self._claimed, self._lock = set[int](), threading.Lock()
-        self._left: dict[int, Generator[float]] = {}  # unfinished pieces that this process has begun
+        self._unfinished: dict[int, Generator[float]] = {}  # unfinished pieces that this process has begun
         self._share = 0.0  # finished share of the piece that is under way, from 0 to 1
 
     def task(self, n: int) -> tuple[Callable[..., Piece], tuple]:
-        """Return a module-level function and its arguments. In any process, this call returns piece n.
+        """Return a module-level function and its arguments. The function computes piece n in any process.
 
         The arguments hold codes of rows, never raw rows.
         """
@@ -94,7 +93,7 @@ class Job(Generic[Piece]):
         with self._lock:
             self.pieces[n], self._share = piece, 0.0
             self._claimed.discard(n)
-            self._left.pop(n, None)
+            self._unfinished.pop(n, None)
 
     def count(self, seconds: float) -> None:
         """Add the computing time of a piece or a step."""
@@ -121,22 +120,22 @@ class Job(Generic[Piece]):
         try:
             with SCHEDULER.turn(interactive=interactive) as pause:
                 with self._lock:
-                    making = self._left.pop(n, None)
-                making = making or self._making(n)
-                for share in self._counted(making):
+                    making = self._unfinished.pop(n, None)
+                making = making or self._steps_then_add(n)
+                for share in self._with_time_counted(making):
                     self._share = share
                     yield share
                     pause()
         finally:
             if making is not None and getgeneratorstate(making) != GEN_CLOSED and n not in self.pieces:
-                self._left[n] = making
+                self._unfinished[n] = making
             self.drop(n)
 
-    def _making(self, n: int) -> Generator[float]:
+    def _steps_then_add(self, n: int) -> Generator[float]:
         self.add(n, (yield from self.steps(n)))
 
-    def _counted(self, making: Generator[float]) -> Generator[float]:
-        """Count the computing time of each step. Only one thread computes at a time, so this is the process's time."""
+    def _with_time_counted(self, making: Generator[float]) -> Generator[float]:
+        """Add up the computing time of each step: the processor time of the process, as only one thread computes."""
         while True:
             start = time.process_time()
             share = next(making, None)
@@ -146,11 +145,11 @@ class Job(Generic[Piece]):
             yield share
 
     def make(self, n: int, *, interactive: bool) -> Generator[float]:
-        """Like `make_here`, but in a worker process if workers run. Workers start once several users wait."""
+        """Like `make_here`, but in a worker process if workers run. Workers start when several users wait."""
         if SCHEDULER.is_crowded:
             INTERACTIVE.start(load)
             BACKGROUND.start(load)
-        if INTERACTIVE.is_ready and n not in self._left:  # this thread continues a piece that it has begun
+        if INTERACTIVE.is_ready and n not in self._unfinished:  # this thread continues a piece that it has begun
             try:
                 result = (INTERACTIVE if interactive else BACKGROUND).work(_timed, *self.task(n))
                 if result is not None:
@@ -233,8 +232,8 @@ def run(
 ) -> Iterator[int]:
     """Compute until every job has this many pieces, with a progress bar after `BAR_AFTER` seconds.
 
-    The jobs advance together: all first pieces come before any second piece. From time to time, yields the number of
-    pieces that all jobs have, if this number is larger than the number that the page shows.
+    All first pieces come before any second piece. From time to time, yields the number of pieces that every job has, if
+    it is larger than the number that the page shows.
 
     Parameters
     ----------
@@ -267,8 +266,8 @@ def run(
             if budget and n < n_pieces:
                 before, seconds = seconds, _seconds(jobs)
                 budget.pause_if_over(seconds - before)
-            # Never yield within a piece, because this thread then holds the turn to compute, and drawing may need that
-            # turn.
+            # Never yield within a piece: this thread then holds the turn to compute, and the code that draws may need
+            # this turn.
             if not has_turn and drawn < n < n_pieces and now - last > max(1.5, (now - start) / 4):
                 yield n
                 last, drawn = time.monotonic(), n
@@ -302,7 +301,7 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
             look_up()
             yield jobs[0].name, False
             continue
-        job, n = claimed or _missing(jobs)  # a worker can be slow on a busy machine
+        job, n = claimed or _missing(jobs)  # if a worker is slow, this thread computes its piece too
         with closing(job.make_here(n, interactive=n == 0)) as steps:
             for _ in steps:
                 yield job.name, True
@@ -312,7 +311,7 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
 
 
 def _missing(jobs: Sequence[Job]) -> tuple[Job, int]:
-    """The first unfinished piece. Others may be computing this piece too, but its result is always the same."""
+    """The first unfinished piece. If others compute this piece too, they get the same result."""
     job = min(jobs, key=lambda job: job.n_done)
     return job, job.n_done
 

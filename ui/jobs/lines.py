@@ -17,7 +17,7 @@ from ui.shared.tables import Table
 
 
 def delta_control() -> bool:
-    """Draw a switch. Return whether to add lines with δ above 0, a weaker promise, for the forests that offer it."""
+    """Draw a switch. Return whether to add lines with δ > 0 (a weaker promise) for the forests that offer it."""
     return bool(st.toggle("Also with δ = 10⁻⁶", key=state.ALSO_DELTA, bind=LINKED, help=ALLOW_DELTA.sentence))
 
 

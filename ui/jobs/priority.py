@@ -1,4 +1,4 @@
-"""The order in which threads of the server compute. A first figure, which a user waits for, goes before finer figures.
+"""The order in which threads of the server compute. First figures, which users wait for, come before finer figures.
 
 Every open page has a thread. Python runs one thread at a time, so pages take turns (`Scheduler`). A waiting page checks
 every `LOOK` seconds whether its user has moved a control (`look_up`). If so, this run of the page ends.
@@ -40,8 +40,8 @@ def held(lock: threading.Lock) -> Iterator[None]:
 class Scheduler:
     """Lets a limited number of threads compute at a time. Other threads wait in three queues, first in, first out.
 
-    The first queue has interactive work (a user waits for a first figure), the second has interrupted work, and the
-    third has all other work. If more threads than processors computed, they and the server would mostly wait for
+    The first queue holds interactive work (a user waits for a first figure), the second holds interrupted work, and the
+    third holds all other work. If more threads than processors computed, they and the server would mostly wait for
     Python's lock.
 
     Parameters
@@ -59,7 +59,7 @@ class Scheduler:
 
     @property
     def is_busy(self) -> bool:
-        """Whether as many threads compute now as may compute at a time."""
+        """Whether every place is taken, so that a further thread must wait."""
         return not self._free
 
     @property
@@ -72,7 +72,7 @@ class Scheduler:
         """Hold one of the places. Yields a function to call between two steps of the work.
 
         The function ends the work if the user has moved a control. If interactive work waits, the function gives the
-        place to it, and waits for a place again: at once, or after `TURN` seconds if this work is interactive too.
+        place to that work and waits for a place again. Interactive work keeps its place for at least `TURN` seconds.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Scheduler:
                 look_up()
         except BaseException:
             with self._lock:
-                has_place = mine not in waiting  # this thread got the place while it was ending
+                has_place = mine not in waiting  # a place may arrive while this thread ends
                 if not has_place:
                     waiting.remove(mine)
             if has_place:

@@ -31,7 +31,7 @@ _LATEST: Final = weakref.WeakKeyDictionary[SweepJob, "SweepResult"]()  # latest 
 class SweepResult:
     """Figures of all finished pieces of some jobs, and their summary. A piece is one repeat on one split.
 
-    A page that moves only ε reads a few arrays. The frames are built when they are first read.
+    The frames are built when they are first read. A page on which only ε moves reads arrays and needs no frame.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class SweepResult:
     folds : int
         Number of splits.
     most : int
-        Number of pieces of the job with the most pieces.
+        Number of pieces of the job that has the most pieces.
     """
 
     rows: list[Row]
@@ -52,7 +52,7 @@ class SweepResult:
 
     @property
     def rests_on(self) -> str:
-        """A phrase that states how many simulated releases and splits each point rests on."""
+        """A phrase that states the number of simulated releases and splits behind each point."""
         repeats, most = -(-self.n // self.folds), -(-max(self.most, self.n) // self.folds)
         releases = plural(repeats, "simulated release")
         if most > repeats:

@@ -1,7 +1,7 @@
 """Simulated releases of forests. All pages share them, and all sessions share the releases of public tables.
 
-Pages request different ε and numbers of releases. All pages use all finished releases, so a forest at an ε has the same
-figure on every page.
+Pages request different ε and numbers of releases, but each page uses all finished releases. So a forest at an ε has the
+same figure on every page.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Line:
 
     Parameters
     ----------
-    settings : Settings
+    settings : ForestSettings
     epsilons : tuple of float
         Rising.
     depths, trees : tuple of int
@@ -85,12 +85,12 @@ class Releases:
     folds : int
         Number of splits.
     n_rows : int
-        Number of rows from which a release plans depth and number of trees.
+        Number of rows that determines the depth and the number of trees of a release.
 
     Attributes
     ----------
     cells : list of (int or None, int or None)
-        Depth and number of trees of each cell, None for those of the settings.
+        Depth and number of trees of each cell. None stands for the value in the settings.
     rows : dict
         Figures by piece, then by ε: one row for each cell.
     """
@@ -262,7 +262,7 @@ class Recent:
         self._kept: list[weakref.ref[Releases]] = []
 
     def add(self, releases: Releases) -> None:
-        """Note the use of these releases. If the limit is exceeded, other releases drop their trees."""
+        """Record that these releases are in use. If the limit is exceeded, other releases drop their trees."""
         with self._lock:
             others = [old for ref in self._kept if (old := ref()) is not None and old is not releases]
             left = self._most - releases.n_bytes

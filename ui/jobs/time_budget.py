@@ -1,4 +1,4 @@
-"""The stop button of a page, and the time budget after which a page pauses."""
+"""The stop button of a page, and the computing time after which a page pauses."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ui import state
 
 
 class TimeBudget:
-    """Seconds that the jobs of a page may compute before the page pauses until the user presses "Go on".
+    """Seconds that the jobs of a page may compute. Then the page pauses until the user presses "Go on".
 
-    The computing time of all pieces counts (`Job.seconds`), wherever they are computed. Waiting for other users or for
-    a busy machine does not count.
+    The computing time of all pieces counts (`Job.seconds`), in any thread or process. The time of waiting for other
+    users or for a busy machine does not count.
 
     Parameters
     ----------
     key : object
-        The work that this budget is for. Other work has a separate budget.
+        Identifies the work that this budget is for. Other work has a separate budget.
     seconds : float
         Computing time of all processors together until the pause.
     """
@@ -31,7 +31,7 @@ class TimeBudget:
     def pause_if_over(self, seconds: float) -> None:
         """Add computing time. If the budget is used up, pause, and draw the page again with the finished pieces.
 
-        Call this function between two pieces.
+        Call this method between two pieces.
         """
         before = state.WORKED.value  # kept in the session, because several runs of the page may use up one budget
         worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
@@ -44,13 +44,14 @@ class TimeBudget:
 
 @contextmanager
 def stoppable(key: object, place) -> Iterator[Any]:
-    """Draw a stop button. Yields the place for progress bars next to the button; None if the work is stopped or paused.
+    """Draw a stop button. Yield a container next to it for progress bars, or None if the work is stopped or paused.
 
     Parameters
     ----------
     key : object
-        The work that the button stops.
+        Identifies the work that the button stops.
     place : container of Streamlit
+        Where the button is drawn.
     """
     frame = place.empty()
     if state.STOPPED.value == key:

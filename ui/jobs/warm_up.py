@@ -1,4 +1,4 @@
-"""Compile the kernels on a tiny table before anybody needs them: first the kernels of a page, then the rest."""
+"""Compile the kernels on a tiny table before a page needs them: first the kernels of this page, then the rest."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def warm_up(settings: ForestSettings | None = None, place=st) -> None:
 
 
 def warm_up_the_rest(place) -> None:
-    """Compile the kernels of other forests in the meantime. A moved control ends this work between two steps."""
+    """Compile the kernels of all other forests. A moved control ends this work between two steps."""
     _run(steps(), place, "No need to wait: they are for other forests.")
 
 
@@ -62,13 +62,13 @@ def _run(needed: Iterable[Step], place, words: str) -> None:
     missing = [step for step in every if step in needed and step not in done]
     if not missing:
         return
-    shown = place.empty()
+    bar = place.empty()
     for step in missing:
         n = len(done)
-        shown.progress(n / len(every), f"Getting ready: {n} of {len(every)} parts. {words}")
+        bar.progress(n / len(every), f"Getting ready: {n} of {len(every)} parts. {words}")
         every[step]()
         done.add(step)
-    shown.empty()
+    bar.empty()
     if len(done) == len(every):
         freeze_what_stays()
 

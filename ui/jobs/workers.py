@@ -1,10 +1,10 @@
 """Worker processes next to the server. They simulate releases and fit models without privacy.
 
-A Python process runs one thread at a time. So two sweeps in two threads of the server take as long as two sweeps in
-turn, and both slow down the drawing of pages. A worker process gets the schema, the codes of rows and the settings of a
+A Python process runs one thread at a time. So two sweeps in two threads take as long as two sweeps one after the other,
+and both slow down the drawing of pages. A worker process gets the schema, the codes of rows and the settings of a
 whole piece. It returns figures, and keeps nothing.
 
-`BACKGROUND` starts after Explore's first curve, or with a long sweep. `INTERACTIVE` starts once several users wait for
+`BACKGROUND` starts after Explore's first curve, or with a long sweep. `INTERACTIVE` starts when several users wait for
 a first figure. Both run until the server ends. Before they are ready, the server computes everything itself.
 """
 
@@ -29,7 +29,7 @@ N_CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 
 
 class Workers:
-    """A pool of processes. It is started once, and started again after one of them has died.
+    """A pool of processes. If a process dies, `start` makes a new pool.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ class Workers:
     def start(self, first: Callable[[], object] = os.getpid) -> None:
         """Start the processes. They are ready some seconds later, when each has called `first`."""
         with self._lock:
-            failed = any(one.done() and one.exception() for one in self._started)
+            failed = any(call.done() and call.exception() for call in self._started)
             if self._pool is None or failed:
                 if self._pool is not None:
                     self._pool.shutdown(wait=False)
                 context = get_context("spawn")
-                # Without this barrier, one early process would make all the first calls.
-                together = context.Barrier(self._n)
-                begin = (self._niceness, together)
-                self._pool = ProcessPoolExecutor(self._n, context, _begin, begin)
+                # Without this barrier, one process that starts early could take the first calls of all processes.
+                all_ready = context.Barrier(self._n)
+                worker_arguments = (self._niceness, all_ready)
+                self._pool = ProcessPoolExecutor(self._n, context, _set_up_worker, worker_arguments)
                 self._started = [self._pool.submit(first) for _ in range(self._n)]
 
     def start_if_useful(self) -> None:
@@ -68,7 +68,7 @@ class Workers:
     def is_ready(self) -> bool:
         """Whether the pool takes calls."""
         started = self._started
-        return bool(started) and all(one.done() and not one.exception() for one in started)
+        return bool(started) and all(call.done() and not call.exception() for call in started)
 
     @property
     def has_room(self) -> bool:
@@ -113,21 +113,21 @@ class Workers:
         if pool is None or not self.is_ready:
             return None
         try:
-            future = pool.submit(_worked, function, given)
+            future = pool.submit(_call_then_clear, function, given)
         except BrokenProcessPool:
-            self._bury(pool)
+            self._discard(pool)
             return None
 
-        def landed(done: Future) -> None:
+        def remove_finished(done: Future) -> None:
             self._in_flight.discard(done)
             if not done.cancelled() and isinstance(done.exception(), BrokenProcessPool):
-                self._bury(pool)
+                self._discard(pool)
 
         self._in_flight.add(future)
-        future.add_done_callback(landed)
+        future.add_done_callback(remove_finished)
         return future
 
-    def _bury(self, pool: ProcessPoolExecutor) -> None:
+    def _discard(self, pool: ProcessPoolExecutor) -> None:
         """Forget a pool whose processes have died, so that `start` makes a new pool."""
         with self._lock:
             if self._pool is pool:
@@ -146,7 +146,7 @@ def _result_of(future: Future[Result]) -> Result:
         future.cancel()  # has no effect on a call that has begun
 
 
-def _worked(function: Callable[..., Result], given: tuple) -> Result:
+def _call_then_clear(function: Callable[..., Result], given: tuple) -> Result:
     """Call a function in a worker process, and delete all data of the call in this process."""
     try:
         return function(*given)
@@ -155,26 +155,26 @@ def _worked(function: Callable[..., Result], given: tuple) -> Result:
 
 
 def load() -> None:
-    """Load all compiled code from disk in a new worker process, before the first call comes."""
+    """Load all compiled code from disk in a new worker process, before its first real call."""
     from ui.jobs.warm_up import steps
 
     for step in steps().values():
         step()
 
 
-def _begin(niceness: int, together: Barrier) -> None:
+def _set_up_worker(niceness: int, all_ready: Barrier) -> None:
     """Set up a new worker process: lower its priority, and end it when the server ends."""
     if hasattr(os, "nice"):
         os.nice(niceness)
     server = parent_process()
     assert server is not None
 
-    def follow() -> None:
+    def end_with_server() -> None:
         server.join()
         os._exit(0)
 
-    threading.Thread(target=follow, daemon=True).start()
-    together.wait()
+    threading.Thread(target=end_with_server, daemon=True).start()
+    all_ready.wait()
 
 
 INTERACTIVE: Final = Workers(2, 1)  # first figures, for which users wait

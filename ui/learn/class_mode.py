@@ -22,15 +22,12 @@ NO_COOKIE: Final = (
     "This browser did not keep the cookie that the server needs to count one vote for each phone. Allow cookies for "
     "this address, then reload the page."
 )
-# All rooms of this server; they are not in a Streamlit cache, because every visitor can clear the caches.
+# All rooms of this server. They are not in a Streamlit cache, because every visitor can clear the caches.
 ROOMS: Final = Rooms()
 
 
 def led() -> tuple[str, str] | None:
-    """Return the letters of the room that this page leads, and the token of its browser.
-
-    No address contains the token.
-    """
+    """Return the letters of the room that this page leads, and the token of its browser, which no address contains."""
     code = st.query_params.get(ROOM) or state.LED_ROOM.value
     browser = this_browser() if code else None
     if not code or browser is None or not ROOMS.leads(code, browser):
@@ -47,7 +44,7 @@ def joined() -> str | None:
 
 
 def resume() -> None:
-    """Open the leader's new page at the room's step, not at the step of its link. Call before `progress.take_the_link`.
+    """Open a new page of the leader at the room's step, not at the link's step. Call before `progress.take_the_link`.
 
     A pupil may get the teacher to open a link that names a step and shows its answer. The class must not follow such a
     link.
@@ -81,7 +78,7 @@ def offer(step: Step) -> None:
             f"closed for {ENDS_AFTER // 60} minutes, the next use of any room deletes it. You can lead from this "
             "browser only. A new room ends the room that you led before."
         )
-        if _is_this_machine():
+        if _is_local():
             st.caption(
                 "Phones reach this app only if it listens to the network. Start it with "
                 "`DPFOREST_LESSON_ONLY=1 scripts/run --server.address 0.0.0.0` and open the *Network URL* that it "
@@ -94,14 +91,11 @@ def offer(step: Step) -> None:
 
 
 def lead(step: Step, shown: bool) -> None:
-    """Move the room to this page's step.
-
-    Show the letters, the address, and the numbers of phones that joined and answered.
-    """
+    """Move the room to this page's step. Show its letters, its address, and how many phones joined and answered."""
     if (room := led()) is None:
         return
     ROOMS.go(*room, STEPS.index(step), shown=shown)
-    _wall(*room, _address(room[0]))
+    _room_status(*room, _address(room[0]))
 
 
 def counted(step: Step) -> None:
@@ -121,7 +115,7 @@ def counted(step: Step) -> None:
 
 
 @st.fragment(run_every=EVERY)
-def _wall(code: str, browser: str, address: str) -> None:
+def _room_status(code: str, browser: str, address: str) -> None:
     ROOMS.stay(code, browser)
     if (seen := ROOMS.seen(code)) is None:
         st.markdown(f"Room {code} is closed.")
@@ -144,11 +138,11 @@ def phone(code: str) -> None:
     st.markdown(f"#### {step.title}", anchors=False)
     st.markdown(unbroken(step.text))
     st.markdown(unbroken(f"**{step.question}**"))
-    names, mine = list(step.lettered), ROOMS.answer_of(code, browser, seen.step)
+    names, answer = list(step.lettered), ROOMS.answer_of(code, browser, seen.step)
     why_not = _why_not_joined(code, browser)
     key = state.VOTE(code, seen.step)
-    # All tabs of this browser show the same answer, the one that counts.
-    key.value = None if mine is None else names[mine]
+    # All tabs of this browser show the answer that is counted.
+    key.value = None if answer is None else names[answer]
     st.radio(
         step.question,
         names,
@@ -162,7 +156,7 @@ def phone(code: str) -> None:
     if state.TOO_LATE.pop():
         st.caption("Your answer came too late, so it was not counted.")
     if seen.shown:
-        _shown(step, mine)
+        _show_answer(step, answer)
     elif why_not:
         sorry(why_not)
     else:
@@ -189,7 +183,7 @@ def _take(key: state.Key, code: str, step: int, names: list[str]) -> None:
         state.TOO_LATE.value = not is_counted
 
 
-def _shown(step: Step, mine: int | None) -> None:
+def _show_answer(step: Step, mine: int | None) -> None:
     names, answers = list(step.lettered), list(step.answers)
     right = next(i for i, answer in enumerate(answers) if answer.right)
     if mine is not None:
@@ -227,5 +221,5 @@ def _address(code: str) -> str:
     return f"{(st.context.url or '').split('?')[0].rstrip('/')}?{ROOM}={code}"
 
 
-def _is_this_machine() -> bool:
+def _is_local() -> bool:
     return any(name in (st.context.url or "") for name in ("//localhost", "//127.0.0.1"))

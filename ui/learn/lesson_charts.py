@@ -1,4 +1,4 @@
-"""The chart of each step, with a description for readers who cannot see it. No streamlit in here."""
+"""The chart of each step, with a description for readers who cannot see it. No import of streamlit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ui.learn import lesson_facts
 
 Drawn = tuple[go.Figure, str, str]  # the chart, its description, and a sentence below it
 _DEGREES: Final = {"Masters": "master’s", "Bachelors": "bachelor’s", "HS-grad": "high school"}
-_TRUE_CLASS: Final = 0  # index of the made-up class that is drawn
+_TRUE_CLASS: Final = 0  # index of the simulated school class that the chart shows
 
 
 def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
@@ -108,15 +108,15 @@ def _votes(at: str, shown: bool) -> Drawn:
 
 
 def _budget(at: str, shown: bool) -> Drawn:
-    which = ("all rows in every tree", "each row in one tree").index(at)
-    fig = lesson_measured.plans(which if shown else None)
+    index = ("all rows in every tree", "each row in one tree").index(at)
+    fig = lesson_measured.plans(index if shown else None)
     rising = "What Ann has paid after each of 100 trees. Plan A: 0.01 more with every tree, 1 in the end."
     if not shown:
         return fig, f"{rising} Plan B is hidden.", ""
-    plan = lesson_facts.measured()["plans"][("shared", "independent")[which]]
+    plan = lesson_facts.measured()["plans"][("shared", "independent")[index]]
     each = f"{plan['times']:,} × {plan['each']}"
-    how = f"{each}, in sequence" if which == 0 else f"{plan['times']:,} leaves in parallel, {plan['each']} each"
-    below = f"Plan {'AB'[which]}: {how}. The ledger says ε = {plan['spent']}."
+    how = f"{each}, in sequence" if index == 0 else f"{plan['times']:,} leaves in parallel, {plan['each']} each"
+    below = f"Plan {'AB'[index]}: {how}. The ledger says ε = {plan['spent']}."
     return fig, f"{rising} Plan B: nothing but in tree 37, which holds Ann and costs 1.", below
 
 
@@ -124,30 +124,32 @@ def _depth(at: str, shown: bool) -> Drawn:
     data = lesson_facts.measured()["depth"]
     depth, accuracy = data["depth"], data["accuracy"][at]
     fig = lesson_measured.depths(depth, accuracy, data["without_noise"], data["guessing"], shown=shown)
-    quiet = f"Without noise by depth: {_listed(depth, data['without_noise'])} Guessing: {percent(data['guessing'])}."
+    without_noise = (
+        f"Without noise by depth: {_listed(depth, data['without_noise'])} Guessing: {percent(data['guessing'])}."
+    )
     if not shown:
-        return fig, f"{quiet} What comes with noise is hidden.", ""
+        return fig, f"{without_noise} What comes with noise is hidden.", ""
     best = max(range(len(depth)), key=accuracy.__getitem__)
     empty = dict(zip(depth, data["empty"], strict=True))
     below = (
         f"ε = {at}: depth {depth[best]} is best, {percent(accuracy[best])}. Empty leaves at depth 4: "
         f"{percent(empty[4], 0)}, at 6: {percent(empty[6], 0)}."
     )
-    return fig, f"Accuracy at ε = {at} by depth: {_listed(depth, accuracy)} {quiet}", below
+    return fig, f"Accuracy at ε = {at} by depth: {_listed(depth, accuracy)} {without_noise}", below
 
 
 def _proof(at: str, shown: bool, again: int) -> Drawn:
-    seldom = lesson_facts.chances(lesson_facts.PAPER)[1]
+    chance_b = lesson_facts.chances(lesson_facts.PAPER)[1]
     if not shown:
-        alt = f"With table B, class 2 comes in {percent(seldom)} of releases. With table A it is hidden."
-        return lesson_attacks.promise_counted(seldom, None), alt, ""
+        alt = f"With table B, class 2 comes in {percent(chance_b)} of releases. With table A it is hidden."
+        return lesson_attacks.promise_counted(chance_b, None), alt, ""
     n = int(at.replace(",", ""))
     counted = lesson_facts.count(n, again)
     points = {}
     for rule, (a, b) in (("own", counted.certified), ("paper", counted.paper)):
         (x, x_limits), (y, y_limits) = _with_limits(b, n), _with_limits(a, n)
         points[rule] = ((x, y), x_limits, y_limits)
-    fig = lesson_attacks.promise_counted(seldom, points)
+    fig = lesson_attacks.promise_counted(chance_b, points)
     proves = f"a loss ≥ {lesson_facts.loss_down(counted.proved)}" if counted.proved > 0 else "nothing"
     below = f"Rule of 2017: {counted.paper[0]:,} with A, {counted.paper[1]:,} with B. That proves {proves} (99.9 %)."
     other = f"Permute-and-flip: {counted.certified[0]:,} with A, {counted.certified[1]:,} with B."
@@ -179,22 +181,25 @@ def _rebuild(at: str, shown: bool) -> Drawn:
 def _choose(at: str, shown: bool) -> Drawn:
     measured = lesson_facts.measured()["choose"]
     epsilons, tables = measured["epsilon"], {who: measured[who] for who in ("school", "hospital", "bank")}
-    quiet = ", ".join(f"{who} {1000 * t['without_noise']:.0f}" for who, t in tables.items())
+    without_noise = ", ".join(f"{who} {1000 * t['without_noise']:.0f}" for who, t in tables.items())
     if not shown:
         fig = lesson_measured.wrong_of_thousand(epsilons, tables, None)
-        return fig, f"Wrong predictions of 1,000 without noise: {quiet}. What comes with noise is hidden.", ""
+        return fig, f"Wrong predictions of 1,000 without noise: {without_noise}. What comes with noise is hidden.", ""
     i = [f"{e:g}" for e in epsilons].index(at)
     answer, member = (percent_up(lesson_facts.most_right(float(at), question)) for question in (VALUE, MEMBERSHIP))
     attacker = f"attacker right, at most:<br>an answer {answer}<br>is in it {member}"
     fig = lesson_measured.wrong_of_thousand(epsilons, tables, i, attacker)
     here = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
     below = f"ε = {at}, wrong of 1,000: {here}."
-    alt = f"Without noise: {quiet}. An attacker is right about an answer in at most {answer}, who is in it in {member}."
+    alt = (
+        f"Without noise: {without_noise}. An attacker is right about an answer in at most {answer}, who is in it in "
+        f"{member}."
+    )
     return fig, f"Wrong predictions against ε. {below} {alt}", below
 
 
-def _listed(places: list[int], shares: list[float], unit: str = "") -> str:
-    listed = ", ".join(f"{place}: {percent(share)}" for place, share in zip(places, shares, strict=True))
+def _listed(sizes: list[int], shares: list[float], unit: str = "") -> str:
+    listed = ", ".join(f"{size}: {percent(share)}" for size, share in zip(sizes, shares, strict=True))
     return f"{listed} ({unit})." if unit else f"{listed}."
 
 

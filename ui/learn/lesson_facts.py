@@ -1,7 +1,4 @@
-"""Numbers of the lesson: measurements from `data/lesson.json`, and numbers that the engine computes.
-
-No streamlit here.
-"""
+"""Numbers of the lesson: measurements from `data/lesson.json`, and computed numbers. No import of streamlit."""
 
 from __future__ import annotations
 
@@ -81,7 +78,7 @@ def most_right(epsilon: float, question: str = VALUE) -> float:
 def most_rebuilt(epsilon: float) -> float:
     """Return an upper bound on the mean number of secrets, of thirty, that any attacker rebuilds from ten trees.
 
-    It is rounded up to one decimal.
+    The bound is rounded up to one decimal.
 
     >>> most_rebuilt(1.0), most_rebuilt(0.3)
     (18.7, 16.2)

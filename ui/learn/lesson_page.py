@@ -40,12 +40,12 @@ def show() -> None:
         class_mode.lead(step, shown)
         left, right = st.columns([11, 9], gap="medium")
         with left:
-            _picture(step, shown)
+            _draw_chart(step, shown)
         with right, st.container(key="lesson_question"):
             if shown:
-                _answered(step)
+                _draw_answer(step)
             else:
-                _asked(step)
+                _draw_question(step)
         st.caption(_unbroken(FOOTER))
     progress.into_link(step)
     with st.sidebar, st.container(horizontal=True, gap="small"):
@@ -86,18 +86,18 @@ def _row() -> DeltaGenerator:
     return st.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
 
 
-def _picture(step: Step, shown: bool) -> None:
-    place = st.container()
+def _draw_chart(step: Step, shown: bool) -> None:
+    chart_place = st.container()
     at = _control(step, shown)
     fig, alt, below = lesson_charts.draw(step.key, at, shown, state.LESSON_AGAIN.value)
     fig = enlarged(fig) if state.PRESENT.value else fig
-    chart(fig, alt, place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
+    chart(fig, alt, chart_place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
     if below:
         st.markdown(_unbroken(below))
 
 
 def _control(step: Step, shown: bool) -> str:
-    """Draw the control. It can move once the answer is shown. A value that this step lacks becomes the start value."""
+    """Draw the control, which can move after the answer is shown. A value that it lacks becomes the start value."""
     control, options = step.control, list(step.control.options)
     known(progress.AT, options)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -115,7 +115,7 @@ def _draw_again() -> None:
     state.LESSON_AGAIN.value += 1
 
 
-def _asked(step: Step) -> None:
+def _draw_question(step: Step) -> None:
     st.markdown(_unbroken(f"**Predict first.** {step.question}"))
     known(key := state.PREDICTION(step.key), [None, *step.lettered])
     answer = st.radio(step.question, list(step.lettered), None, key=key, label_visibility="collapsed")
@@ -125,7 +125,7 @@ def _asked(step: Step) -> None:
     _back_and_next(step, class_mode.offer)
 
 
-def _answered(step: Step) -> None:
+def _draw_answer(step: Step) -> None:
     st.markdown(_unbroken(step.question))
     chosen = progress.predicted().get(step.key)
     right = next(name for name, answer in step.lettered.items() if answer.right)
@@ -152,11 +152,11 @@ def _answered(step: Step) -> None:
     for link in step.links:
         if link.note:
             st.caption(_unbroken(link.note))
-    _back_and_next(step, _more)
+    _back_and_next(step, _draw_notes)
 
 
-def _more(step: Step) -> None:
-    """Draw the feedback on each answer, and the further notes of the step."""
+def _draw_notes(step: Step) -> None:
+    """Draw a button that opens the notes of the step and the feedback on each answer."""
     with st.popover("More"):
         if step.aside:
             st.markdown(f"**{step.aside_title}**\n\n{step.aside}")

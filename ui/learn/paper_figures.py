@@ -28,8 +28,8 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
     titled(
         f"Printed and measured: {item}",
         None,
-        help="A point on the dotted line comes out as printed. Full dots: a certified mechanism, which keeps its ε. "
-        "Other marks: the mechanism as published, by its verdict. Equal: within 2 points of the printed figure. "
+        help="Points on the dotted line equal the printed figures. Full dots: a certified mechanism, which keeps its "
+        "ε. Other marks: the mechanism as published, by its verdict. Equal: within 2 points of the printed figure. "
         "Compatible: within the spread in the table. Contradicts: neither. Bars: one standard deviation over folds.",
     )
     verdicts = Counter(cell.verdict for cell in cells)
@@ -68,7 +68,7 @@ def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _list_tests(tests: Sequence[PairedTest]) -> None:
-    """List the paired tests of a table. A paired test can show a shift of all cells that no single cell shows."""
+    """List the paired tests of a table. They can show a common shift of all cells that no single cell shows."""
     st.caption(
         "Our figures against the printed ones, by paired t-tests. One test in twenty has p < 0.05 by luck:\n"
         + "\n".join(f"- {test.words}" for test in tests)

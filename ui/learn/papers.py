@@ -1,4 +1,4 @@
-"""The four papers in words: the claim, where the privacy proof ends, and the smallest example. No streamlit in here."""
+"""The four papers in words: the claim, what holds of it, and the smallest example. No streamlit in here."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ PAPERS: Final = (
         "https://arxiv.org/abs/1410.6973",
         "Trees whose questions are drawn at random, with Laplace noise on the counts in their leaves, are "
         "private and still accurate.",
-        "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees). Drawn as "
-        "a computer's ordinary decimal numbers it is not: their last digits can tell the count, so as published "
+        "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees). For noise "
+        "in a computer's ordinary decimal numbers it is not: their last digits can reveal the count, so as published "
         "the claim is false. The certified forest draws whole numbers.",
-        "In ordinary decimal numbers some noisy counts can come out of 10 rows and never out of 11, at any ε. "
+        "In ordinary decimal numbers some noisy counts are possible with 10 rows but never with 11, at any ε. "
         "Accuracy has a gap, too: a leaf with 10,000 rows of one class and none of the other has a negative "
         "count in half of all releases, and the paper discards such leaves, the surest ones; setting negative "
         "counts to 0 costs nothing.",
@@ -56,9 +56,9 @@ PAPERS: Final = (
         "Fletcher and Islam 2017",
         "S. Fletcher, M. Z. Islam: Differentially private random decision forests using smooth sensitivity",
         "https://arxiv.org/abs/1606.03572",
-        "Leaves publish one label each, and where one class leads by much hardly any noise is needed, so forests "
+        "Leaves publish one label each, and where one class has a large lead, hardly any noise is needed. So forests "
         "become far more accurate at the same ε.",
-        "The leaf mechanism does not keep ε, for any ε: how little noise there is tells the lead. The author "
+        "The leaf mechanism does not keep ε, for any ε: the amount of noise reveals the lead. The author "
         "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and for two classes nothing that keeps "
         "ε flips less.",
         "ε = 1, one row against two rows of the same class: the other label comes in 20.4 and in 2.4 of 100 "
@@ -71,13 +71,13 @@ PAPERS: Final = (
         "J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia: Multinomial random forest: toward consistency and "
         "privacy-preservation",
         "https://arxiv.org/abs/1903.04003",
-        "Features, values and labels are drawn, the better the likelier, with temperatures B1, B2 and B3: a "
-        "forest that is consistent, and private.",
+        "Features, values and labels are drawn, and better ones are more likely, with temperatures B1, B2 and B3. "
+        "This gives a forest that is consistent and private.",
         "As published it does not keep ε, for any ε: values to split at lie between the rows' own values, and"
         " branches end by exact counts. Its table of accuracy against ε was made with labels that are not "
         "private (B3 = ∞).",
-        "Two rows with the values 1 and 3: a tree can split between them only at 2. One row more, with the value 2: it "
-        "splits at 1.5 or 2.5, which could not happen before. Who sees that split knows of the row, at any ε.",
+        "Two rows with the values 1 and 3: a tree can split between them only at 2. With one row more, of value 2, "
+        "it splits at 1.5 or 2.5, which could not happen before. Whoever sees that split knows of the row, at any ε.",
         (("data", "wdbc"), ("forest", "multinomial"), ("mode", "as published")),
     ),
     Paper(
@@ -85,13 +85,13 @@ PAPERS: Final = (
         "Nock and Henecka 2020",
         "R. Nock, W. Henecka: Boosted and differentially private ensembles of decision trees",
         "https://arxiv.org/abs/2001.09384",
-        "A loss between the 0/1 loss and Matsushita's (α) trades noise against speed of boosting; calibrated "
-        "along the way it beats random forests.",
+        "A loss between the 0/1 loss and Matsushita's loss (α) trades noise against speed of boosting. With α "
+        "calibrated during the fit, it beats random forests.",
         "As published it does not keep ε: the weights of the trees are exact functions of the rows, and are "
         "published. The certified forest takes them from its noisy leaves, which costs nothing.",
         "On Breast Cancer Wisconsin the published forest is right in 80 % at ε = 10⁻⁴, as it is at ε = 1. The "
         "certified one names classes at random there: it is right in 48 %, where always naming the larger class gets "
-        "66 % (means of 30 simulated releases). At such an ε nothing can be learned but through what is not private: "
+        "66 % (means of 30 simulated releases). At such an ε, a forest can learn only from what is not private: "
         "the exact weights.",
         (("data", "breast_wisconsin"), ("forest", "boosted"), ("mode", "as published"), ("eps", "0.01")),
     ),

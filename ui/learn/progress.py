@@ -20,7 +20,7 @@ SHOWN: Final = "shown"  # parameter of the link, like STEP and AT
 
 
 def take_the_link() -> None:
-    """Apply the link when somebody comes to the page. Call this function before any control is drawn."""
+    """Apply the link when the user opens the page. Call this function before any control is drawn."""
     if state.PAGE_DRAWN.value == TITLE:
         return
     sentences, asked = [], st.query_params.get(STEP, NUMBERS[0])

@@ -1,10 +1,10 @@
-"""Rooms in which a class votes. No streamlit in here.
+"""Rooms in which a class votes. This module does not import streamlit.
 
-The server knows a browser by a random token (`ui/server/browser_cookie.py`). The browser that opened a room leads it.
-Each other browser has one vote per question. A room keeps in memory: the tokens that joined, the answers of each token,
-and how many browsers recently joined from each network address. It keeps no names, no times of votes, and no record of
-which token joined from which address. When the leader closes the room, all of this is deleted. If the leader's page was
-closed for an hour, all of this is deleted as soon as anybody uses any room.
+The server identifies a browser by a random token (`ui/server/browser_cookie.py`). The browser that opened a room leads
+it. Each other browser has one vote per question. A room keeps in memory: the tokens that joined, the answers of each
+token, and how many browsers recently joined from each network address. It keeps no names, no times of votes, and no
+record of which token joined from which address. When the leader closes the room, all of this is deleted. If the
+leader's page was closed for an hour, all of this is deleted as soon as anybody uses any room.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ ENDS_AFTER: Final = 3600  # seconds without the leader's page after which a room
 MOST_ROOMS: Final = 20
 MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms, but several teachers may share an address
 MOST_PHONES: Final = 300  # phones in a room, as in a lecture
-AT_ONCE: Final = 40  # phones that may join at once from one address, which a whole class may share
+AT_ONCE: Final = 40  # phones that may join in a short time from one address, which a whole class may share
 NEXT_AFTER: Final = 5.0  # seconds until one more phone of that address may join
-LEAST_DRAWN: Final = 5  # least number of answers to draw; bars of fewer answers would reveal individual answers
+LEAST_DRAWN: Final = 5  # smallest number of answers to draw; bars of fewer could reveal who gave which answer
 
 
 class Refused(Exception):
@@ -51,7 +51,7 @@ class _Room:
     shown: bool = False
     phones: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, int]] = field(default_factory=dict)  # for each step, the answer of each phone
-    # For each address: a count of phones that falls with time, and the time of the last update of the count.
+    # For each address: a number of phones, which falls by one every `NEXT_AFTER` seconds, and the time of its update.
     joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -71,7 +71,7 @@ class Rooms:
     ...     rooms.join(code, phone)
     >>> rooms.vote(code, "one", 0, 1, n_answers=3), rooms.vote(code, "two", 0, 0, n_answers=3)
     (True, True)
-    >>> rooms.vote(code, "two", 0, 2, n_answers=3)  # in place of the answer before
+    >>> rooms.vote(code, "two", 0, 2, n_answers=3)  # replaces the earlier answer
     True
     >>> rooms.seen(code), rooms.counted(code, "teacher", 0, n_answers=3)
     (Seen(step=0, shown=False, n_answers=2, n_phones=2), [0, 1, 1])
@@ -120,7 +120,7 @@ class Rooms:
             return self._led(code, browser) is not None
 
     def stay(self, code: str, browser: str) -> None:
-        """Note that the leader's page is open, so that the room does not end."""
+        """Record that the leader's page is open, so that the room does not end."""
         with self._lock:
             if (room := self._led(code, browser)) is not None:
                 room.used = self._now()
@@ -155,14 +155,14 @@ class Rooms:
                     f"This room has {MOST_PHONES} phones, and no more can join. You can follow, but not vote."
                 )
             now = self._now()
-            lately, then = room.joined_from.get(address, (0.0, now))
-            lately = max(0.0, lately - (now - then) / NEXT_AFTER)
-            if lately > AT_ONCE - 1:
+            n_recent, updated = room.joined_from.get(address, (0.0, now))
+            n_recent = max(0.0, n_recent - (now - updated) / NEXT_AFTER)
+            if n_recent > AT_ONCE - 1:
                 raise Refused(
                     f"More than {AT_ONCE} phones joined from your network address in a short time. Now one more can "
                     f"join every {NEXT_AFTER:.0f} seconds. Keep this page open: it joins by itself."
                 )
-            room.joined_from[address] = (lately + 1, now)
+            room.joined_from[address] = (n_recent + 1, now)
             room.phones.add(browser)
 
     def vote(self, code: str, browser: str, step: int, answer: int, *, n_answers: int) -> bool:
@@ -177,7 +177,7 @@ class Rooms:
             return True
 
     def answer_of(self, code: str, browser: str | None, step: int) -> int | None:
-        """Return this browser's answer."""
+        """Return this browser's answer to a step; None if it has not answered."""
         with self._lock:
             room = self._of(code)
             return None if room is None or browser is None else room.answers.get(step, {}).get(browser)
@@ -189,8 +189,8 @@ class Rooms:
         """
         with self._lock:
             room = self._led(code, browser)
-            given = Counter(room.answers.get(step, {}).values()) if room else Counter[int]()
-            return [given[i] for i in range(n_answers)] if given else []
+            counts = Counter(room.answers.get(step, {}).values()) if room else Counter[int]()
+            return [counts[i] for i in range(n_answers)] if counts else []
 
     def _led(self, code: str, browser: str | None) -> _Room | None:
         room = self._of(code)

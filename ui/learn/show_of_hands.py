@@ -11,7 +11,7 @@ from ui.learn import progress
 from ui.learn.step import LETTERS, Step
 from ui.shared.controls import within
 
-MOST: Final = 1_000
+MOST: Final = 1_000  # largest number of hands for an answer
 _WIDTH: Final = 14  # characters of the longest bar
 
 

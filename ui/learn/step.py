@@ -1,4 +1,4 @@
-"""The parts of a step of the lesson. No streamlit in here."""
+"""The parts of a step of the lesson. This module does not import streamlit."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class AnswerOption:
 
 @dataclass(frozen=True)
 class Control:
-    """The control of a step. It can move once the answer is shown.
+    """The control of a step. The user can move it after the answer is shown.
 
     Parameters
     ----------
     options : tuple of str
         Values, as they are written in the link.
     start : str
-        Value until somebody moves the control.
+        Value until the user moves the control.
     few : bool
         Whether the control is a row of buttons instead of a slider.
     """
@@ -56,7 +56,7 @@ class Step:
     Parameters
     ----------
     key : str
-        Name of its chart.
+        Name of the step and of its chart.
     goal : str
         Goal of the step, for the teacher; the page does not show it.
     reveal : str
@@ -82,5 +82,5 @@ class Step:
 
     @property
     def lettered(self) -> dict[str, AnswerOption]:
-        """Answers by the text on their buttons. The text starts with a letter that a class can call out."""
+        """Answers by the texts of their buttons. Each text starts with a letter that a class can call out."""
         return {f"{letter}. {a.text}": a for letter, a in zip(LETTERS, self.answers, strict=False)}

@@ -48,8 +48,7 @@ class Shown:
     Attributes
     ----------
     names_rows : bool
-        Whether the status or the note states the table's number of rows. This is separate from whether a chart uses
-        rows.
+        Whether the status or the note states the table's number of rows, whether or not a chart uses rows.
     """
 
     status: BoundStatus
@@ -90,7 +89,7 @@ class Theorem:
 
 
 def dots_of(values: Mapping[Any, float], name: str, text: Callable[[Any, float], str], symbol: int = 0) -> Dots:
-    """Return a dot for each measured value, with its description."""
+    """Return the dots of measured values, each with a description."""
     return Dots(list(values), list(values.values()), name, [text(x, y) for x, y in values.items()], symbol)
 
 
@@ -118,11 +117,18 @@ def error_chart(
 def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
 ) -> Any:
-    """Draw a slider over listed values, and return its value. The link and the other theorems keep this value."""
+    """Draw a slider over listed values, and return its value, which the link and the other theorems keep."""
     key = state.THEORY(key)
     known(key, options)
     value = st.select_slider(
-        label, options, start, format_func=text or _short, key=key, bind=LINKED, help=help, persist_state="session"
+        label,
+        options,
+        start,
+        format_func=text or _number_text,
+        key=key,
+        bind=LINKED,
+        help=help,
+        persist_state="session",
     )
     return value if value in options else start
 
@@ -131,7 +137,7 @@ def thousands(value: int) -> str:
     return f"{value:,}"
 
 
-def _short(value: Any) -> str:
+def _number_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

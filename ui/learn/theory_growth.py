@@ -47,10 +47,10 @@ from ui.shared.wording import epsilon_text, plain
 
 EDGES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 ALPHAS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-DEEP = 60
+DEEP = 60  # largest number of levels of the slider
 BOOSTED = [1, 2, 5, 9, 10, 11, 13, 17, 19, 20, 30, 50, 100, 200, 300, 400, 500, 1000, 3000, 10_000, 100_000]
 ROWS = sorted([*(m * 10**p for p in range(3, 12) for m in (1, 3)), 10**12, 32_561])
-MOST = tree_efficiency(1.0, 0.5, 0)  # largest efficiency of a node
+MOST = tree_efficiency(1.0, 0.5, 0)  # largest possible efficiency of a node
 
 
 def tree() -> Shown:
@@ -73,7 +73,7 @@ def tree() -> Shown:
     )
     near = min(q, max(seen))
     truth = f"Measured with {near} level{'s' * (near > 1)} on {on}: {share(seen[near])}."
-    truth += _without(seen[near], curves[rule][near])
+    truth += _above_bound(seen[near], curves[rule][near])
     why = f"with an edge of {edge:g} the error after {q} levels is {at_most(here)}"
     guesses = f"guessing gets {share(guessing)} of {on} wrong"
     if here < guessing:
@@ -110,7 +110,7 @@ def added() -> Shown:
         BOOSTED,
         500,
         "added",
-        "How many are added up. Each is fitted to what those before it got wrong.",
+        "How many trees are added up. Each is fitted to the errors of the trees before it.",
         thousands,
     )
     about = "The bound holds for every w̄. With a smaller w̄ it ends lower, but takes more trees to get there."
@@ -125,7 +125,7 @@ def added() -> Shown:
     near = min(seen, key=lambda n: abs(math.log(n / k)))
     least = min(v for n, v in seen.items() if n <= near)
     at_near = best_error_after_trees(edge, alpha, near, rule, weight)
-    truth = f"Measured with {near} on {on}: {share(seen[near])}.{_without(least, at_near)}"
+    truth = f"Measured with {near} on {on}: {share(seen[near])}.{_above_bound(least, at_near)}"
     trees, guesses = f"{k:,} tree{'s' * (k > 1)}", share(guessing)
     if here < guessing:
         why = f"the best forest of up to {trees} is wrong on {at_most(here)}, and guessing on {guesses}. {truth}"
@@ -232,14 +232,16 @@ def _bounds(x: Sequence[float] | np.ndarray, curves: dict[str, list[float]], rul
     return [FormulaCurve(x, curves[name], f"bound, {name}", dash) for dash, name in enumerate(rules)]
 
 
-def _without(measured_error: float, bound: float) -> str:
-    """Return a sentence if the measured error is above a bound: then the theorem's assumption does not hold."""
-    return " That is above its bound: what the theorem assumes does not hold there." if measured_error > bound else ""
+def _above_bound(measured_error: float, bound: float) -> str:
+    """Return a sentence if the measured error is above the bound, because the theorem's assumption does not hold."""
+    return (
+        " That is above the bound, so the theorem’s assumption does not hold there." if measured_error > bound else ""
+    )
 
 
 def _boosting() -> tuple[str, float, float]:
     rule = choose("Bound", RULES[::-1], "rule", "As the paper has it; or derived by us, from less.")
-    about = "By how much the shares of the two classes that a test sends one way differ."
+    about = "The difference between the shares of the two classes that a test sends to one side."
     edge = pick("Edge γ", EDGES, 0.5, "edge", about)
     alpha = pick("α", ALPHAS, 1.0, "boosting_alpha", "1: Matsushita’s loss. 0: the 0/1 loss.")
     return rule, edge, alpha
@@ -254,7 +256,7 @@ PANELS = {
         "well, although a step of its proof fails for nearly pure leaves.",
         [
             "Two classes, no privacy, training error.",
-            "The edge is there in every leaf.",
+            "Every leaf has a test with the edge.",
             "All leaves of a level are split.",
             "α is the same on all levels.",
         ],
@@ -262,7 +264,7 @@ PANELS = {
         tree,
     ),
     "Trees added up": Theorem(
-        "If every tree keeps an edge γ, the training error of trees added up gets as small as you like.",
+        "If every tree keeps an edge γ, the training error of trees added up becomes arbitrarily small.",
         r"\begin{aligned} & \max\left(2\bar w,\ 1 - c\,T\,\bar w^2\gamma^2\alpha\right) \\ "
         r"& \text{published: } c = \tfrac12 \qquad \text{derived: } c = \tfrac78 \end{aligned}",
         "The bound holds for the best of the first T forests. The paper concludes that 8/(γ²α) trees are enough for "

@@ -29,7 +29,7 @@ def divided() -> Shown:
     rows, title = len(table.frame), table.short_title
     name = plain(title, 40)
     epsilon = choose_epsilon(others=False)
-    about = "By how many rows the most frequent label leads in a leaf, in a tree with all rows."
+    about = "Number of rows by which the most frequent label leads in a leaf of a tree with all rows."
     lead = pick("Lead, in rows", LEADS, 100, "divided_lead", about)
     n_trees = pick("Trees", TREES, 100, "divided_trees", "They divide the rows, or ε.")
     about = "Share of the rows that have the rarest value of an attribute; 5 % in the paper’s example."
@@ -37,7 +37,7 @@ def divided() -> Shown:
     depth = pick("Depth", list(range(1, DEEPEST + 1)), 5, "rarest_depth", "Questions on the way to the rarest leaf.")
     published, counts = exponents(lead, epsilon, n_trees), exponents(lead, epsilon, n_trees, "counts").disjoint
     if n_trees == 1:
-        why = "one tree divides neither rows nor ε. From two trees on the formula tells both ways apart."
+        why = "one tree divides neither rows nor ε. From two trees on, the formula differs between the two ways."
     else:
         why = (
             f"with ε = {epsilon_text(epsilon)}, a lead of {lead:,} rows and {n_trees:,} trees, the published rule "
@@ -72,7 +72,7 @@ def divided() -> Shown:
 
 
 def _flip(exponent: float) -> float:
-    """Return the probability of the second of two labels. The odds of the top label are e to this exponent."""
+    """Return the probability of the second of two labels, if the odds of the first are e to this exponent."""
     return float(1 / (1 + np.exp(min(exponent, 700.0))))
 
 
@@ -127,12 +127,12 @@ def _drawn(lead: int, epsilon: float) -> tuple[dict[int, float], dict[int, float
     The first result is for trees that divide the rows, the second for trees that divide ε. Only numbers of trees that
     divide the lead are used, because the lead of a tree must be a whole number.
     """
-    both: tuple[dict[int, float], dict[int, float]] = ({}, {})
+    rates: tuple[dict[int, float], dict[int, float]] = ({}, {})
     for k in (k for k in TREES if lead % k == 0):
-        for of_way, count, budget in zip(both, (lead // k, lead), (epsilon, epsilon / k), strict=True):
+        for rate_of, count, budget in zip(rates, (lead // k, lead), (epsilon, epsilon / k), strict=True):
             leaves = np.tile(np.array([[count, 0]], np.int64), (DRAWS, 1))
-            of_way[k] = float((simulate_labels(leaves, "exponential", budget, k) != 0).mean())
-    return both
+            rate_of[k] = float((simulate_labels(leaves, "exponential", budget, k) != 0).mean())
+    return rates
 
 
 PANELS = {

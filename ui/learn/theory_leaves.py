@@ -1,4 +1,4 @@
-"""Theorems about single leaves and paths: untested features, empty leaves, the lower bound on a leaf's flip rate."""
+"""Theorems about leaves and paths: untested features, empty leaves, and the lower bound on a leaf's flip rate."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text
 
-PATHS = 20_000
+PATHS = 20_000  # number of simulated paths
 DEEPEST = 20
-DRAWS = 100_000
+DRAWS = 100_000  # number of simulated labels of a leaf
 CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 
 
@@ -89,8 +89,8 @@ def empty() -> Shown:
             yours=(depth, cell["expected"], f"depth {depth}, {n_trees} trees: {share(cell['expected'])} expected"),
         )
     )
-    says = cell["expected"] >= 0.0005
-    if says:
+    is_informative = cell["expected"] >= 0.0005
+    if is_informative:
         why = (
             f"{share(cell['expected'])} of {cell['leaves']:,} leaves are expected to be empty; in one forest "
             f"{share(cell['counted'])} were. An empty leaf publishes a label drawn at random."
@@ -99,7 +99,7 @@ def empty() -> Shown:
         first = next((d for d, e in zip(depths, expected, strict=True) if e >= 0.0005), None)
         more = f"From depth {first} on it is at least 0.05 %." if first else "Take more trees."
         why = f"at depth {depth} hardly any leaf is expected to be empty. {more}"
-    status = BoundStatus(says, why)
+    status = BoundStatus(is_informative, why)
     note = (
         "A row lands in a given leaf of a given tree with the leaf’s share of all rows, divided by the number of "
         "trees. The formula averages over tables drawn like this one; the dots are one draw of which row goes where. "
@@ -126,7 +126,9 @@ def floor() -> Shown:
     """Show the least flip rate of any ε-private rule, and the flip rates of two rules."""
     epsilon = choose_epsilon(others=False)
     classes = pick("Classes", list(range(2, 11)), 2, "classes", "How many labels there are.")
-    lead = pick("Lead, in rows", list(range(31)), 3, "lead", "All rows of the leaf are of one class: so many.")
+    lead = pick(
+        "Lead, in rows", list(range(31)), 3, "lead", "Number of rows of the leaf, which all have the same class."
+    )
     leads = np.arange(31)
     low, certified, paper = floor_and_rules(epsilon, classes, leads)
     drawn = _labels_drawn(epsilon, classes)
@@ -152,7 +154,7 @@ def floor() -> Shown:
         )
     )
     below = np.flatnonzero(paper < low * (1 - 1e-9))
-    broken = "Within 30 rows the rule of 2017 stays above it; its own lead is further out."
+    broken = "Up to a lead of 30 rows the rule of 2017 stays above it, but not at larger leads."
     if len(below):
         broken = f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
     meets = "exactly that" if np.isclose(certified[lead], low[lead], rtol=1e-9) else chance(certified[lead])
@@ -161,7 +163,7 @@ def floor() -> Shown:
         f"with ε = {epsilon_text(epsilon)} and a lead of {lead} any such rule flips in at least "
         f"{chance_down(low[lead])} of releases; permute-and-flip in {meets}. {broken}",
     )
-    note = "This bound never says nothing. For two classes it is attained, so nothing private can flip less."
+    note = "This bound is informative at every setting. For two classes it is attained: no private rule can flip less."
     alt = (
         f"Flip rates by lead. At lead {lead}: floor {chance_down(low[lead])}, permute-and-flip "
         f"{chance(certified[lead])}, rule of 2017 {chance(paper[lead])}."
@@ -189,7 +191,7 @@ def _labels_drawn(epsilon: float, classes: int) -> list[float]:
 
 PANELS = {
     "Depth rule": Theorem(
-        "How many numeric features a path of random questions never asks about is known exactly, on average.",
+        "The mean number of numeric features that a path of random questions never asks about is known exactly.",
         r"E[X \mid d] = s \left(\frac{s-1}{s}\right)^{d}",
         "Exact. The depths printed in the paper’s tables are one more than this theorem gives.",
         ["Each question draws its feature evenly and with replacement.", "Numeric features only."],
@@ -197,7 +199,7 @@ PANELS = {
         untested,
     ),
     "Empty leaves": Theorem(
-        "The more leaves and trees share the rows, the more leaves are empty; how many is known, on average.",
+        "The more leaves and trees share the rows, the more leaves are empty. Their mean number is known.",
         r"E[\text{empty}] = \frac{1}{L}\sum_{\ell=1}^{L} \left(1 - \frac{q_\ell}{k}\right)^{n}",
         "Exact on average over tables that are drawn alike.",
         ["Rows are drawn independently.", "Each row is put into one of k trees, by a separate draw."],
@@ -205,7 +207,7 @@ PANELS = {
         empty,
     ),
     "Floor of a leaf": Theorem(
-        "Whoever keeps ε and treats classes alike must publish a wrong label now and then: no rule can flip less.",
+        "A rule that keeps ε and treats classes alike must sometimes publish a wrong label, at least this often.",
         r"P(\text{flip}) \ge \frac{K-1}{K}\, e^{-j\varepsilon}",
         "Exact for two classes, where permute-and-flip attains it. It contradicts the privacy claimed in 2017.",
         [

@@ -18,16 +18,16 @@ from ui.shared import cache
 from ui.shared.wording import plain
 
 ALPHAS = [round(0.05 * i, 2) for i in range(21)]
-TRIED = ALPHAS[::2]
+TRIED = ALPHAS[::2]  # values of α at which all leaves are tried
 ROWS = [2, 3, 5, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 1_000_000]
-MOST_TRIED = 1000
+MOST_TRIED = 1000  # largest number of rows of which all leaves are tried
 TARGET = 0.1  # target error of boosting
 
 
 def moves() -> Shown:
     """Show Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka, and the exact value."""
     alpha = _alpha()
-    n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are, including the one that is added.", size_text)
+    n = pick("Rows", ROWS, 1000, "loss_rows", "Number of rows, including the added row.", size_text)
     exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     printed = [float(m_alpha(a).published_sensitivity(n)) for a in ALPHAS]
     bound = exact[ALPHAS.index(alpha)]
@@ -64,7 +64,7 @@ def mixture() -> Shown:
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are.", size_text)
     edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.7, "edge",
-                "By how much the classes’ shares that a test sends one way differ, in every leaf.")  # fmt: skip
+                "The difference between the classes’ shares that a test sends to one side, in every leaf.")  # fmt: skip
     levels = [levels_for_error(edge, a, TARGET, "derived") for a in ALPHAS[1:]]
     moved = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     trade = theory_chart(
@@ -82,21 +82,21 @@ def mixture() -> Shown:
             height=380,
         )
     )
-    place = moved[ALPHAS.index(alpha)]
+    change = moved[ALPHAS.index(alpha)]
     if alpha == 0:
-        needs, enough, only = "never", False, f"one row moves the score by {place:.0f} only"
-        why = f"at α = 0 no number of levels is enough, though {only}. {_first(levels)}"
+        needs, enough, only = "never", False, f"one row moves the score by {change:.0f} only"
+        why = f"at α = 0 no number of levels is enough, though {only}. {_least_alpha(levels)}"
     else:
         needed = levels[ALPHAS.index(alpha) - 1]
         needs, enough = f"{needed:,} levels", needed <= MAX_DEPTH
-        why = f"α = {alpha:g} takes {needs} to bring the bound to 10 %, and one row moves the score by {place:,.1f}"
-        why += "." if enough else f"; trees here have at most {MAX_DEPTH}. {_first(levels)}"
+        why = f"α = {alpha:g} takes {needs} to bring the bound to 10 %, and one row moves the score by {change:,.1f}"
+        why += "." if enough else f"; trees here have at most {MAX_DEPTH}. {_least_alpha(levels)}"
     note = (
         "α mixes two losses: at 1 trees boost fastest and one row moves the score most, at 0 it is the other way "
         "round. So a larger α needs fewer levels and more noise. The edge must hold in every leaf, and it is not "
         "known beforehand."
     )
-    alt = f"Levels to a bound of 10 % against what one row moves: α = {alpha:g}, {needs}, {place:.1f}."
+    alt = f"Levels to a bound of 10 % against what one row moves: α = {alpha:g}, {needs}, {change:.1f}."
     return Shown(
         BoundStatus(enough, why),
         [
@@ -145,15 +145,15 @@ def link() -> Shown:
     )
 
 
-def _named(others: tuple[float, ...], alpha: float) -> list[tuple[str, float, int]]:
-    """Return name, α and dash of each curve. The curve of the chosen α is last, so it is drawn on top."""
+def _named_alphas(others: tuple[float, ...], alpha: float) -> list[tuple[str, float, int]]:
+    """Return the name, the α and the dash of each curve. The chosen α is last, so that its curve is drawn on top."""
     listed = [(f"α = {a:g}", a, dash) for dash, a in enumerate(others, 1) if a != alpha]
     return [*listed, (f"your α = {alpha:g}", alpha, 0)]
 
 
 def _meaning(alpha: float) -> go.Figure:
     z = np.linspace(-4, 4, 321)
-    named = _named((0.1, 0.5, 1.0), alpha)
+    named = _named_alphas((0.1, 0.5, 1.0), alpha)
     return theory_chart(
         Chart(
             Axis("score of a row", -4, 4),
@@ -169,7 +169,7 @@ def _meaning(alpha: float) -> go.Figure:
 
 def _surrogates(alpha: float) -> go.Figure:
     z = np.linspace(-4, 4, 321)
-    named = _named((0.0, 0.5, 1.0), alpha)
+    named = _named_alphas((0.0, 0.5, 1.0), alpha)
     return theory_chart(
         Chart(
             Axis("score of a row of the positive class", -4, 4),
@@ -188,7 +188,7 @@ def _surrogates(alpha: float) -> go.Figure:
     )
 
 
-def _first(levels: list[int]) -> str:
+def _least_alpha(levels: list[int]) -> str:
     first = next((a for a, level in zip(ALPHAS[1:], levels, strict=True) if level <= MAX_DEPTH), None)
     return (
         f"From α = {first:g} on {MAX_DEPTH} levels are enough." if first else "With this edge no α is enough for that."
@@ -231,7 +231,7 @@ def _tried(n: int) -> list[float]:
 
 PANELS = {
     "What a row moves": Theorem(
-        "How much one row can move the score of a split is known exactly, for every α and number of rows.",
+        "The largest change of a split’s score by one row is known exactly, for every α and number of rows.",
         r"\Delta = 2\alpha\sqrt{n-1} + 2(1-\alpha)",
         "Exact. The published bound is true, and 1 larger for many rows.",
         [
@@ -243,7 +243,7 @@ PANELS = {
         moves,
     ),
     "The Mα-loss": Theorem(
-        "α mixes the 0/1 loss, which one row moves least, with Matsushita’s, with which trees boost fastest.",
+        "α mixes the 0/1 loss, which one row changes least, with Matsushita’s loss, which boosts trees fastest.",
         r"\begin{aligned} L_\alpha(u) = {} & 2\alpha\sqrt{u(1-u)} \\ & + 2(1-\alpha)\min(u, 1-u) \end{aligned}",
         "A definition; the number of levels is from the bound that we derived, which holds.",
         ["Two classes.", "Every leaf has a test with the edge γ.", "All leaves of a level are split."],

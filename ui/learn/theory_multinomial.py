@@ -169,7 +169,7 @@ def _drawn(n_features: int) -> dict[float, float]:
 
 
 def _temperature_and_features() -> tuple[float, int]:
-    about = "Temperature: at 0 splits are drawn evenly, at large ones the best is nearly always drawn."
+    about = "At temperature 0, all splits are equally likely. At a large one, the best split is nearly always drawn."
     b = pick("B₁ = B₂", TEMPERATURES, 1, "temperature", about)
     return b, pick("Features", FEATURES, 10, "dimensions", "How many features there are to choose from.")
 
@@ -191,13 +191,14 @@ PANELS = {
         chances,
     ),
     "Consistency": Theorem(
-        "With ever more rows, and labels without noise, the multinomial forest becomes as good as the best classifier.",
+        "As the number of rows grows, with labels without noise, the multinomial forest becomes as good as the best "
+        "classifier.",
         r"E[\text{side}] \le \left(1 - \frac{P_1 P_2}{3}\right)^{q}",
         "True if a fixed part of the candidates lies in the middle of every node, which the paper does not prove.",
         [
             "Features on [0, 1], with a density.",
             "B₁ and B₂ are fixed, B₃ = ∞: no privacy.",
-            "Leaves get ever more rows, and ever smaller a share of all.",
+            "The number of rows of each leaf grows, but its share of all rows shrinks.",
             "Here a third of the candidates lies in the middle.",
         ],
         "Bai and others 2019, Lemmas 3 and 4, Theorem 1.",

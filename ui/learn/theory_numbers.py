@@ -58,35 +58,35 @@ def _of_rows(domain: Domain) -> Domain:
 def _split(table: Table) -> tuple[Domain, Split]:
     """Return domain and rows on the linear scale, which the theorems assume, with at most `MOST_ROWS` training rows."""
     linear = replace(table, domain=_of_rows(table.domain), person_column=table.unit)
-    parts = split(linear)
-    if len(parts.y_train) <= MOST_ROWS:
-        return linear.domain, parts
-    some = np.linspace(0, len(parts.y_train) - 1, MOST_ROWS).astype(int)
-    return linear.domain, replace(parts, X_train=parts.X_train[some], y_train=parts.y_train[some])
+    codes = split(linear)
+    if len(codes.y_train) <= MOST_ROWS:
+        return linear.domain, codes
+    kept = np.linspace(0, len(codes.y_train) - 1, MOST_ROWS).astype(int)
+    return linear.domain, replace(codes, X_train=codes.X_train[kept], y_train=codes.y_train[kept])
 
 
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
     """Return the domain on the linear scale, and columns and labels of the rows with a listed label.
 
-    A longer table keeps `MOST_ROWS` rows. All numbers about training rows come from these rows, so that all numbers
-    have the same error of guessing.
+    Of a longer table, `MOST_ROWS` rows are kept. All numbers about training rows come from these rows, so that they
+    share the error of guessing.
     """
     domain = _of_rows(table.domain)
-    places = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)
-    if len(places) > MOST_ROWS:
-        places = places[np.linspace(0, len(places) - 1, MOST_ROWS).astype(int)]
-    return domain, table.columns().iloc[places], table.frame[table.label].iloc[places]
+    indices = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)
+    if len(indices) > MOST_ROWS:
+        indices = indices[np.linspace(0, len(indices) - 1, MOST_ROWS).astype(int)]
+    return domain, table.columns().iloc[indices], table.frame[table.label].iloc[indices]
 
 
 def _of_codes(measure: Callable[..., dict[str, Any]]) -> Callable[[Table], dict[str, Any]]:
     """Turn a function of domain, codes and labels into a function of a table."""
 
-    def of(table: Table) -> dict[str, Any]:
+    def measure_table(table: Table) -> dict[str, Any]:
         domain, X, y = _labeled(table)
         rows = read_rows(domain, X, y, out_of_domain=OutOfDomainCells())
         return measure(domain, rows.codes, rows.y)
 
-    return of
+    return measure_table
 
 
 # Function of each measure, and whether the theorem of the measure is about two classes only.

@@ -63,7 +63,7 @@ HEAD = (
 
 
 def show() -> None:
-    """Draw the content of the page."""
+    """Draw the chosen theorem with its controls, its status, its charts and its assumptions."""
     st.markdown("#### Theorems that you can move", anchors=False)
     st.markdown(HEAD)
     panel = PANELS[_chosen()]
@@ -72,7 +72,7 @@ def show() -> None:
     controls, picture = st.columns([1, 2], gap="large")
     with controls:
         shown = panel.show()
-        _link_asks()
+        _report_epsilon_of_link()
     _about(panel)
     with verdict:
         st.markdown(shown.status.line)
@@ -97,11 +97,11 @@ def _chosen() -> str:
     )
     name = name if name in PANELS else names[0]
     if other := state.ASKED(state.THEOREM).value:
-        st.caption(f"The link asks for a theorem “{plain(other, 40)}”, which is not here; shown is “{name}”.")
+        st.caption(f"The link asks for a theorem “{plain(other, 40)}”, which does not exist. The page shows “{name}”.")
     return name
 
 
-def _link_asks() -> None:
+def _report_epsilon_of_link() -> None:
     """Report an invalid ε in the link, unless a slider of ε has reported it."""
     asked = st.query_params.get("eps")
     if asked is None or _is_epsilon(asked) or state.ASKED(state.EPSILON).value:

@@ -46,7 +46,7 @@ VOTE_RULES = ("majority", "average")
 MANY_ROWS = [10**p for p in range(3, 27)]
 OTHER_ROWS = [10**p for p in range(3, 15)]
 CONFIDENCE = 0.95
-LEAF_SHARE = 40  # K of Theorem 5.8 in the note
+LEAF_SHARE = 40  # the K of Theorem 5.8, for the note
 
 
 def coin() -> Shown:
@@ -106,11 +106,11 @@ def coin() -> Shown:
 def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
     """Return the bound of Theorem 5.5.
 
-    The error probability 1 - `CONFIDENCE` is half for the trees, half for the tosses.
+    Half of the error probability 1 - `CONFIDENCE` is for the draw of the trees, and half for the tosses.
     """
-    doubt = (1 - CONFIDENCE) / 2
-    luck = min(math.sqrt(math.log(1 / doubt) / (2 * n_rows)), 1.0)
-    return coin_bound(e, min(slack_of(n_trees, n_rows, 1 - doubt), 1.0), luck)
+    error_probability = (1 - CONFIDENCE) / 2
+    toss_slack = min(math.sqrt(math.log(1 / error_probability) / (2 * n_rows)), 1.0)
+    return coin_bound(e, min(slack_of(n_trees, n_rows, 1 - error_probability), 1.0), toss_slack)
 
 
 def other_rows() -> Shown:
@@ -253,8 +253,8 @@ PANELS = {
         other_rows,
     ),
     "Best number of trees": Theorem(
-        "With ε shared by all trees there is a best number of them: the vote of fewer is luck, and more get too little "
-        "each.",
+        "If all trees share ε, there is a best number of trees: the vote of fewer trees depends on luck, and each of "
+        "more trees gets too little of ε.",
         r"\begin{aligned} k_{\text{opt}} & = \arg\min_k\; e^{-k/200} + 2k\,e^{-\gamma\sqrt n\,\varepsilon/k} \\ "
         r"\gamma & = \frac{1}{9600\cdot 2^h} \end{aligned}",
         "True in the form that its proof gives. At depth 1 and ε = 1 it needs 10²⁰ rows.",

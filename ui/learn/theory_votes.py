@@ -53,7 +53,7 @@ def votes() -> Shown:
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 101, "votes", "How many random trees vote.", thousands)
-    about = "The theorem may fail if the trees are drawn unluckily: this often it does not."
+    about = "Probability that the theorem’s bound holds. It may fail for an unlucky draw of the trees."
     confidence = pick("Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "confidence", about, percent_text)
     e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
@@ -88,7 +88,7 @@ def votes() -> Shown:
     note = (
         f"A tree of depth {measures['depth']} is wrong about {share(e)} of {rows:,} rows of {name}. "
         f"{known if math.isfinite(better) else ''}If trees’ shares are averaged instead, 5.4 gives "
-        f"{at_most(averaged)}. No privacy here: all is on the rows that the trees were trained on."
+        f"{at_most(averaged)}. These figures are without privacy, and on the rows that the trees were trained on."
     )
     alt = (
         f"Error of votes on this table: bound {at_most(bound)} with {k} trees, measured {share(seen[near])} with "
@@ -104,14 +104,14 @@ def percent_text(share_of_one: float) -> str:
 
 
 def proved(probability: float) -> str:
-    """Return the lower bound of a proof on a probability, in words. The text is never 100 %."""
+    """Return a proved lower bound on a probability as text, which is never 100 %."""
     return at_least(min(probability, 0.9999))
 
 
 def tree_error(measures: dict[str, Any]) -> float:
     """Return the mean error of a tree.
 
-    The measurements hold, for each j, how many rows exactly j trees classify right.
+    The measurements hold, for each j, the number of rows that exactly j trees classify correctly.
     """
     counts = np.array(measures["rows_by_trees_right"], float)
     return float(1 - (counts * np.arange(len(counts))).sum() / counts.sum() / (len(counts) - 1))
@@ -133,7 +133,7 @@ def private() -> Shown:
     k = pick("Trees", PROOF_TREES, 521, "proof_trees", "They share ε.", thousands)
     depth = pick("Depth", list(range(1, 11)), 3, "proof_depth", "Questions on a path.")
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "slack",
-             "How far votes may be off. With more slack the bound is likelier to hold, and weaker.")  # fmt: skip
+             "How far votes may be off. With more slack, the bound holds more often but is weaker.")  # fmt: skip
     about = "Larger: fewer rows are given up, but smaller leaves have to withstand the noise."
     parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "leaf_share", about)
     about = "On average over all random trees, without noise."
@@ -228,7 +228,7 @@ def noisy() -> Shown:
     why = f"{k} independent votes, each right in {percent_text(p)}, are right together in {share(here)}"
     why += "." if p > 0.5 else ", no better than a coin. Above 50 % for each, more votes help."
     note = (
-        f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(cell['tree'])} of the rows held out. If "
+        f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(cell['tree'])} of the held-out rows. If "
         f"that held for every row alike, their vote would be right in {share(alike[k])}; it is in "
         f"{share(cell['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, "
         f"with each row’s own chance, the same formula gives {share(cell['row_by_row'])}."
@@ -266,7 +266,7 @@ PANELS = {
         private,
     ),
     "Votes of noisy trees": Theorem(
-        "Independent votes, each a little better than a coin, are together right almost always.",
+        "A majority of many independent votes, each a little better than a coin, is almost always right.",
         r"P\left(\sum_t B_t > \tfrac{k}{2}\right), \quad B_t \sim \text{Bernoulli}(p_t)",
         "Exact for independent votes. Over the rows of a table votes are not independent.",
         ["Two classes, a tie is decided by a coin.", "Trees err independently of each other."],

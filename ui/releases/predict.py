@@ -34,7 +34,7 @@ from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"
 SURE = "how sure"  # column of the share of the votes, or of the class probability of the score
-SHOWN = 1_000
+SHOWN = 1_000  # number of rows that the page shows; the download has all rows
 CHECKED: Final = (
     "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other. "
     "**Not checked, because no file can show it:** whether the noise was really drawn as stated, and whether the "
@@ -78,8 +78,7 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
 def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     """Show the forest, its privacy and its columns.
 
-    If the forest comes from a file, its privacy guarantee is shown as what the file says, because the app cannot check
-    it.
+    For a forest from a file, the text says that the guarantee is according to the file: the app cannot check it.
     """
     domain = forest.domain
     classes = ", ".join(plain(c, 20) for c in domain.classes[:8])
@@ -107,7 +106,7 @@ def describe(forest: ReleasedForest, *, from_file: bool) -> None:
 
 
 def _as_stated(certificate: str) -> str:
-    """Return a certificate as text for a person who received its file; earlier versions said "asserted by you"."""
+    """Return a certificate as text for a reader of its file. Files of earlier versions say "asserted by you"."""
     return f"According to the file: {certificate}".replace("asserted by you: ", "asserted by the curator: ")
 
 
@@ -121,7 +120,7 @@ def explain(forest: ReleasedForest, *, from_file: bool) -> None:
     """Show the effects of attributes on the scores of an additive forest. They are computed from the file alone."""
     if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key=state.EXPLAINED):
         return
-    kept, scores = state.SCORES_OF.value  # computed once for each forest
+    kept, scores = state.SCORES_OF.value  # kept, so that scores are computed once for each forest
     try:
         if kept is not forest:
             scores = AddedScores.of(forest)
@@ -167,7 +166,7 @@ def predict_csv(forest: ReleasedForest) -> None:
         "New rows (CSV)", type=["csv", "tsv", "txt", "data"], max_upload_size=MAX_UPLOAD_MB, key=state.NEW_ROWS
     )
     if file is None:
-        st.caption(f"Columns are matched by name; further columns are kept and not used. {uploads.shortage()}")
+        st.caption(f"Columns are matched by name; other columns are kept but not used. {uploads.shortage()}")
         return
     try:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)
@@ -237,10 +236,9 @@ def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
 
 
 def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (class, share) of each row that fits.
+    """Return the class and the share of each row; a row that does not fit has an empty class and a NaN share.
 
-    If some rows do not fit, all classes are returned as text, because the caller writes in the same column why a row
-    was not predicted.
+    If a row does not fit, all classes are text, because the caller writes the reason into the same column.
     """
     if fits.all():
         return forest.predict(rows), forest.class_shares(rows).max(axis=1)
@@ -258,5 +256,5 @@ def _score(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -
         right = float(np.mean([t == text(p) for t, p in zip(truth, predicted, strict=True)]))
         st.markdown(
             f"The file holds **{plain(forest.domain.label)}** as well: {percent(right)} of the predictions agree. "
-            "Of the rows that a forest was fitted on, more agree than of new ones."
+            "Predictions of rows that the forest was fitted on agree more often than predictions of new rows."
         )

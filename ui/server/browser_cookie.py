@@ -32,8 +32,8 @@ class BrowserCookie:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_first = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith(HEALTH_ROUTE)
-        if not is_first or _sent_with(scope):
+        opens_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith(HEALTH_ROUTE)
+        if not opens_page or _sent_with(scope):
             await self._app(scope, receive, send)
             return
 
@@ -54,8 +54,8 @@ def this_browser() -> str | None:
 
 
 def _sent_with(scope: Scope) -> bool:
-    asked = HTTPConnection(scope)
-    return _checked(asked.cookies.get(_cookie_name(asked.headers.get("host", "")), "")) is not None
+    request = HTTPConnection(scope)
+    return _checked(request.cookies.get(_cookie_name(request.headers.get("host", "")), "")) is not None
 
 
 def _cookie_name(host: str) -> str:

@@ -1,4 +1,4 @@
-"""The scripts that every page needs. A page requests all of them at once and runs them early.
+"""The scripts that every page needs. A page requests all of them together and runs them early.
 
 Without this module, Streamlit's front end would request the code of buttons with the first button, and the code of
 charts, the largest file, with the first chart. Each file would wait for the previous file. The server keeps the scripts
@@ -18,7 +18,7 @@ from ui.server.streamlit_patches import scripts
 
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
 _HEAD: Final = 20_000  # number of bytes at the start of a file that hold its imports
-# The same as Streamlit's; file names contain versions.
+# Streamlit sends the same header. A file never changes, because its name contains its version.
 _HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}
 
 
@@ -41,7 +41,7 @@ class FrontEnd:
 
 @cache
 def tags() -> str:
-    """Return the tags for the head of a page: links to these files, and a script that runs them early."""
+    """Return the tags for the head of a page: links to the scripts of `files`, and a script that runs them early."""
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}" />' for name in files())
     return links + scripts.early_script()
 

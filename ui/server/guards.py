@@ -1,4 +1,4 @@
-"""Guards of the app: a page requests nothing from other hosts, and the server refuses requests of other sites.
+"""Guards of the app: a page requests nothing from other hosts, and the server refuses requests from other sites.
 
 The page shows figures of the rows. A name or a category in a file must not make the browser fetch a picture from
 another host, because that host would learn what the user looks at. A page of another site must not connect to an app on

@@ -47,8 +47,8 @@ class HostNames:
             return cls(tuple(name.strip().lower().rstrip(".") for name in listed))
         if st.get_option("server.address") in LOOPBACK:
             return cls(LOOPBACK)
-        machine = socket.gethostname().lower()
-        names = ("localhost", machine, f"{machine.partition('.')[0]}.local")
+        host_name = socket.gethostname().lower()
+        names = ("localhost", host_name, f"{host_name.partition('.')[0]}.local")
         return cls(tuple(dict.fromkeys(names)), any_address=True)
 
     def include(self, host: str) -> bool:
@@ -67,13 +67,13 @@ class HostNames:
 
 
 def addresses() -> str:
-    """Return the URLs of the app. Streamlit can print them, too, but it asks another host for a public address."""
-    listens = str(st.get_option("server.address") or "0.0.0.0")
+    """Return the URLs of the app. Streamlit can print them too, but then it asks another host for a public address."""
+    server_address = str(st.get_option("server.address") or "0.0.0.0")
     lines = [f"Local URL: {app_url('localhost')}"]
-    if listens in ("0.0.0.0", "::"):
+    if server_address in ("0.0.0.0", "::"):
         lines.append(f"Network URL: {app_url(network_address())}")
-    elif listens not in LOOPBACK:
-        lines = [f"Network URL: {app_url(listens)}"]
+    elif server_address not in LOOPBACK:
+        lines = [f"Network URL: {app_url(server_address)}"]
     return "\n".join(lines)
 
 

@@ -29,11 +29,11 @@ class PageHead:
         if scope["type"] != "http" or scope["method"] != "GET" or not _may_be_page(scope["path"]):
             await self._app(scope, receive, send)
             return
-        asked = [header for header in scope["headers"] if header[0] not in _NOT_PASSED_ON]
+        headers = [header for header in scope["headers"] if header[0] not in _NOT_PASSED_ON]
         start: Message | None = None
         body = b""
 
-        async def with_script(message: Message) -> None:
+        async def collect_page(message: Message) -> None:
             nonlocal start, body
             if message["type"] == "http.response.start" and _is_page(message):
                 start = message
@@ -44,7 +44,7 @@ class PageHead:
                 if not message.get("more_body", False):
                     await _send_page(start, body, send)
 
-        await self._app({**scope, "headers": asked}, receive, with_script)
+        await self._app({**scope, "headers": headers}, receive, collect_page)
 
 
 def _may_be_page(path: str) -> bool:

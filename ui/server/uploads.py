@@ -28,9 +28,11 @@ from ui.server.streamlit_patches.internals import (
 
 MB: Final = 1024 * 1024
 SESSION_FILES: Final = 12  # the pages have four fields; each needs a file and its replacement, and four files are spare
-SESSION_SIZE: Final = 2.5  # in largest files: a file, its arriving replacement, and half a file for domains and forests
-SERVER_SIZE: Final = 5  # in largest files: two sessions at their limit, or many sessions with files of usual size
-BLOCKS: Final = 20  # number of blocks in a largest file; the size of each session is rounded up to whole blocks
+# In units of `server.maxUploadSize`: a file, its arriving replacement, and half a file for domains and forests.
+SESSION_SIZE: Final = 2.5
+# In units of `server.maxUploadSize`: two sessions at their limit, or many sessions with files of usual size.
+SERVER_SIZE: Final = 5
+BLOCKS: Final = 20  # number of blocks in `server.maxUploadSize`; each session's size is rounded up to whole blocks
 
 
 def lesson_only() -> bool:
@@ -40,7 +42,7 @@ def lesson_only() -> bool:
 
 @dataclass(frozen=True)
 class Limits:
-    """Largest number of bytes that the server keeps. `SESSION_FILES` limits the number of files."""
+    """Limits in bytes: for one file, one session and the whole server, and the size of a block."""
 
     file: int
     session: int
@@ -73,7 +75,7 @@ class Uploads:
     Parameters
     ----------
     running : callable
-            Returns the Streamlit runtime.
+        Returns the Streamlit runtime.
     """
 
     def __init__(self, app: ASGIApp, running: Callable[[], Any] = current_runtime) -> None:
@@ -129,10 +131,10 @@ def refusal(
 ) -> str:
     """Return why `more` bytes are too many for this session. The text is empty if they are not too many."""
     sizes, n_files = Counter[str](), 0
-    for key, kept in list(files.file_storage.items()):
-        sizes[key] += sum(len(file.data) for file in list(kept.values()))
-        n_files += len(kept) if key == session else 0
-    held = sizes[session]
+    for key, session_files in list(files.file_storage.items()):
+        sizes[key] += sum(len(file.data) for file in list(session_files.values()))
+        n_files += len(session_files) if key == session else 0
+    size_before = sizes[session]
     for upload in arriving:
         sizes[upload.session] += upload.size
         n_files += upload.session == session
@@ -140,7 +142,7 @@ def refusal(
     if n_files > SESSION_FILES:
         return f"A session can hold {SESSION_FILES} files, and yours has no room for another."
     if sizes[session] > limits.session:
-        return f"A session can hold {_mb(limits.session)} of files, and yours holds {_mb(held)}."
+        return f"A session can hold {_mb(limits.session)} of files, and yours holds {_mb(size_before)}."
     # Sizes are counted in whole blocks, so that an attacker who tries several sizes cannot learn the exact size of
     # other people's files.
     if sum(-(-size // limits.block) * limits.block for size in sizes.values()) > limits.server:
@@ -149,10 +151,10 @@ def refusal(
 
 
 def shortage() -> str:
-    """Return a caution before the next upload. It is empty while the server accepts a file of any allowed size."""
-    if (here := files_of_this_session()) is None:
+    """Return a caution to show before the next upload; empty while the server accepts a file of any allowed size."""
+    if (files_and_session := files_of_this_session()) is None:
         return ""
-    (files, session), limits = here, Limits.of_config()
+    (files, session), limits = files_and_session, Limits.of_config()
     why = refusal(files, session, limits, limits.file, [_Upload(session)])
     remedy = (
         "To make room, press *Clear my data* on Explore." if files.file_storage.get(session) else "Try again later."
@@ -162,14 +164,14 @@ def shortage() -> str:
 
 def remove(file_id: str) -> None:
     """Remove a file of this session."""
-    if (here := files_of_this_session()) is not None:
-        here[0].remove_file(here[1], file_id)
+    if (files_and_session := files_of_this_session()) is not None:
+        files_and_session[0].remove_file(files_and_session[1], file_id)
 
 
 def remove_all() -> None:
-    """Remove all files of this session, because a browser never requests their removal."""
-    if (here := files_of_this_session()) is not None:
-        here[0].remove_session_files(here[1])
+    """Remove all files of this session. A browser never requests their removal."""
+    if (files_and_session := files_of_this_session()) is not None:
+        files_and_session[0].remove_session_files(files_and_session[1])
 
 
 def _stated_size(scope: Scope) -> int:

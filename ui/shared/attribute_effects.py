@@ -19,8 +19,8 @@ from ui.shared.wording import plain
 
 PUBLIC: Final = ("Released", "According to the file")
 _EFFECT: Final = (
-    "The mean score if everybody had this value of the attribute, where all other questions are answered either way "
-    "with the same weight. No rows are looked at."
+    "The mean score if everybody had this value of the attribute, where both answers to every other question have the "
+    "same weight. It is computed without any rows."
 )
 
 
@@ -57,18 +57,21 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
         if domain.n_classes > 2:
             known(state.EFFECT_ON, domain.classes)
             label = st.selectbox("Score of", domain.classes, key=state.EFFECT_ON, width=240)
-    place, of_class = names.index(name), domain.classes.index(label)
-    codes = pictures.codes_shown(domain.features[place])
-    scores, noise = added.effect(place, codes)
+    index, class_index = names.index(name), domain.classes.index(label)
+    codes = pictures.codes_shown(domain.features[index])
+    scores, noise = added.effect(index, codes)
+    shown_scores = scores[:, class_index]
     chart(
-        pictures.effect(domain.features[place], codes, scores[:, of_class], noise),
-        f"Mean score of {label} by {name}, from {scores[:, of_class].min():+.2f} to {scores[:, of_class].max():+.2f}.",
+        pictures.effect(domain.features[index], codes, shown_scores, noise),
+        f"Mean score of {label} by {name}, from {shown_scores.min():+.2f} to {shown_scores.max():+.2f}.",
         title="The effect of one attribute",
         public=badge_kind in PUBLIC,
         key="effect",
     )
-    shown = "" if math.isnan(added.noise) or not added.noise else " The band is two standard deviations of the noise."
-    st.caption(f"Above 0 the forest leans to “{plain(label, 30)}”.{shown}")
+    band_note = (
+        "" if math.isnan(added.noise) or not added.noise else " The band is two standard deviations of the noise."
+    )
+    st.caption(f"Above 0 the forest leans to “{plain(label, 30)}”.{band_note}")
 
 
 def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
@@ -78,12 +81,12 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
         return ""
     share = flip_percent(chance)
     return (
-        f"Noise alone would have turned it in {share if share.startswith('under') else f'about {share}'} of releases."
+        f"Noise alone would have reversed it in {share if share.startswith('under') else f'about {share}'} of releases."
     )
 
 
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
-    """Return the probability that noise reverses the lead of the best class over the second; NaN if unknown."""
+    """Return the probability that noise reverses the lead of the best class over the second; NaN if it is unknown."""
     first, second = np.sort(scores)[::-1][:2]
     if added.domain.n_classes == 2:  # the two scores have opposite signs and the same noise
         lead, deviation = abs(first), added.score_noise

@@ -35,7 +35,7 @@ BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000
 
 
 def strategy(mode: str) -> str:
-    """Ask for an α strategy. Return the estimator's name of the strategy, or "fixed" or "hand"."""
+    """Ask for an α strategy. Return "fixed", "hand", or the estimator's name of another strategy."""
     name = select(
         "α: how questions are judged",
         list(ALPHAS[mode]),
@@ -73,7 +73,7 @@ def alpha(how: str, depth: int) -> Any:
 def stops(mode: str) -> tuple[str, ...]:
     """Return the values of one slider for all strategies: α from 0 to 1, then the names of the other strategies.
 
-    "drawn by hand" has a slider for each level, so it is no stop.
+    "drawn by hand" is not among them, because it has a slider for each level.
 
     >>> stops("certified")[-4:]
     ('1', 'falls level by level', 'follows the error, with noise', 'follows the error of the tree before')
@@ -83,7 +83,7 @@ def stops(mode: str) -> tuple[str, ...]:
 
 
 def stop_of(alpha: Any, mode: str) -> str:
-    """Return the stop of a value of the parameter `alpha`."""
+    """Return the value of the slider (`stops`) for a value of the parameter `alpha`, or "drawn by hand"."""
     if isinstance(alpha, tuple):
         return "drawn by hand"
     return f"{alpha:g}" if isinstance(alpha, float) else next(n for n, how in ALPHAS[mode].items() if how == alpha)

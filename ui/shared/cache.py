@@ -31,15 +31,15 @@ def for_session(*, data: bool = False, max_entries: int | None = None, spinner: 
     """Make a cache of one session. `clear` empties it."""
     kind: Any = st.cache_data if data else st.cache_resource
 
-    def made(function: Callable) -> Any:
+    def decorator(function: Callable) -> Any:
         _SESSION_CACHES.append(cached := kind(scope="session", max_entries=max_entries, show_spinner=spinner)(function))
         return cached
 
-    return made
+    return decorator
 
 
 def by_table(*, everybody: int, session: int, data: bool = False, spinner: bool | str = False) -> Callable:
-    """Make a cache of a function of (key, table, ...): shared for a bundled table, of one session for an upload.
+    """Make a cache of a function of (key, table, ...). Sessions share results on bundled tables, but not on uploads.
 
     Parameters
     ----------
@@ -47,17 +47,17 @@ def by_table(*, everybody: int, session: int, data: bool = False, spinner: bool 
         Number of results that the shared cache and the session's cache keep.
     """
 
-    def made(function: Callable) -> Callable:
-        of_all = for_everybody(data=data, max_entries=everybody, spinner=spinner)(function)
-        of_one = for_session(data=data, max_entries=session, spinner=spinner)(function)
+    def decorator(function: Callable) -> Callable:
+        shared_cache = for_everybody(data=data, max_entries=everybody, spinner=spinner)(function)
+        session_cache = for_session(data=data, max_entries=session, spinner=spinner)(function)
 
         @wraps(function)
-        def cached(key: tuple, table: Any, *more: Any) -> Any:
-            return (of_one if table.uploaded else of_all)(key, table, *more)
+        def cached(key: tuple, table: Any, *arguments: Any) -> Any:
+            return (session_cache if table.uploaded else shared_cache)(key, table, *arguments)
 
         return cached
 
-    return made
+    return decorator
 
 
 def clear() -> None:

@@ -1,7 +1,7 @@
-"""Controls whose value is in the link, and checks of a value against the present options of a control.
+"""Controls whose value is in the link, and checks of a value against the current options of a control.
 
-A value may not be among the present options: a link can hold any value, and a value for one table may not fit the next
-table. These functions remove a value that does not fit; then the control or the page starts from its default.
+A value may be none of the current options: a link can hold any value, and a value for one table may not fit the next
+table. These functions remove a value that does not fit. Then the control or the page starts from its default.
 `drop_unfit` of `ui.state` checks the type of a value when a page opens.
 """
 
@@ -51,14 +51,14 @@ def select(title: str, options: list[str], key: str, help: str, default: str = "
 
 def follow(key: str, default: Any) -> None:
     """Move a control to its new default when the default changes, unless the user has moved the control."""
-    drawn = state.DEFAULT_OF(key)
-    if drawn.value is not None and drawn.value != default and st.session_state.get(key) == drawn.value:
+    old = state.DEFAULT_OF(key)
+    if old.value is not None and old.value != default and st.session_state.get(key) == old.value:
         st.session_state[key] = default
-    drawn.value = default
+    old.value = default
 
 
 def say_nearest(what: str, asked: str, least: float, most: float, taken: float | None) -> None:
-    """Show a message that the link asks for a number that is not possible, and which number the page takes.
+    """Show a message that the link asks for an impossible number, and which number the page takes instead.
 
     Call this once: the page then writes the possible number into the link. `taken` is None if the link has no number.
     """

@@ -1,4 +1,4 @@
-"""Tables as CSV and LaTeX. Text stays text when a spreadsheet opens the file or LaTeX sets it."""
+"""Tables as CSV and LaTeX. Text is escaped, so that a spreadsheet or LaTeX does not read it as a formula or command."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def as_csv(table: pd.DataFrame) -> str:
     >>> as_csv(pd.DataFrame({"a": ["x;=1+1", "1;-2"]})).split()
     ['a', "x;'=1+1", '1;-2']
     """
-    harmless = table.copy()
-    for place, kind in enumerate(table.dtypes):
-        if not pd.api.types.is_numeric_dtype(kind):
-            harmless.isetitem(place, table.iloc[:, place].map(_harmless))
-    harmless.columns = [_harmless(name) for name in table.columns]
-    return harmless.to_csv(index=False)
+    escaped = table.copy()
+    for index, dtype in enumerate(table.dtypes):
+        if not pd.api.types.is_numeric_dtype(dtype):
+            escaped.isetitem(index, table.iloc[:, index].map(_escape_formulas))
+    escaped.columns = [_escape_formulas(name) for name in table.columns]
+    return escaped.to_csv(index=False)
 
 
-def _harmless(cell: object) -> object:
+def _escape_formulas(cell: object) -> object:
     """Escape formulas at the start of a text and after each character that ends a cell in some spreadsheets."""
     if not isinstance(cell, str):
         return cell
-    return "".join(_no_formula(part) for part in _ENDS.split(cell))
+    return "".join(_escape_formula(part) for part in _ENDS.split(cell))
 
 
-def _no_formula(part: str) -> str:
+def _escape_formula(part: str) -> str:
     if not part.startswith(_FORMULA):
         return part
     try:
@@ -51,7 +51,7 @@ def _no_formula(part: str) -> str:
 
 
 def offer_csv(label: str, table: Callable[[], pd.DataFrame], file_name: str, **settings) -> None:
-    """Draw a button that downloads a table. A press of the button writes the table."""
+    """Draw a button that downloads a table. The table is written when the user presses the button."""
     st.download_button(label, lambda: as_csv(table()), file_name, "text/csv", on_click="ignore", **settings)
 
 
@@ -69,12 +69,12 @@ def as_latex(table: pd.DataFrame) -> str:
     \end{tabular}
     <BLANKLINE>
     """
-    sides = "".join("r" if pd.api.types.is_numeric_dtype(kind) else "l" for kind in table.dtypes)
+    alignment = "".join("r" if pd.api.types.is_numeric_dtype(dtype) else "l" for dtype in table.dtypes)
     texts = pd.DataFrame([[_in_latex(cell) for cell in row] for row in table.itertuples(index=False)], dtype=object)
     texts = texts if len(texts) else pd.DataFrame(columns=range(table.shape[1]), dtype=object)
     texts.columns = pd.RangeIndex(table.shape[1])  # two columns may have the same name
-    styled = texts.style.hide(axis="index").format_index(lambda place: _in_latex(table.columns[place]), axis=1)
-    return styled.to_latex(hrules=True, column_format=sides)
+    styled = texts.style.hide(axis="index").format_index(lambda index: _in_latex(table.columns[index]), axis=1)
+    return styled.to_latex(hrules=True, column_format=alignment)
 
 
 def _in_latex(cell: object) -> str:

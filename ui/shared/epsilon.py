@@ -1,4 +1,4 @@
-"""The control of ε, above the chart that it changes: a slider, a field for any number, and the ε of known releases."""
+"""The control of ε, above the chart that it changes: a slider, a text field, and a list of the ε of known releases."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for kno
 
 _HELP: Final = (
     "How much the release may reveal about any one row; with a column of identifiers, about any one person. Whatever "
-    "an attacker believed, a certified release (with δ = 0; with a δ not each one) multiplies or divides the odds that "
-    "this row or person is in the table by at most e^ε (2.72 at ε = 1); "
-    "the odds of which value it has by at most e^ε twice, e^(2ε) (with replace-one once, e^ε)."
+    "an attacker believed, a certified release with δ = 0 multiplies or divides the odds that this row or person is in "
+    "the table by at most e^ε (2.72 at ε = 1), and the odds of its value by at most e^(2ε) (with replace-one, e^ε). "
+    "With δ > 0, rare releases may exceed these bounds."
 )
 
 
@@ -75,7 +75,7 @@ def choose_epsilon(
     typed = _typed(asked)
     if typed is not None:
         _onto_scale(key, typed)
-        if _shown(typed) != asked:  # 0.40 is on the scale as 0.4
+        if _shown(typed) != asked:  # for example, 0.40 in the link and 0.4 on the scale
             st.session_state[key] = typed
     elif asked is not None and (nearest := _nearest(asked)) is not None:
         _onto_scale(key, nearest)
@@ -100,7 +100,7 @@ def choose_epsilon(
         epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
         state.TYPED(key).value = _shown(epsilon)
         with st.container(width=96):
-            # A text field: in a field for numbers, a browser would turn "0,4" into 04, which is ten times as much.
+            # This is a text field, because in a field for numbers a browser would turn "0,4" into 04, which is 4.
             st.text_input(
                 "Type ε",
                 key=state.TYPED(key),
@@ -115,8 +115,8 @@ def choose_epsilon(
     below = messages or st.container()
     if other := state.ASKED(key).value:
         below.caption(
-            f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}; shown is "
-            f"ε = {epsilon:g}."
+            f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}. The page "
+            f"shows ε = {epsilon:g}."
         )
     if other := state.REFUSED(key).pop():  # shown once, because it does not matter on another page
         below.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
@@ -177,9 +177,9 @@ def _shown(epsilon: float) -> str:
 
 
 def _onto_scale(key: str, epsilon: float) -> None:
-    """Add a number to the scale.
+    """Add a number to the scale, which keeps the last two added numbers.
 
-    The scale keeps the last two, because a slider can only leave a number on its scale.
+    It keeps the earlier one because the slider may still be at that number when the new one comes.
     """
     if epsilon not in SCALE:
         before = [typed for typed in _typed_before(key) if typed != epsilon]

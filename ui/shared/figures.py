@@ -1,4 +1,4 @@
-"""Figures for papers: all charts of a page as SVG and PDF, and all of its tables as CSV and LaTeX."""
+"""Figures for papers: the charts of a page as SVG and PDF, and its tables as CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "�
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart as plotly's dict, before it gets the colors of the page, or a table.
+    """A chart, as plotly's dict without the colors of the page, or a table.
 
     Parameters
     ----------
+    drawn : dict or DataFrame
+        The chart or the table.
     public : bool
         Whether the figure may be published, because it was released or no data went into it.
     """
@@ -45,7 +47,7 @@ def start() -> None:
 
 
 def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> dict[str, Any]:
-    """Keep a chart, in place of an earlier chart with its title. Return the kept dict; callers must not change it."""
+    """Keep a chart; it replaces one with the same title. Return its dict, which callers must not change."""
     title = title or " ".join(re.split(r"[.:,;=]", alt)[0].split()[:_WORDS])
     drawn = chart.to_dict()
     _kept()[title] = Figure(drawn, public)
@@ -111,7 +113,7 @@ def _kept() -> dict[str, Figure]:
 
 
 def offer() -> None:
-    """Draw a button that offers all figures drawn so far. Call this last. Opening the offer runs the page once more."""
+    """Draw a button that offers all figures drawn so far. Call this last. Opening the button reruns the page."""
     with st.popover("Figures", key=state.FIGURES_OPEN, on_change="rerun"):
         kept = _kept()
         if not kept:
@@ -125,7 +127,7 @@ def offer() -> None:
         else:
             _of_chart(kept, title)
         if not figure.public:
-            st.caption("It is computed from the raw data: not private, keep it where the data are kept.")
+            st.caption("It is computed from the raw data and is not private. Keep it where the data are kept.")
 
 
 def _of_chart(kept: dict[str, Figure], title: str) -> None:
@@ -134,8 +136,12 @@ def _of_chart(kept: dict[str, Figure], title: str) -> None:
         return
     with st.container(horizontal=True, gap="small"):
         failures = _failures()
-        _button("SVG", kept, title, "svg", "image/svg+xml", lambda: _on_paper(kept[title], title, "svg", failures))
-        _button("PDF", kept, title, "pdf", "application/pdf", lambda: _on_paper(kept[title], title, "pdf", failures))
+        _button(
+            "SVG", kept, title, "svg", "image/svg+xml", lambda: _rendered_chart(kept[title], title, "svg", failures)
+        )
+        _button(
+            "PDF", kept, title, "pdf", "application/pdf", lambda: _rendered_chart(kept[title], title, "pdf", failures)
+        )
     st.caption("Drawn in print colors when you press; it takes a few seconds.")
     for why in _failures():
         st.caption(why)
@@ -173,7 +179,7 @@ def _failures() -> list[str]:
     return state.FIGURE_FAILURES.value
 
 
-def _on_paper(figure: Figure, title: str, kind: Any, failures: list[str]) -> bytes:
+def _rendered_chart(figure: Figure, title: str, kind: Any, failures: list[str]) -> bytes:
     assert isinstance(figure.drawn, dict)
     try:
         return rendered(figure.drawn, kind, title)

@@ -1,4 +1,4 @@
-"""Controls that only some forests have, each with its sentence and its choices."""
+"""Controls that only some forests have, each with a sentence for the user and its choices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Option:
     key : str
         Name in the URL.
     parameter : str
-        Parameter of the estimator that it sets.
+        Parameter of the estimator that the control sets.
     choices : dict
         For each mode, a map from label (on the page and in the link) to the parameter's value. An empty map hides the
         control.
@@ -41,12 +41,12 @@ class Option:
     defaults: tuple[str, ...] = ()
 
     def default(self, mode: str) -> str:
-        """Return the label of the control until somebody moves the control."""
+        """Return the label that the control has until the user moves it."""
         choices = self.choices[mode]
         return next((label for label in self.defaults if label in choices), next(iter(choices)))
 
     def start(self, mode: str) -> Any:
-        """Return the value of the parameter until somebody moves the control."""
+        """Return the value that the parameter has until the user moves the control."""
         return self.choices[mode][self.default(mode)]
 
 
@@ -59,9 +59,9 @@ ALLOW_DELTA = Option(
     state.DELTA,
     "delta",
     "Allow δ = 10⁻⁶",
-    "δ = 0: whatever comes out is at most e^ε times as likely on one of two neighboring tables as on the other. With "
-    "δ = 10⁻⁶ its probability may exceed what ε allows by 10⁻⁶ (one in a million); in return mostly far less noise is "
-    "needed.",
+    "δ = 0: any result is at most e^ε times as likely on one of two neighboring tables as on the other. With "
+    "δ = 10⁻⁶ its probability may exceed this bound by 10⁻⁶ (one in a million). In return, the forest mostly needs far "
+    "less noise.",
     {"certified": {"off": 0.0, "on": DELTA}, "as_published": {}},
     switch=True,
 )
@@ -69,8 +69,8 @@ VOTING = Option(
     state.VOTING,
     "voting",
     "Voting",
-    "How the trees' answers become one. Each leaf is evidence for a class, which can be added up; or shares of classes "
-    "are averaged; or the most frequent answer counts.",
+    "How the forest combines the answers of its trees. It can add up the evidence of the leaves for each class, "
+    "average the shares of classes, or take the most frequent answer.",
     # Modes with different defaults have different labels, so that no value remains when the mode and its default
     # change.
     {
@@ -88,7 +88,7 @@ VOTING = Option(
     },
 )
 COUNT_ROWS = Option(
-    state.COUNTED,  # not the key of LABEL_ROWS: defaults differ, and the link leaves out a default
+    state.COUNTED,  # LABEL_ROWS has another key, because its default differs and a link omits defaults
     "partition",
     "Rows and trees",
     "Every row in every tree makes steadier trees but splits ε among them.",
@@ -125,7 +125,7 @@ BUDGET = Option(
     state.BUDGET,
     "budget",
     "Budget of a leaf",
-    "A row is in one leaf of a tree only, so leaves need not share; Nock and Henecka let them.",
+    "A row is in only one leaf of a tree, so leaves need not share ε. In Nock and Henecka, they share it.",
     {
         "certified": {"each leaf has the tree's": "fair", "leaves share it (paper)": "paper"},
         "as_published": {"leaves share it, as in the paper": "paper", "each leaf has the tree's, unlike it": "fair"},
@@ -135,7 +135,8 @@ SCORE = Option(
     state.SCORE,
     "split_score",
     "Score of a question",
-    "Weighed by records, more data make better questions; stretched from 0 to 1, as Bai et al. do, they do not.",
+    "If scores are weighed by records, more data make better questions. If they are stretched from 0 to 1, as in Bai "
+    "et al., more data do not.",
     {"certified": {"weighed by records": "counts", "stretched (paper)": "normalized"}, "as_published": {}},
 )
 SHARD_ROWS = replace(LABEL_ROWS, key=state.SHARDS, choices={**LABEL_ROWS.choices, "as_published": {}})
@@ -159,7 +160,7 @@ BINS = Option(
     state.BINS,
     "n_bins",
     "Parts of a numeric range",
-    "The scale of a numeric attribute is cut into so many equal parts; questions lie between the parts.",
+    "Number of equal parts into which the scale of a numeric attribute is cut. Questions lie between the parts.",
     _same({f"{n}": n for n in (4, 6, 8, 10, 12, 16, 24, 32, 50)}),
     slider=True,
     defaults=("10",),
@@ -168,8 +169,8 @@ MULTINOMIAL_BINS = replace(BINS, choices={**BINS.choices, "as_published": {}}, d
 BOUND_M = Option(
     state.LARGEST_LEAF,
     "max_leaf",
-    "M: most that a leaf can say",
-    "The public bound on what a leaf adds; it also sets the size of a step.",
+    "M: largest value of a leaf",
+    "The public bound on what a leaf adds to a score. It also sets the size of a step.",
     {
         "certified": {"±1": 1.0, "±2": 2.0, "±4": 4.0, "±10": 10.0, "±100": 100.0},
         "as_published": {"1": 1.0, "10": 10.0, "100": 100.0},
@@ -202,6 +203,7 @@ CRITERION = Option(
     state.CRITERION,
     "criterion",
     "What makes a good question",
-    "How impure the two groups are that a question makes; or how many records their majorities get right.",
+    "The impurity of the two groups that a question makes, or the number of records that the majorities of the groups "
+    "classify correctly.",
     {"certified": _CRITERIA, "as_published": {**_CRITERIA, "gain ratio": "gain_ratio"}},
 )

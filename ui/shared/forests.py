@@ -47,10 +47,7 @@ class ForestKind:
 
     @property
     def is_fitted_anew(self) -> bool:
-        """Whether the structure depends on ε.
-
-        Then simulations must fit the forest at each ε, and cannot share counts.
-        """
+        """Whether the structure depends on ε, so that simulations must fit the forest anew at each ε."""
         return not self.estimator.structure_is_public
 
     @property
@@ -85,18 +82,18 @@ class ForestKind:
         return "n_estimators" in self.parameters
 
     def has_depth(self, mode: str) -> bool:
-        """Return whether the depth can be chosen. The published multinomial forest has no limit of the depth."""
+        """Return whether the depth can be chosen. The published multinomial forest has no limit on its depth."""
         return mode == "certified" or self.estimator is not dpforest.MultinomialForestClassifier
 
 
 RULE_DEPTH = "The rule was fitted on twelve public tables, some of which come with the app."
-RULE_TREES = "The rule knows nothing of your table but its numbers of records, classes and attributes."
-_NOCK_HENECKA_DEPTH = "As published: the deepest of the 2, 4 and 6 that Nock and Henecka compare with."
+RULE_TREES = "The rule knows only the numbers of records, classes and attributes of your table."
+_NOCK_HENECKA_DEPTH = "As published: 6, the largest of the depths 2, 4 and 6 in Nock and Henecka's comparison."
 _NOCK_HENECKA_TREES = "As published: as in Nock and Henecka's experiments."
 FORESTS = {
     "random-tree booster": ForestKind(
         "Random-tree booster",
-        "Trees with random questions, one after another; each corrects what is still wrong after those before it.",
+        "Trees with random questions, one after another; each corrects errors that the trees before it leave.",
         dpforest.RandomTreeBoosterClassifier,
         (controls.ALLOW_DELTA,),
         most_trees=MOST_ROUNDS,
@@ -109,8 +106,8 @@ FORESTS = {
         "Each leaf publishes one label and nothing else; the trees vote.",
         dpforest.MajorityLabelForestClassifier,
         (controls.LEAF, controls.LABEL_ROWS),
-        published_depth="As published: as the program behind Fletcher and Islam's tables works it out from the numbers "
-        "of attributes, never more than 15; their Theorem 2 mostly says one less where there are numeric ones.",
+        published_depth="As published: computed from the numbers of attributes, as in the program behind Fletcher and "
+        "Islam's tables, at most 15. Their Theorem 2 mostly gives one less if there are numeric attributes.",
         published_trees="As published: as in Fletcher and Islam's experiments.",
     ),
     "noisy counts": ForestKind(
@@ -124,7 +121,7 @@ FORESTS = {
     ),
     "boosted": ForestKind(
         "Boosted trees (Nock & Henecka)",
-        "Each tree asks what separates best the records that the trees before get wrong; all are added up.",
+        "Each tree asks the questions that best separate the records that earlier trees misclassify; the trees add up.",
         dpforest.BoostedForestClassifier,
         (controls.SHARE, controls.BETA, controls.BOUND_M, controls.BINS),
         most_trees=51,
@@ -134,7 +131,7 @@ FORESTS = {
     ),
     "multinomial": ForestKind(
         "Multinomial forest (Bai et al.)",
-        "Questions and labels are drawn, the likelier the better they separate; the trees vote. One tree is right most "
+        "Questions and labels are drawn at random; better ones are more likely. The trees vote. One tree is right most "
         "often; four rank records better.",
         dpforest.MultinomialForestClassifier,
         (
@@ -149,7 +146,7 @@ FORESTS = {
     ),
     "one greedy tree": ForestKind(
         "One greedy tree (Friedman & Schuster)",
-        "A single tree: its questions are drawn, the likelier the better; its leaves publish noisy counts.",
+        "One tree. Its questions are drawn at random; better ones are more likely. Its leaves publish noisy counts.",
         dpforest.FriedmanSchusterClassifier,
         (
             controls.CRITERION,
@@ -160,7 +157,7 @@ FORESTS = {
     ),
     "JPW": ForestKind(
         "JPW baseline (Jagannathan et al.)",
-        "Ten trees on all rows with noisy counts, whose evidence is added up; as published shares are averaged.",
+        "Ten trees on all rows with noisy counts. Their evidence is added up; as published, their shares are averaged.",
         dpforest.JagannathanForestClassifier,
         published_depth="As published: from the numbers of attributes and of rows, as in Fletcher and Islam's "
         "comparison.",
@@ -176,7 +173,7 @@ FORESTS = {
     ),
     "RF-E": ForestKind(
         "RF-E baseline (exponential)",
-        "Random tests; each leaf draws its label, likelier the more rows it has.",
+        "Random tests; each leaf draws its label, and a label with more rows is more likely.",
         dpforest.RandomForestExponentialClassifier,
         (controls.BUDGET,),
         published_depth=_NOCK_HENECKA_DEPTH,
@@ -184,10 +181,10 @@ FORESTS = {
     ),
 }
 
-OPENING = "majority labels"  # the app opens with this forest, because its trees and labels can be read
+OPENING = "majority labels"  # the app opens with this forest, because a newcomer can read its trees and labels
 WITH_DELTA = ", δ = 10⁻⁶"  # at the end of a forest's name
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
-# Bojarski et al. have 9 to 21 trees, Nock and Henecka have 20, and Fletcher and Islam have 30.
+# Bojarski et al. use 9 to 21 trees, Nock and Henecka use 20, and Fletcher and Islam use 30.
 TREES = (
     *(1, 2, 3, 4, 5, 7, 9, 10, 11, 13, 15, 16, 17, 19, 20, 21, 30, 31, 32),
     *(51, 75, 100, 150, 200, 300, 500, 700, 1_000),
@@ -231,7 +228,7 @@ class ForestSettings:
 
     @property
     def has_cap(self) -> bool:
-        """Whether the app caps the leaves to save memory, which the certificate states. True only if "as published"."""
+        """Whether the app limits the leaves to save memory. Only "as published", and the certificate states it."""
         return not self.certified and "max_leaves" in FORESTS[self.kind].parameters
 
     def estimator(self, domain: Domain | None = None) -> ForestClassifier:

@@ -37,13 +37,13 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "δ (delta)": Entry(
         "How much slack the promise has: a probability added to what ε allows.",
-        "The δ in P(S) ≤ eᵋ Q(S) + δ, for any set S of outputs. It is 0 but for forests with δ in their name, which "
-        "spend 10⁻⁶ and say so.",
+        "The δ in P(S) ≤ eᵋ Q(S) + δ, for any set S of outputs. It is 0 except for forests with δ in their name, "
+        "which spend 10⁻⁶ and say so.",
     ),
     "odds": Entry("“3 to 1” instead of 75 %.", "p/(1 − p). A release multiplies them by P/Q."),
     "prior, posterior": Entry(
         "What an attacker believed before a release, and after it.",
-        "P(the row is in D), and the same given what was released. With a column of identifiers, P(the person is in "
+        "P(the row is in D), and P(the row is in D | the release). With a column of identifiers, P(the person is in "
         "D).",
     ),
     "neighboring tables": Entry(
@@ -51,20 +51,23 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Add-remove: one of them has one row (or person) more. Replace-one: both have equally many rows (or persons), "
         "and one differs.",
     ),
-    "mechanism": Entry("A rule with dice that makes what is published.", "A random function from tables to outputs."),
+    "mechanism": Entry(
+        "A rule that uses chance to make what is published.", "A random function from tables to outputs."
+    ),
     "noise": Entry(
-        "Dice thrown on purpose, with a known law.",
-        "Here the discrete Laplace and the discrete Gaussian law, and permute-and-flip, drawn in whole numbers.",
+        "Random numbers that are added on purpose. Their distribution is known.",
+        "Here the discrete Laplace and discrete Gaussian distributions, and permute-and-flip, drawn in whole numbers.",
     ),
     "discrete Laplace": Entry(
-        "Noise that is small mostly, and rarely large.", "P(k) in proportion to e^(−|k|/scale), for whole numbers k."
+        "Noise that is mostly small, and rarely large.", "P(k) in proportion to e^(−|k|/scale), for whole numbers k."
     ),
     "permute-and-flip": Entry(
         "A way to draw a label: mostly the most frequent class, now and then another one.",
         "Classes in random order, each taken with probability e^(−ε · rows fewer than the first), until one is taken.",
     ),
     "exponential mechanism": Entry(
-        "A way to choose: the better, the likelier.", "P(choice) in proportion to e^(ε · score / (2 · sensitivity))."
+        "A way to choose at random, where a better choice is more likely.",
+        "P(choice) in proportion to e^(ε · score / (2 · sensitivity)).",
     ),
     "smooth sensitivity": Entry(
         "How much one row can change a result near this very table.",
@@ -137,7 +140,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "The paper's own mechanism, with its true loss where one is known.",
     ),
     "simulated": Entry(
-        "A rehearsal for the owner's eyes. Nothing is published by it.",
+        "A rehearsal for the owner of the rows. It publishes nothing.",
         "Drawn in floating point, from a public seed, from the raw rows.",
     ),
     "release": Entry(
@@ -145,16 +148,16 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "schema": Entry(
         "The columns, bounds and categories that are public without looking at the rows.",
-        "The domain. What is read off the rows instead is not covered by ε.",
+        "The domain. ε does not cover what is read from the rows instead.",
     ),
     "scale of an attribute": Entry(
-        "Where its values lie, roughly, so that questions fall among them.",
+        "The rough location of its values, so that questions fall among them.",
         "Quantiles of noisy histograms, which cost a part of ε; public where bounds alone are used.",
     ),
     "without privacy": Entry(
         "The best of a few forests that protect no row: a yardstick, not a limit.",
-        "Of CART, a random forest and a forest of the same kind without noise, the best on the held-out rows. Noise "
-        "can do a little better, by luck, or as it makes trees differ.",
+        "Of CART, a random forest and a forest of the same kind without noise, the best on the held-out rows. A forest "
+        "with noise can be a little better, by luck, or because noise makes its trees differ.",
     ),
     "floor: always naming one class": Entry(
         "Guessing, with no forest at all.", "Its accuracy is the share of the most frequent class."
@@ -162,7 +165,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
     "balanced accuracy": Entry("Accuracy with every class counted alike.", "The mean of the recalls of all classes."),
     "α (alpha)": Entry(
         "How a boosted tree judges its questions.",
-        "Between the 0/1 loss (0: little sensitivity) and Matsushita's (1: fast boosting): the Mα-loss.",
+        "The Mα-loss: between the 0/1 loss (α = 0, little sensitivity) and Matsushita's loss (α = 1, fast boosting).",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Sentences about the cost of privacy. Each sentence depends on whether the forest has headroom. No streamlit here."""
+"""Sentences about the cost of privacy. They depend on whether the forest has headroom. No import of streamlit."""
 
 from __future__ import annotations
 
@@ -74,24 +74,24 @@ def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Seque
     """
     if at.best is None or best_name is None:
         return "Whether there is anything to learn here is being worked out."
-    crowded = ", ".join(f"“{plain(name, 30)}” in {_part(share)}" for name, share in wide[:MOST_NAMED])
+    wide_names = ", ".join(f"“{plain(name, 30)}” in {_part(share)}" for name, share in wide[:MOST_NAMED])
     if len(wide) > MOST_NAMED:
-        crowded += f" (and {len(wide) - MOST_NAMED} more attributes like these)"
+        wide_names += f" (and {len(wide) - MOST_NAMED} more attributes like these)"
     narrower = "narrower public bounds (Data tab), where narrower ones are known without looking"
-    if crowded:
-        narrower += f"; nine in ten rows have {crowded} of the public range"
+    if wide_names:
+        narrower += f"; nine in ten rows have {wide_names} of the public range"
     if at.learnable:
-        some = "On the same few rows" if at.is_undecided else "There is something to learn:"
-        others = "random trees, which spend nearly all of ε on their leaves" if greedy else GREEDY
+        rows_phrase = "On the same few rows" if at.is_undecided else "There is something to learn:"
+        other_forests = "random trees, which spend nearly all of ε on their leaves" if greedy else GREEDY
         return (
-            f"{some} {best_name}, without privacy, gets {percent(at.best)}. What may help: "
-            f"another depth; {others}; {narrower}. (Whether it "
-            "at least ranks the rows, AUC says: see Compare.)"
+            f"{rows_phrase} {best_name}, without privacy, gets {percent(at.best)}. What may help: "
+            f"another depth; {other_forests}; {narrower}. (To see whether it at "
+            "least ranks the rows, look at AUC on Compare.)"
         )
-    stuck = f"{best_name}, without any privacy, gets no further ({percent(at.best)})"
-    if crowded:
-        return f"{stuck}, but it reads numbers within the same public bounds. What may help: {narrower}."
-    return f"{stuck}: these attributes seem to say little about the label."
+    best_result = f"{best_name}, without any privacy, gets no further ({percent(at.best)})"
+    if wide_names:
+        return f"{best_result}, but it reads numbers within the same public bounds. What may help: {narrower}."
+    return f"{best_result}: these attributes seem to say little about the label."
 
 
 def _part(share: float) -> str:
@@ -122,8 +122,8 @@ def what_privacy_costs(
         )
     elif at.nonprivate <= at.floor + at.noise:
         text = f"With noise or without it is hardly better than guessing, so what {what} costs is unknown."
-    elif (cheap := cheap_from(epsilons, means, at)) is not None:
-        text = f"From ε = {cheap:g} on, {what} " + (
+    elif (cheap_epsilon := cheap_from(epsilons, means, at)) is not None:
+        text = f"From ε = {cheap_epsilon:g} on, {what} " + (
             f"costs this forest less than one point compared with the same forest without noise "
             f"({percent(at.nonprivate)})."
             if at.bearable >= POINT

@@ -14,7 +14,7 @@ from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, ForestSettings
 
-# For each page, its controls that other pages also have or that a button passes on. All pages also have `PRESENT`.
+# For each page, the controls that other pages also have or that a button passes on. All pages also have `PRESENT`.
 _TABLE: Final = (state.DATA, state.LABEL)
 _CONTROLS: Final = {
     "Explore": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.MODE, state.FOREST, state.DELTA),
@@ -26,11 +26,11 @@ _CONTROLS: Final = {
 _SHAPE: Final = (state.BY_RULE, state.DEPTH, state.TREES)
 _FROM: Final = {"from": "choose"}
 NOT_COPIED: Final = ("room",)  # the room of a class is not a setting of a page
-_RENAMED: Final = {"neighbours": "neighbors"}  # old name of a parameter in links, and its name now
+_RENAMED: Final = {"neighbours": "neighbors"}  # from the name of a parameter in old links to its current name
 
 
 def carry_over(title: str) -> None:
-    """Restore the values of controls that the last page also had. Streamlit drops values that only a link has set.
+    """Restore the values of controls that the previous page also had. Streamlit drops values that only a link has set.
 
     An address with settings (a link, or a page opened by Back) is complete, so this function adds nothing to such an
     address.
@@ -43,11 +43,11 @@ def carry_over(title: str) -> None:
         st.query_params.clear()
         if (settings := state.HANDED_OVER.pop()) is not None:
             _take(settings)
-    is_new = state.PAGE_DRAWN.value not in (None, title)
-    if is_new and st.query_params:
+    page_changed = state.PAGE_DRAWN.value not in (None, title)
+    if page_changed and st.query_params:
         for key in _SHAPE:  # Streamlit keeps these values during a visit to another page
             st.session_state.pop(key, None)
-    elif is_new:
+    elif page_changed:
         for key in (*_CONTROLS.get(title, ()), state.PRESENT):
             value = st.session_state.get(key, _last()["values"].get(key))
             if value is not None:
@@ -55,12 +55,12 @@ def carry_over(title: str) -> None:
             if in_address := _last()["address"].get(key):
                 st.query_params[key] = in_address
         if title == "Choose ε":
-            _look_at_what_was_chosen()
+            _take_earlier_choice()
     state.PAGE_OPENED.value = title
 
 
-def _look_at_what_was_chosen() -> None:
-    """Take ε and forest of earlier pages if somebody has chosen them.
+def _take_earlier_choice() -> None:
+    """Let Choose show the ε and the forest of earlier pages, if the user has chosen them there.
 
     Otherwise Choose shows the answer that it computes.
     """
@@ -71,16 +71,16 @@ def _look_at_what_was_chosen() -> None:
     kind = values.get("forest")
     if address.get("forest") and kind in FORESTS:
         mode = MODES.get(str(values.get("mode")), "certified")
-        weaker = bool(values.get("delta")) and mode == "certified" and ALLOW_DELTA in FORESTS[kind].options
-        if weaker:
+        has_delta = bool(values.get("delta")) and mode == "certified" and ALLOW_DELTA in FORESTS[kind].options
+        if has_delta:
             state.ALSO_DELTA.value, st.query_params[state.ALSO_DELTA] = True, "true"
-        options = (("delta", DELTA),) if weaker else ()
+        options = (("delta", DELTA),) if has_delta else ()
         name = ForestSettings(kind, mode, 1.0, AUTO, AUTO, "add-remove", options).name
         state.LOOKED_AT.value = st.query_params[state.LOOKED_AT] = name
 
 
 def remember() -> None:
-    """Store the values of the controls of a drawn page. Controls that this page lacks keep their last values."""
+    """Store the values of the controls of a drawn page. Controls that this page lacks keep their stored values."""
     title = state.PAGE_DRAWN.value = state.PAGE_OPENED.value
     address, last = st.query_params.to_dict(), _last()
     for key in (*_CONTROLS.get(title, ()), state.PRESENT):
@@ -88,11 +88,11 @@ def remember() -> None:
             last["values"][key] = st.session_state[key]
             last["address"][key] = address.get(key, "")
     if title == "Choose ε":
-        _remember_what_is_looked_at(address, last)
+        _remember_look_at(address, last)
 
 
-def _remember_what_is_looked_at(address: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
-    """Store ε and forest of Choose for the pages after it, if somebody has chosen them."""
+def _remember_look_at(address: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
+    """Store the ε and the forest of Choose for later pages, if the user has chosen them."""
     if address.get("look_eps"):
         put_epsilon(state.EPSILON_TO_LOOK_AT.value)
         last["values"]["eps"], last["address"]["eps"] = state.EPSILON_TO_LOOK_AT.value, address["look_eps"]

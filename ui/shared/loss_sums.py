@@ -1,8 +1,8 @@
 """Privacy loss of several releases on the same people: a sum of ε and a sum of μ², reported as one ε at one δ.
 
 A release protects a row, or a person with all of their rows (`Domain.unit`). Releases of one unit add up for this unit.
-Releases of different units add up only for one row, exchanged for another with the same identifiers; for a person with
-all of their rows, no sum is known. The proof is in docs/PRIVACY.md, "A person instead of a row".
+Releases of different units add up only for one row that is exchanged for another with the same identifiers. For a
+person with all of their rows, no sum is known. The proof is in docs/PRIVACY.md, "A person instead of a row".
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def as_loss(cost: Fraction | PrivacyLoss) -> PrivacyLoss:
 def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> PrivacyLoss:
     """Return the loss of one release under the relation of a sum.
 
-    Replacing a row, or a person, is removing one and adding another, so ε under add-remove costs 2ε under replace-one,
-    and μ costs 2μ. There is no conversion back: a guarantee under replace-one does not cover tables of different sizes.
+    Replacing a row or a person removes one and adds another, so ε under add-remove costs 2ε under replace-one, and μ
+    costs 2μ. There is no conversion back: a guarantee under replace-one does not cover tables of different sizes.
     """
     if neighbors == REPLACE_ONE and relation == ADD_REMOVE:
         raise ValueError(_NO_WAY_BACK)
@@ -62,8 +62,8 @@ def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
 def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = None) -> tuple[Fraction, str]:
     """Return (ε, relation) of several releases on the same people. Mixed relations add up under replace-one.
 
-    The sum is for the unit of privacy of the costs. If their units differ, the sum is for one row, exchanged for
-    another with the same identifiers: in each release a row is exchanged, or a person whose identifier stays.
+    The sum is for the unit of privacy of the costs. If their units differ, the sum is for one row that is exchanged for
+    another with the same identifiers. In each release, this exchanges a row, or a person whose identifier stays.
 
     For pure losses, ε adds up; for Gaussian losses, μ² adds up. The Gaussian sum is converted to an ε at δ, and this ε
     is added to the pure sum: the composition of (ε, 0) and (ε', δ) is (ε + ε', δ) (Dwork and Roth 2014, Theorem 3.16).
@@ -98,7 +98,7 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
     losses = [loss_under(cost.loss, cost.neighbors, relation) for cost in costs]
     total = Fraction(0)
     for kind in KINDS:
-        loss = PrivacyLoss.total((one for one in losses if one.kind == kind), kind)
+        loss = PrivacyLoss.total((loss for loss in losses if loss.kind == kind), kind)
         total += loss.epsilon(delta if kind == GAUSSIAN else 0)
     return total, relation
 
@@ -118,7 +118,7 @@ def at_delta(delta: float) -> str:
 
 
 def would_promise(certificate: Certificate, ledger: Ledger) -> Guarantee:
-    """Return what a release promises once its schema is public: the guarantee of its noise, from its ledger."""
+    """Return the guarantee that a release would have if its schema were public, from the noise in its ledger."""
     if certificate.certified or not ledger.has_budget:
         return guarantee_of(certificate)
     steps, unit = steps_of(ledger), ledger.unit
@@ -126,7 +126,7 @@ def would_promise(certificate: Certificate, ledger: Ledger) -> Guarantee:
 
 
 def guess_words(promise: Guarantee) -> str:
-    """Return how many of a hundred guesses at 50:50 are right at most, in words.
+    """Return the largest number of right guesses in a hundred guesses at 50:50, in words.
 
     >>> guess_words(Guarantee(Fraction(1), 0.0, "replace-one"))
     'of 100 guesses between two values of a row in the table, at most 73.2 are right'
@@ -143,7 +143,7 @@ def guess_words(promise: Guarantee) -> str:
 
 
 def success_share(promise: Guarantee, question: str) -> str:
-    """Return how many of a hundred guesses at 50:50 are right at most, rounded up.
+    """Return the largest number of right guesses in a hundred guesses at 50:50, rounded up.
 
     >>> [success_share(Guarantee(epsilon), MEMBERSHIP) for epsilon in (1, 20)]
     ['73.2', 'practically all']

@@ -35,7 +35,7 @@ _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Simulated": ("gray", "What a release would look like, drawn from a public seed. Nothing was released."),
     "Curator only": (
         "orange",
-        "Worked out from the real rows, without noise. Whoever sees it may learn about single rows: do not share it.",
+        "Computed from the real rows, without noise. Whoever sees it may learn about single rows: do not share it.",
     ),
     "Not certified": ("red", "No certificate holds for this."),
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
@@ -61,10 +61,10 @@ TO_LEARN: Final = "Lesson"  # first page of the group "Learn" in the navigation
 OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # no page of the lesson reads a file
 
 PLAIN, LARGE = 14, 18  # font size in pixels on a page, and in presentation mode; the lesson sets other sizes
-_INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # color of text on a dark page, and on a light page
+_INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # color of text, by whether the page is dark
 _QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
 _BACKDROP: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
-_BRIGHT: Final = "#4DA6DD"  # color of a thin line on a dark page, in place of PRIVATE
+_BRIGHT: Final = "#4DA6DD"  # replaces the color PRIVATE of thin lines on a dark page
 
 
 def open_page(title: str) -> None:
@@ -76,7 +76,7 @@ def open_page(title: str) -> None:
     link.carry_over(title)
     st.html(styles.PAGE + (styles.DARK if _is_dark() else ""))
     figures.start()
-    of_lesson = lesson_only()  # then a whole class can reach the server
+    of_lesson = lesson_only()  # a whole class can reach such a server, so it shows only pages that read no file
     with st.sidebar:
         st.markdown("### dpforest", anchors=False)
         for name, file in PAGES.items():
@@ -118,7 +118,7 @@ def titled(title: str, *kinds: Badge | None, help: str | None = None) -> None:
 
 
 def table_header(table: Table, neighbors: str) -> None:
-    """Draw the table that a page simulates forests on, and badges."""
+    """Draw the name, the size and the label of the table that a page simulates forests on, with badges."""
     title = f"**{plain(table.short_title, 50)}** · {counted(table)} · predicts {plain(table.label, 30)}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
         st.markdown(title, width="content")
@@ -133,8 +133,8 @@ def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
     Parameters
     ----------
     title : str
-        Name of the chart among the figures for papers; by default the first words of `alt`. A later chart with this
-        name replaces the chart.
+        Name of the chart among the figures for papers; by default the first words of `alt`. A later chart with the
+        same name replaces this chart.
     public : bool
         Whether the chart may be published, because it was released or no data went into it.
     """
@@ -159,15 +159,12 @@ def _is_dark() -> bool:
 
 
 def sorry(sentence: object) -> None:
-    """Show a problem that the user can correct, in one sentence.
-
-    It is not red, as red means a broken claim of privacy.
-    """
+    """Show a problem that the user can correct. The message is not red, because red means a broken privacy claim."""
     st.warning(plain(sentence, 2_000), icon=":material/info:")  # the sentence may name a column, a category or a file
 
 
 def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
-    """Return the figure in the colors of a page. Words without a size get `size`. Figures of the lesson have sizes.
+    """Return the figure in the colors of a page. Text without a font size gets `size`.
 
     Parameters
     ----------

@@ -39,13 +39,13 @@ from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, sum_text
 
-TRIED = 20  # number of rows that a forest must predict alike before and after it is read from its file
+TRIED = 20  # number of rows on which a forest and its copy read from the file must agree
 LOST = (
     "The noise was drawn, but the app could not read the forest back from its file, so there is nothing to download. "
     "This failure may depend on the rows, so the release still costs its ε. It should never happen: please report it."
 )
 NO_COLUMN = (
-    "You said that one person can have several rows. Choose the column that tells persons apart in the Data tab: a "
+    "You said that one person can have several rows. Choose the column that identifies persons in the Data tab. A "
     "release for single rows would protect a person with many rows far less than ε says."
 )
 LOOKED = "The settings were chosen while looking at figures of this table. ε does not cover what this choice reveals."
@@ -105,11 +105,11 @@ def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
     Raises
     ------
     ForestFormatError
-        If the file cannot be read, or if the forest from the file predicts some row differently.
+        If the file cannot be read, or if the forest from the file predicts one of the first rows differently.
     """
-    back, some = ReleasedForest.from_bytes(file), rows[:TRIED]
-    same = np.array_equal(back.apply(some), forest.apply(some))
-    if not same or not np.array_equal(back.class_shares(some), forest.class_shares(some)):
+    copy, first_rows = ReleasedForest.from_bytes(file), rows[:TRIED]
+    same_leaves = np.array_equal(copy.apply(first_rows), forest.apply(first_rows))
+    if not same_leaves or not np.array_equal(copy.class_shares(first_rows), forest.class_shares(first_rows)):
         raise ForestFormatError(
             "The forest read back from the file predicts differently from the forest that was fitted."
         )
@@ -117,7 +117,7 @@ def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
 
 
 @cache.for_session(data=True, max_entries=16, spinner="Trying out the file …")
-def _size_tried(key: tuple, _choice: Choice) -> int:
+def _simulated_size(key: tuple, _choice: Choice) -> int:
     """Simulate a release, read its file back, and return the number of bytes of the file."""
     table = _choice.table
     estimator = _choice.settings.estimator(table.domain).set_params(random_state=0)
@@ -128,7 +128,7 @@ def _size_tried(key: tuple, _choice: Choice) -> int:
 def expected_size(choice: Choice) -> int:
     """Return the approximate size of a release in bytes, from a simulated release with the same rows and settings."""
     table = choice.table
-    return _size_tried((table.schema_key, tables.fingerprint(table.domain), choice.settings), choice)
+    return _simulated_size((table.schema_key, tables.fingerprint(table.domain), choice.settings), choice)
 
 
 def size_text(n_bytes: int) -> str:
@@ -207,7 +207,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
     try:
         size = expected_size(choice)
-    except ValueError as problem:  # raised before anything is spent
+    except ValueError as problem:  # no ε is spent yet
         sorry(problem)
         return
     st.markdown(
@@ -223,7 +223,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
 
 
 def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
-    """Return a sentence with the total of some people after this cost is added. A Gaussian total is reported at δ.
+    """Return a sentence with the total of a group after this cost is added. A Gaussian total is reported at δ.
 
     The total is for the unit of privacy of this cost. Earlier releases for other units are not added.
     """
@@ -241,7 +241,7 @@ def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
 
 
 def _each_row_a_person(table: Table) -> bool:
-    """Ask for the unit of privacy if the Data tab has no answer. Return whether it is known."""
+    """Ask to confirm that each row is a person, unless the Data tab has an answer. Return whether the unit is known."""
     if table.key in state.PERSONS_WITHOUT_COLUMN.value:
         st.warning(NO_COLUMN, icon=":material/warning:")
         return False
@@ -249,7 +249,7 @@ def _each_row_a_person(table: Table) -> bool:
         return True
     return st.checkbox(
         "Each row is a different person. If a person may have several rows, ε counts once for each row of the "
-        "person: close this dialog, and choose the column that tells persons apart in the Data tab.",
+        "person: close this dialog, and choose the column that identifies persons in the Data tab.",
         key=state.CONFIRM_PERSONS(table.key[:12]),
     )
 
@@ -311,10 +311,7 @@ def _really_others(choice: Choice, people: int) -> bool:
 
 
 def _release(choice: Choice, people: int) -> None:
-    """Release the forest and keep it, even if the user closes the dialog meanwhile.
-
-    Once noise is drawn, the release costs ε.
-    """
+    """Release the forest and keep it, even if the user closes the dialog meanwhile: drawn noise costs ε."""
     kept = releases()
     try:
         with st.spinner("Drawing exact noise …"):

@@ -41,16 +41,16 @@ class Release:
     people : int
         Group of people that the rows describe, as the user states. Costs within a group add up.
     file : bytes
-        The forest's file for download; empty once the table is cleared.
+        The forest's file for download; empty after the table is cleared.
     shape : (int, frozenset of str)
-        Number of rows, and names of the columns; (0, empty set) once the table is cleared.
+        Number of rows, and names of the columns; (0, empty set) after an uploaded table is cleared.
     mu_squared : Fraction or None
         Cost of a Gaussian release, whose ε is reported at `delta`.
     steps : tuple of (Fraction, int)
         Steps of a pure release's ledger (`steps_of`).
     unit : str or None
-        Column of identifiers if the release protects a person with all of their rows (`Domain.unit`); None: a row. It
-        is kept once the table is cleared, because the released file names it, and later releases are added by it.
+        Column of identifiers if the release protects a person with all of their rows (`Domain.unit`), else None. It is
+        kept when the table is cleared, because the released file names it, and sums of later releases depend on it.
     """
 
     number: int
@@ -84,13 +84,15 @@ class Release:
         return f"forest_{self.number}.json.gz"
 
 
-# ---------------------------------------------------------------- sums, and who is who
+# ---------------------------------------------------------------- sums and groups of people
 
 
 def releases() -> list[Release]:
     """Return all releases of this session, including releases on cleared tables, because their cost stays spent."""
     kept = state.RELEASES.value
-    kept[:] = [each for each in kept if isinstance(each, Release)]  # other values are no releases, so no cost is lost
+    kept[:] = [
+        each for each in kept if isinstance(each, Release)
+    ]  # an old session may hold other values, which cost nothing
     return kept
 
 
@@ -100,14 +102,14 @@ def at_hand() -> list[Release]:
 
 
 def groups() -> dict[int, list[Release]]:
-    """Return the releases by group of people, in the order of the first release of each group."""
+    """Return the releases by group of people. Groups are in the order of their first releases."""
     return _grouped(releases(), "people")
 
 
-def _grouped(some: list[Release], attribute: str) -> dict[Any, list[Release]]:
-    """Return releases by an attribute, in the order of the first release of each of its values."""
+def _grouped(all_releases: list[Release], attribute: str) -> dict[Any, list[Release]]:
+    """Return the releases by the value of an attribute. Values are in the order of their first releases."""
     grouped: dict[Any, list[Release]] = {}
-    for release in some:
+    for release in all_releases:
         grouped.setdefault(getattr(release, attribute), []).append(release)
     return grouped
 
@@ -118,7 +120,7 @@ def by_unit(group: list[Release]) -> dict[str | None, list[Release]]:
 
 
 def delta_of(group: list[Release]) -> float:
-    """Return the δ at which a sum is reported: the largest of the group's Gaussian releases; 0 without any."""
+    """Return the δ at which a sum is reported: the largest δ of the group's releases."""
     return max((r.delta for r in group), default=0.0)
 
 
@@ -134,13 +136,13 @@ def spent(group: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fracti
 def promise_of(group: list[Release]) -> Guarantee:
     """Return the guarantee of all releases on the same people together, with their exact trade-off curve.
 
-    It holds for the unit of privacy of the releases; if their units differ, for a row (`added_up`).
+    The guarantee holds for the unit of privacy of the releases. If their units differ, it holds for a row (`added_up`).
     """
     total, relation = spent(group)
     losses = [loss_under(r.loss, r.neighbors, relation) for r in group if r.mu_squared is not None]
     mu_squared = PrivacyLoss.total(losses, GAUSSIAN).mu_squared if losses else None
     pure = [(r.steps or ((r.epsilon, 1),), r.neighbors) for r in group if r.mu_squared is None]
-    steps = tuple((counted(step, neighbors, relation), n) for some, neighbors in pure for step, n in some)
+    steps = tuple((counted(step, neighbors, relation), n) for ledger, neighbors in pure for step, n in ledger)
     units = list(by_unit(group))
     return Guarantee(total, delta_of(group), relation, mu_squared, steps, units[0] if len(units) == 1 else None)
 
@@ -213,7 +215,7 @@ def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) ->
 
 
 def so_alike(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
-    """Return a phrase that says what a table shares with the tables of releases that are `alike`."""
+    """Return a phrase that says what a table has in common with the tables of releases that are `alike`."""
     columns = "Same columns" if all(r.shape[1] == shape[1] for r in group) else "Mostly the same columns"
     return f"{columns}, same number of rows as {numbered(group)}"
 
@@ -246,7 +248,7 @@ def _normal(value: object) -> str:
     return f"={text(number)}" if math.isfinite(number) else f"={text(value).strip()}"
 
 
-# ---------------------------------------------------------------- in words
+# ---------------------------------------------------------------- texts
 
 
 def in_words(relation: str, unit: str | None) -> str:
@@ -259,8 +261,8 @@ def in_words(relation: str, unit: str | None) -> str:
 
 
 def sentence(group: list[Release]) -> str:
-    """Return a sentence with the sum of a group, or with a sum for each unit of privacy, which are not added."""
-    return " ".join([*(_sum_sentence(some) for some in by_unit(group).values()), not_added(group)]).rstrip()
+    """Return a sentence with the sum of a group, or one sentence for each unit of privacy, as these are not added."""
+    return " ".join([*(_sum_sentence(same_unit) for same_unit in by_unit(group).values()), not_added(group)]).rstrip()
 
 
 def not_added(group: list[Release], *more: Cost, delta: float = 0.0) -> str:
@@ -324,16 +326,18 @@ def numbered(group: list[Release]) -> str:
 
 def by_table(group: list[Release]) -> str:
     """Return the tables of a group, each with the numbers of its releases, as markdown."""
-    return " and ".join(f"**{whom(some)}** ({numbered(some)})" for some in _grouped(group, "table_key").values())
+    return " and ".join(
+        f"**{whom(of_table)}** ({numbered(of_table)})" for of_table in _grouped(group, "table_key").values()
+    )
 
 
 def explained(group: list[Release]) -> str:
     """Explain the sum of a group, or its sum for each unit of privacy, to somebody who is new to ε."""
-    parts = by_unit(group)
-    if len(parts) == 1:
+    units = by_unit(group)
+    if len(units) == 1:
         return _sum_explained(group)
-    one_by_one = [f"{numbered(some).capitalize()}: {_sum_explained(some)}" for some in parts.values()]
-    return " ".join([*one_by_one, not_added(group), f"With all of them, {guess_words(promise_of(group))}."])
+    of_units = [f"{numbered(unit).capitalize()}: {_sum_explained(unit)}" for unit in units.values()]
+    return " ".join([*of_units, not_added(group), f"With all of them, {guess_words(promise_of(group))}."])
 
 
 def _sum_explained(group: list[Release]) -> str:
@@ -395,7 +399,7 @@ def _adds(loss: PrivacyLoss) -> str:
 
 
 def in_sidebar() -> None:
-    """Once something was released, show the sum of each group, and a button that explains and corrects the sums."""
+    """If the session has releases, show the sum of each group, and a button that explains and corrects the sums."""
     if not releases():
         return
     with st.sidebar:
@@ -429,7 +433,7 @@ def _account() -> None:
 
 
 def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]]) -> None:
-    """Ask whether a group has the same people as an earlier group. If so, merge both groups; the sum grows at once."""
+    """Ask whether a group has the same people as an earlier group. If so, merge both groups, so that the sum grows."""
     if not earlier:
         return
     key = state.SAME_PEOPLE(people)
@@ -450,13 +454,13 @@ def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]
 
 
 def _take_out(group: list[Release]) -> None:
-    """Offer to take a table out of a sum. A sum shrinks only if the user states that its rows are other people's."""
+    """Offer to take a table out of a sum, if the user states that nobody in it is in another table of the sum."""
     tables = _grouped(group, "table_key")
     if len(tables) < 2:
         return
-    titles = {k: _titles(some) for k, some in tables.items()}
+    titles = {k: _titles(of_table) for k, of_table in tables.items()}
     if len(set(titles.values())) < len(titles):  # two uploads may have the same file name
-        titles = {k: f"{titles[k]} ({numbered(some)})" for k, some in tables.items()}
+        titles = {k: f"{titles[k]} ({numbered(of_table)})" for k, of_table in tables.items()}
     key = state.TAKE_OUT(group[0].people)
     known(key, [None, *titles])
     out = st.selectbox(
@@ -469,7 +473,7 @@ def _take_out(group: list[Release]) -> None:
         return
     shape = tables[out][0].shape
     if like := [r for r in group if r.table_key != out and alike(r.shape, shape)]:
-        st.caption(f"{so_alike(like, shape)}: are these really other people?")
+        st.caption(f"{so_alike(like, shape)}: are these really different people?")
     sure = st.checkbox(
         f"I state that nobody in {plain(titles[out], 90)} is in another table of this sum.",
         key=state.OTHER_PEOPLE(group[0].people, out),

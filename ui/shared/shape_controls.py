@@ -26,7 +26,7 @@ _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 @dataclass(frozen=True)
 class Shape:
-    """The depth and the number of trees that the controls show, and the values to which they can move.
+    """The depth and the number of trees that the controls show, and the values that the user can choose.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Shape:
     by_rule : bool
         Whether the rule sets both.
     starts : (int, int)
-        Depth and number of trees from which a slider starts when another slider has turned the rule off.
+        Depth and number of trees from which one slider starts when the user moves the other, which turns the rule off.
     """
 
     depth: int
@@ -66,8 +66,8 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestS
     n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
     domain = table.domain if table is not None else _PLAIN
     depth, trees = settings.shape(domain, n_rows)
-    # The relation may make the exact number of rows public. But numbers set by hand stay when the relation changes, so
-    # they must not depend on it.
+    # Replace-one makes the exact number of rows public. But numbers set by hand stay when the relation changes, so they
+    # must not depend on the number of rows.
     is_private = table is not None and not table.is_public
     start_depth, start_trees = settings.shape(domain, ROWS_WITHOUT_A_TABLE) if is_private else (depth, trees)
     by_rule = st.toggle(
@@ -157,16 +157,16 @@ def _from_link(key: state.Key, least: int, most: int, thing: str) -> int | None:
 
 
 def _put(key: state.Key, value: int) -> None:
-    """Move a slider if its value differs. A needless assignment would undo a press of the user in the meantime."""
+    """Move a slider if its value differs. A needless assignment would undo what the user has moved meanwhile."""
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 
 
 def _into_link(key: state.Key, value: int | None) -> None:
-    """Write a number into the link; None takes it out.
+    """Write a number into the link; None removes it.
 
-    The sliders are not bound to the link. Streamlit binds a slider when a first press turns the rule off. It writes the
-    number of that press by assigning it, which would undo presses that follow at once.
+    The sliders are not bound to the link. If they were, Streamlit would bind a slider when its first press turns the
+    rule off, and assign the number of this press, which would undo quick further presses.
     """
     if value is None:
         st.query_params.pop(key, None)
@@ -175,7 +175,7 @@ def _into_link(key: state.Key, value: int | None) -> None:
 
 
 def _by_hand(other: state.Key, start: int) -> None:
-    """Turn the rule off after a slider has moved. The other slider then starts from `start`, not the rule's number."""
+    """Turn the rule off after a slider has moved. The other slider then starts from `start`, not from the rule."""
     if state.BY_RULE.value:
         _put(other, start)
     state.BY_RULE.value = False  # assigned even if the rule is off, because the assignment puts the value into the link
@@ -185,8 +185,8 @@ def _by_hand(other: state.Key, start: int) -> None:
 def _start_from(starts: dict[state.Key, int]) -> None:
     """Set both sliders to numbers that do not depend on the exact number of rows, if the user has turned the rule off.
 
-    A second press on a slider may come before the browser turns the toggle off. Then this function runs as well, before
-    or after `_by_hand`, and keeps the number of the press.
+    A second press on a slider may come before the browser turns the toggle off. Then this function runs too, before or
+    after `_by_hand`, and must keep the number of the press.
     """
     by_hand = state.BY_HAND.pop()
     if not state.BY_RULE.value and not by_hand:

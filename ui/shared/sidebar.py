@@ -1,4 +1,4 @@
-"""The sidebar of Explore: every control with its sentence. The link holds all values, and Python checks them again."""
+"""The sidebar of Explore. Links can hold any value, so Python checks the values of the controls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from ui.shared.shape_controls import Shape, choose_shape
 from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken
 
-MOST_EXPECTED: Final = 0.01  # smallest δ n (mean number of rows that δ allows a mechanism to publish) with a note
+MOST_EXPECTED: Final = (
+    0.01  # from this δ n on (mean number of rows that δ allows a mechanism to publish), a note appears
+)
 MOST_NAMED: Final = 5  # number of columns that a sentence names
 
 
@@ -74,7 +76,7 @@ def _bundled(name: str) -> Table:
 
 
 def _detach() -> None:
-    """Remove the attached file when another file, or none, replaces it, because Streamlit would keep it."""
+    """Remove the attached file when the user replaces or removes it, because Streamlit would keep it."""
     if (file := state.ATTACHED.pop()) is not None:
         uploads.remove(file.file_id)
 
@@ -91,11 +93,11 @@ def _upload() -> Table | None:
         )
         # A visit to another page empties the widget, but the file stays until the user replaces, removes or clears it.
         file = state.ATTACHED.value = file or state.ATTACHED.value
-        still = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
+        attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
-        st.caption(f"{still}Read in memory only; {forgotten}.")
-        if short := uploads.shortage():
-            st.caption(short)
+        st.caption(f"{attached}Read in memory only; {forgotten}.")
+        if caution_on_space := uploads.shortage():
+            st.caption(caution_on_space)
     if file is None:
         st.info(
             "Attach a CSV file in the sidebar (behind » on a phone) to explore it. A link never carries a file: if you "
@@ -106,7 +108,7 @@ def _upload() -> Table | None:
     try:
         digest = tables.digest_of(file)
         csv = tables.uploaded(digest, file.getvalue(), file.name)
-        csv = _without_some(csv, digest)
+        csv = _without_left_out(csv, digest)
         candidates = label_candidates(csv)
         if not candidates:
             raise TableError(
@@ -157,7 +159,7 @@ def _say_unused(names: list[str]) -> None:
         st.caption(f"Not learned from: {listed}{more}. The *Data* tab of Explore says why.")
 
 
-def _without_some(csv: CsvTable, digest: str) -> CsvTable:
+def _without_left_out(csv: CsvTable, digest: str) -> CsvTable:
     """Ask for columns to leave out, and return the file without them. It still counts as the same file."""
     kept = state.LEFT_OUT.value  # a visit to another page empties the widget
     names = [column.name for column in csv.columns]
@@ -216,7 +218,7 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
 
 
 def choose_neighbors() -> str:
-    """Ask which pairs of tables must be hard to tell apart, and return the relation."""
+    """Ask for the neighbor relation: which pairs of tables a release must make hard to distinguish. Return it."""
     known(state.NEIGHBORS, NEIGHBORS)
     neighbors = st.radio(
         "What an outsider must not notice",
@@ -224,14 +226,14 @@ def choose_neighbors() -> str:
         key=state.NEIGHBORS,
         bind=LINKED,
         help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
-        "exchanged for another (replace-one; the number of rows is then public). Where a column tells persons apart, "
+        "exchanged for another (replace-one; the number of rows is then public). If a column identifies persons, "
         "read “person” for “row”.",
     )
     return NEIGHBORS.get(neighbors, "add-remove")
 
 
 def _switch(option: Option, mode: str) -> Any:
-    """Draw a switch with a sentence below the switch, and return the value of the choice."""
+    """Draw a switch with its sentence, and return the value of the parameter."""
     off, on = option.choices[mode].values()
     switched = st.toggle(option.title, key=option.key, bind=LINKED)
     st.caption(unbroken(option.sentence))
@@ -256,17 +258,17 @@ def share(choice: Choice) -> DeltaGenerator:
         copy_link(of_upload=table.uploaded)
         with st.popover("As code"):
             st.caption("A release with the same settings, in Python. It draws new noise and costs ε once more.")
-            as_it_comes = not table.uploaded and table.domain == tables.bundled(table.key).domain
-            st.code(as_code(settings, table.key if as_it_comes else None, table.label), language="python")
-        drawn = st.container(width="content")
+            is_unchanged = not table.uploaded and table.domain == tables.bundled(table.key).domain
+            st.code(as_code(settings, table.key if is_unchanged else None, table.label), language="python")
+        figures_button = st.container(width="content")
         st.button(
             "Clear my data",
             on_click=clear,
             help="Forget uploads, edits and the forests of this session. What was spent stays in the sum, without the "
-            "names of your files: forgetting a release does not take it back. The name of the column that tells "
-            "persons apart stays, because the released file states it, too.",
+            "names of your files: forgetting a release does not take it back. The name of the column that "
+            "identifies persons stays, because the released file states it, too.",
         )
-    return drawn
+    return figures_button
 
 
 def clear() -> None:
@@ -274,8 +276,8 @@ def clear() -> None:
     session_ledger.forget_tables()
     cache.clear()
     uploads.remove_all()
-    times = state.CLEARED.value + 1
+    n_cleared = state.CLEARED.value + 1
     state.clear()
-    state.CLEARED.value = times
+    state.CLEARED.value = n_cleared
     if state.DATA.value == tables.UPLOAD:
         state.DATA.value = tables.DEFAULT

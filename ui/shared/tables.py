@@ -37,7 +37,7 @@ class Table:
     csv : CsvTable or None
         For an upload, the columns as the reader parsed them.
     person_column : str or None
-        Column that tells persons apart, if `domain` has no unit because a forest as published reads rows (`read_by`).
+        Column that identifies persons, if `domain` has no unit because a forest as published reads rows (`read_by`).
     """
 
     key: str
@@ -52,12 +52,12 @@ class Table:
 
     @property
     def unit(self) -> str | None:
-        """Column that tells persons apart, also where the domain of a forest as published has no unit."""
+        """Column that identifies persons, also if the domain of a forest as published has no unit."""
         return self.domain.unit or self.person_column
 
     @property
     def rows_are_persons(self) -> bool:
-        """Whether each row is another person: the user confirmed it, or the table is bundled."""
+        """Whether each row is a different person: the user confirmed it, or the table is bundled."""
         return self.domain.unit is None and (not self.uploaded or self.key in state.ROWS_ARE_PERSONS.value)
 
     @property
@@ -101,7 +101,7 @@ def bundled(name: str) -> Dataset:
 
 @cache.for_session(max_entries=2, spinner="Reading the file …")
 def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
-    """Return an uploaded table, for this session only. The cache key is a digest of all bytes, not of a sample."""
+    """Return an uploaded table, for this session only. The cache key is a digest of all bytes."""
     return read_csv(_data, name=name)
 
 
@@ -130,7 +130,7 @@ def bundled_table(data: Dataset, label: str) -> Table:
 
 
 def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
-    """Return an uploaded table, read cell by cell. Its domain is read from the data until the user confirms one."""
+    """Return an uploaded table, read cell by cell. Unless the user edits its domain, it is read from the data."""
     table = Table(digest, csv.name, csv.table, label, suggested(digest, label, _names_of(csv), csv), csv=csv)
     return _read_with(replace(table, domain=_edited(table)), csv)
 
@@ -164,7 +164,7 @@ def _edited(table: Table) -> Domain:
 
 
 def _edits() -> dict[str, Domain]:
-    """Return the edited domains of this session by `schema_key`. This function stores nothing in the session."""
+    """Return the edited domains of this session by `schema_key`, without storing anything in the session."""
     return st.session_state.get(state.SCHEMAS, {})
 
 
@@ -177,7 +177,7 @@ def kept(old: Domain, domain: Domain) -> Domain:
     """Return the edited domain, with those declarations of the old domain that an edit must not change or drop.
 
     The file format cannot be edited. The choice of columns keeps its source if the edit has no source for it, so that
-    nothing becomes public by omission. An assertion about one choice of columns does not cover another choice.
+    an omission makes nothing public. An assertion about one choice of columns does not cover another choice.
     """
     if domain.reading != old.reading:
         domain = replace(domain, reading=old.reading, reading_source=old.reading_source, reading_note=old.reading_note)
@@ -219,12 +219,12 @@ def fingerprint(domain: Domain) -> str:
 
 
 def say_whose_rows(table: Table, unit: str | None, *, several: bool = False) -> None:
-    """Keep the answer to the question whose rows these are.
+    """Keep the user's answer to the question whether a person can have several rows.
 
     Parameters
     ----------
     unit : str or None
-        The column that tells persons apart.
+        The column that identifies persons.
     several : bool
         Whether a person can have several rows although `unit` is None. Then the table cannot be released yet.
     """
@@ -267,7 +267,7 @@ def counted(table: Table) -> str:
 
 
 def planned_rows(table: Table, settings: ForestSettings) -> int:
-    """Return the number of rows, or with a unit of persons, from which a release plans depth and number of trees."""
+    """Return the number of rows (with a unit, of persons) that determines a release's depth and number of trees."""
     if table.domain.unit is not None and settings.certified:
         return n_persons(table)
     return rows_of_plan(settings.estimator(), n_labeled(table), len(table.frame))

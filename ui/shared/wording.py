@@ -1,4 +1,4 @@
-"""Texts that explain what numbers mean. No streamlit in here."""
+"""Texts that explain what numbers mean. This module does not import streamlit."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def plain(text: object, most: int = 60) -> str:
     r"""Return text from data with escapes, so that streamlit's markdown shows the text unchanged.
 
     Streamlit also looks for addresses, icons, emojis and arrows in escaped text. A joiner character, which has no
-    width, breaks these up. Text that runs from right to left is isolated, so that it does not reorder the words around
+    width, prevents this. Text that runs from right to left is isolated, so that it does not reorder the words around
     it.
 
     >>> plain("a_b *c* [d](e) :red[f] $x$").replace(_JOINER, "")

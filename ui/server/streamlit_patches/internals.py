@@ -13,7 +13,7 @@ from streamlit.web.server.server_util import get_url
 
 # Routes of the server.
 # Reason: the middleware refuses, counts, or marks requests for these routes.
-# Gain: the guards work; without these names, the guards would let everything through.
+# Gain: the guards recognize these requests. With wrong names, they would let every request through.
 # Test: `test_the_server_has_the_routes_that_the_guards_know`
 UPLOAD_ROUTE: Final = "_stcore/upload_file"
 METRICS_ROUTE: Final = "_stcore/metrics"  # this route states exactly how many bytes others have uploaded
@@ -22,7 +22,7 @@ NOT_PAGES: Final = frozenset({"_stcore", "media", "component", "static"})  # fir
 
 
 class UncheckedFigure(go.Figure):
-    """A plotly figure made from a dict that is already checked: neither plotly nor Streamlit checks or copies it again.
+    """A plotly figure made from a checked dict. Neither plotly nor Streamlit checks or copies the dict again.
 
     Reason: Streamlit builds a figure from a dict to check it, which checks each property of each trace.
     Gain: a move on Explore takes 47 ms of the server's processor, not 57 ms (`reruns` of the benchmark, medians of 5
@@ -42,8 +42,8 @@ def let_draw_again(key: str) -> None:
     """Let a run draw the component with this key once more. The browser then updates the component in place.
 
     Reason: Streamlit refuses a second element with a key that the run has used.
-    Gain: the instrument of Explore gets each surer figure while the run computes. With another key, the browser would
-    build the instrument anew, and the hand would lose its slider.
+    Gain: the instrument of Explore gets each more precise figure while the run computes. With another key, the browser
+    would build a new instrument, and a user who drags a slider would lose it.
     Test: `test_a_component_can_be_drawn_again_in_one_run`
     """
     if (context := get_script_run_ctx()) is not None:
@@ -86,7 +86,7 @@ def is_upload(value: object) -> bool:
     """Return whether a value is of the type that `st.file_uploader` returns.
 
     Reason: the state of a session can hold a value of any type under the key of a file field.
-    Gain: such a value is dropped, and the page does not fail.
+    Gain: a value of another type is dropped, and the page does not fail.
     Test: `test_a_page_reaches_the_files_of_its_session`
     """
     return isinstance(value, UploadedFile)
@@ -95,8 +95,8 @@ def is_upload(value: object) -> bool:
 def app_url(host: str) -> str:
     """Return the URL of the app under a host name.
 
-    Reason: Streamlit prints the URL in a greeting that asks another host for a public address. So the greeting is off.
-    Gain: the start prints addresses, and no other host is asked.
+    Reason: Streamlit prints the URL in a greeting, and asks another host for a public address. So the greeting is off.
+    Gain: the server prints its addresses at startup, and asks no other host.
     Test: `test_the_start_knows_its_addresses`
     """
     return get_url(host)

@@ -17,8 +17,8 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 Result = TypeVar("Result")
 SWITCH_INTERVAL: Final = 0.001  # seconds; Python's default is 0.005
-_MOST_FILES: Final = 1024
-_MOST_READS: Final = 100  # largest number of reads in a row during which the state changes; even one is rare
+_MOST_FILES: Final = 1024  # file descriptors that are searched for listening sockets
+_MOST_READS: Final = 100  # attempts to read the state; a second attempt is needed only if the state changes meanwhile
 
 _get_option: Final = config.get_option
 _preparation_data: Final = spawn.get_preparation_data
@@ -74,9 +74,9 @@ def read_options_without_lock() -> None:
 
     Reason: Streamlit reads options under one lock, once for each element of a page. A thread that holds this lock then
     waits for Python's lock, so that all other threads wait for two locks.
-    Gain: thirty sessions have their figures 3.7 s after a move, not 8.1 s, and a move takes 73 ms of the processor, not
-    136 ms (`reruns` of the benchmark with `--sessions 30`, medians of 3 pairs, less in all 3; a very busy machine). Ten
-    sessions show no difference.
+    Gain: thirty sessions have their figures 3.7 s after a move, not 8.1 s, and a move takes 73 ms of processor time,
+    not 136 ms (`reruns` of the benchmark with `--sessions 30`, medians of 3 pairs, less in all 3; a very busy machine).
+    Ten sessions show no difference.
     Test: `test_options_are_read_while_another_thread_holds_streamlit_s_lock`
     """
     config.get_option = _option
@@ -90,12 +90,13 @@ def _option(key: str) -> Any:
 def end_replaced_runs() -> None:
     """End a replaced run of a page when it reads the whole state of the session.
 
-    Reason: a moved control starts a new run at once, in another thread. The old run continues until Streamlit checks
-    the next time whether the run may go on. Both runs change one state, each under a separate lock. Select boxes, radio
+    Reason: a moved control immediately starts a new run in another thread. The old run continues until Streamlit next
+    checks whether the run may go on. Both runs change one state, each under a separate lock. Select boxes, radio
     buttons, and fields for numbers and text read the whole state, and Streamlit does not check there. At its end, each
     run also walks through the state. If the other run changes the state meanwhile, the walk fails with `RuntimeError`
     or `KeyError`.
-    Gain: no such failure; before, about one in a thousand moves of thirty sessions. The tests make the failures happen.
+    Gain: no such failure. Without this change, about one in a thousand moves of thirty sessions failed. The tests cause
+    the failures.
     Test: `test_a_run_that_goes_on_reads_the_state_again`, `test_a_run_ends_although_another_run_changes_the_state`
     """
     SafeSessionState.filtered_state = property(_filtered_state)  # type: ignore[method-assign, assignment]
@@ -135,7 +136,7 @@ def keep_pages_out_of_workers() -> None:
     process that gets this name would run that page or `app.py` again. The thread that `app.py` starts would import
     modules while the process imports modules. Either import may fail with `_DeadlockError`, which breaks all processes
     of the pool.
-    Gain: no page runs in a worker, and no worker fails to start. The test makes these failures happen.
+    Gain: no page runs in a worker, and no worker fails to start. The test causes these failures.
     Test: `test_a_worker_does_not_run_the_page_that_is_the_main_module`
     """
     spawn.get_preparation_data = _without_main
@@ -148,7 +149,8 @@ def _without_main(name: str) -> dict[str, Any]:
 def switch_threads_often() -> None:
     """Let a thread keep Python's lock for 1 ms, not 5 ms, while others wait for it.
 
-    Reason: every kernel ends with a wait for Python's lock, which a drawing script would hold for 5 ms each time.
+    Reason: every kernel waits for Python's lock at its end, and a script that draws would hold this lock for 5 ms each
+    time.
     Gain: figures 0.67 s after a move, not 1.02 s (`reruns` of the benchmark, medians of 5 pairs, less in all 5; a busy
     machine).
     Test: `test_threads_switch_often`

@@ -12,9 +12,9 @@ FOLDER: Final = Path(streamlit.__file__).parent / "static" / "static" / "js"
 
 # Reason: Streamlit looks for its server below each page's address first, which leaves errors in the browser's console.
 # For every moved control, Streamlit adds a step to the browser's history, and it empties the address before it changes
-# pages. When Back opens an address, Streamlit drops the settings that the last page also has. With this script, a page
-# is one step of the history, and Back opens a page like the page's link.
-# Gain: no errors in the console (two for each page), and Back leads to the previous page.
+# pages. When Back opens an address, Streamlit drops the settings that the previous page also has. With this script, a
+# page is one step of the history, and Back opens a page as the page's link does.
+# Gain: no errors in the console (without the script, two for each page), and Back leads to the previous page.
 # Test: `test_the_front_end_knows_what_the_first_script_sets`, and tests/browser/test_links.py with a browser
 _FIRST: Final = """<script>
 (() => {
@@ -62,8 +62,7 @@ LOADED_EARLY: Final = (
     "PlotlyChart",  # last, because it is the largest
 )
 
-# The front end opens its first websocket, then requests the page and waits. During this wait the browser runs the
-# files.
+# The front end opens its first websocket, requests the page, and waits. During this wait the browser runs the files.
 _LOAD_EARLY: Final = """<script>
 (() => {
   const Socket = window.WebSocket;
@@ -92,7 +91,7 @@ def first_script(base_path: str) -> str:
 
 
 def early_files() -> list[str]:
-    """Return the names of the files that draw the elements in `LOADED_EARLY`. Elements without a file are left out."""
+    """Return the names of the files that draw the elements in `LOADED_EARLY`, without elements that have no file."""
     return [path.name for element in LOADED_EARLY for path in sorted(FOLDER.glob(f"{element}.*.js"))[:1]]
 
 

@@ -1,6 +1,6 @@
 """CSS for the pages. It is constant: no data ever gets into HTML.
 
-Streamlit marks the parts of a page with `data-testid`, for tests. It promises the classes `st-key-...` only.
+Streamlit marks the parts of a page with `data-testid`, for tests. Only the classes `st-key-...` are documented.
 
 Reason: Streamlit has no other way to set spaces, font sizes, and columns on a phone, to hide a button, or to print a
 page without its navigation.
@@ -11,7 +11,7 @@ Test: `test_the_front_end_has_each_part_that_a_style_names`
 
 from typing import Final
 
-# Tables lose Streamlit's download, because the name of its file does not contain CURATOR_ONLY.
+# Streamlit's download button of tables is hidden, because its file name does not contain CURATOR_ONLY.
 PAGE: Final = """<style>
 [class*=st-key-headline] h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
 [class*=st-key-headline] h3 {text-wrap: balance}
@@ -68,7 +68,7 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 </style>"""
 
 # Menus over the page are not inside Streamlit's dark part. The theme's blue is light, because it must be readable as
-# text on a dark page, so white words get a darker blue as background.
+# text on a dark page. So white words on a blue background get a darker blue.
 DARK: Final = """<style>
 :root {color-scheme: dark}
 [data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
