@@ -159,8 +159,8 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     )
     return (
         f"{whose} The attacker may know every other row and own any computer. But what the attacker believes about "
-        f"the others must not depend on this {protected(guarantee, rows)}: for example, one twin reveals something "
-        "about the other."
+        f"the others must not depend on this {protected(guarantee, rows)}: for example, twins reveal something "
+        "about each other."
     )
 
 

@@ -44,8 +44,8 @@ OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for kno
 _HELP: Final = (
     "How much the release may reveal about any one row; with a column of identifiers, about any one person. Whatever "
     "an attacker believed, a certified release with δ = 0 multiplies or divides the odds that this row or person is in "
-    "the table by at most e^ε (2.72 at ε = 1), and the odds of its value by at most e^(2ε) (with replace-one, e^ε). "
-    "With δ > 0, rare releases may exceed these bounds."
+    "the table by at most e^ε (2.72 at ε = 1). For the odds of its value, the factor is at most e^(2ε) (with "
+    "replace-one, e^ε). With δ > 0, rare releases may exceed these bounds."
 )
 
 
