@@ -265,7 +265,7 @@ def test_the_limit_of_an_attack_equals_that_of_the_headline(delta):
     chosen = as_it_comes(KIND, "certified", 1.0, "add-remove", delta=delta)
     certificate, ledger = chosen.estimator(table().domain).preview(table().domain, 500)
     assert certificate.certified
-    limit = membership._most_right(certificate, ledger)
+    limit = membership._success_limit(certificate, ledger)
     assert percent_up(limit) == f"{success_share(guarantee_of(certificate), 'membership')} %"
     assert limit < 0.6
 
