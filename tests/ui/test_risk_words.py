@@ -116,7 +116,7 @@ def test_sentences_on_exclusions_and_conditions():
     for guarantee in (PURE, DELTA, REPLACED):
         assert "smokers" in words.not_covered(guarantee)
         assert "This holds for one row" in words.conditions(guarantee)
-        assert "a person with 3 rows" in words.conditions(guarantee, 3) and "one twin" in words.conditions(guarantee)
+        assert "a person with 3 rows" in words.conditions(guarantee, 3) and "twins" in words.conditions(guarantee)
     assert "95.3 %" in words.belief(DistinguishingGame(PURE, "membership", 3), 0.5)
 
 
