@@ -22,8 +22,8 @@ class LogOdds:
     """Voting "log-odds": for each class, a leaf adds ln(share of the class in the leaf / share in all leaves).
 
     If shares were averaged instead, the mean share of a rare class would hardly exceed one half, because each tree
-    tests few of the attributes that matter. The evidence of all trees is added, because trees are nearly independent.
-    The sum is multiplied by two over the number of trees, because trees are not fully independent.
+    tests few of the attributes that matter. The score of a class is twice the mean of its evidence over the trees.
+    Independent trees would justify the sum, equal trees the mean.
 
     Parameters
     ----------

@@ -226,7 +226,9 @@ def test_a_gaussian_ledger_that_is_not_certified_promises_nothing():
     assert "Nominal ε = 1 at δ = 1e-06; true privacy loss: no finite bound." in str(certificate)
     data = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
     assert Certificate.from_dict(data) == certificate
-    assert Certificate.from_dict({**data, "mu_squared": "1/1000"}).mu_squared is None  # returned as read, like ε
+    assert (
+        Certificate.from_dict({**data, "mu_squared": "1/1000"}).mu_squared is None
+    )  # a loss without a proof is not read
 
 
 def test_delta_must_match_the_kind_of_the_ledger():

@@ -59,10 +59,10 @@ PAPERS: Final = (
         "Leaves publish one label each, and where one class has a large lead, hardly any noise is needed. So forests "
         "become far more accurate at the same ε.",
         "The leaf mechanism does not keep ε, for any ε: the amount of noise reveals the lead. The author "
-        "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and for two classes nothing that keeps "
-        "ε flips less.",
-        "ε = 1, one row against two rows of the same class: the other label comes in 20.4 and in 2.4 of 100 "
-        "releases, 8.4 times as often, where 2.72 times is allowed.",
+        "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and with two classes no mechanism with the "
+        "same ε flips a label less often.",
+        "At ε = 1, a leaf with one row publishes the wrong label in 20.4 % of releases, and with a second row of the "
+        "same class in 2.43 %. That is 8.4 times as often, where e = 2.72 times is allowed.",
         (("data", "mushroom"), ("forest", "majority labels"), ("mode", "as published"), ("depth", "11")),
     ),
     Paper(
@@ -71,8 +71,8 @@ PAPERS: Final = (
         "J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia: Multinomial random forest: toward consistency and "
         "privacy-preservation",
         "https://arxiv.org/abs/1903.04003",
-        "Features, values and labels are drawn, and better ones are more likely, with temperatures B1, B2 and B3. "
-        "This gives a forest that is consistent and private.",
+        "Features, values and labels are drawn, and better ones are more likely, with inverse temperatures B1, B2 and "
+        "B3. This gives a forest that is consistent and private.",
         "As published it does not keep ε, for any ε: values to split at lie between the rows' own values, and"
         " branches end by exact counts. Its table of accuracy against ε was made with labels that are not "
         "private (B3 = ∞).",
@@ -86,11 +86,11 @@ PAPERS: Final = (
         "R. Nock, W. Henecka: Boosted and differentially private ensembles of decision trees",
         "https://arxiv.org/abs/2001.09384",
         "A loss between the 0/1 loss and Matsushita's loss (α) trades noise against speed of boosting. With α "
-        "calibrated during the fit, it beats random forests.",
+        "calibrated during the fit, these trees beat random forests.",
         "As published it does not keep ε: the weights of the trees are exact functions of the rows, and are "
         "published. The certified forest takes them from its noisy leaves, which costs nothing.",
-        "On Breast Cancer Wisconsin the published forest is right in 80 % at ε = 10⁻⁴, as it is at ε = 1. The "
-        "certified one names classes at random there: it is right in 48 %, where always naming the larger class gets "
+        "On Breast Cancer Wisconsin the published forest has an accuracy of 80 % at ε = 10⁻⁴, as it has at ε = 1. At "
+        "ε = 10⁻⁴ the certified one guesses: its accuracy is 48 %, where always naming the larger class gets "
         "66 % (means of 30 simulated releases). At such an ε, a forest can learn only from what is not private: "
         "the exact weights.",
         (("data", "breast_wisconsin"), ("forest", "boosted"), ("mode", "as published"), ("eps", "0.01")),

@@ -53,9 +53,9 @@ def _pair(
 
 
 def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, int]:
-    """Return the classes of the rows, the class of the row that differs, and the class of its replacement.
+    """Return the classes of the common rows, the class of the row that differs, and the class of its replacement.
 
-    The row that differs, or its replacement, may be the only row of its class.
+    The common rows may lack the class of the row that differs.
     """
     order = rng.permutation(n_classes)
     kept = max(1, int(rng.choice([1, n_classes - 1, n_classes])))
@@ -83,13 +83,14 @@ def random_case(
     n : int
         Number of rows of the larger table.
     rare : str, optional
-        A key of `RARE`, or empty for drawn answers; by default random.
+        A key of `RARE`: rare answers that replace the random answers of a fit. Empty: no answer is replaced. By default
+        random.
     n_bad : int, optional
-        Number of unreadable cells in each column; by default 0.
+        Number of unreadable cells in each column, beside other odd cells. By default there are no odd cells.
     neighbors : str
         How the two tables differ; by default random.
     alike : bool
-        True: all rows are the same.
+        True: all rows are equal, except the replacement of the row that differs.
     listed : bool
         True: the class of the row that differs is in the domain.
     **fixed

@@ -33,8 +33,9 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 }
 @media (min-width: 641px) {
   [data-testid=stMainBlockContainer] {padding-top: 1.4rem}
-  [data-testid=stHeader] {pointer-events: none; background: transparent}
-  [data-testid=stHeader] button {pointer-events: auto}
+  [data-testid=stHeader] {background: transparent}
+  [data-testid=stHeader], [data-testid=stHeader] * {pointer-events: none}
+  [data-testid=stHeader] button, [data-testid=stHeader] button * {pointer-events: auto}
 }
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}
