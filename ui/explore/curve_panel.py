@@ -148,15 +148,15 @@ class Panel:
     def look_elsewhere(self) -> bool:
         """Measure the effect of δ, or simulate a part of another forest.
 
-        Return False if no work is left, or if several users have waited for first figures: such a server simulates
-        other forests only where this one learns nothing.
+        Return False if no work is left. Other forests are simulated for a forest that learns nothing. For a certified
+        forest, they are also simulated for the line on the most accurate one, unless the server has other users.
         """
         if self._gain.step():
             return True
-        is_idle = not (SCHEDULER.is_busy or INTERACTIVE.is_ready)
-        if not (is_idle or self._headroom(self.measure).has_none) or not self._others.step():
+        certified, is_idle = self._choice.settings.certified, not (SCHEDULER.is_busy or INTERACTIVE.is_ready)
+        if not ((certified and is_idle) or self._headroom(self.measure).has_none) or not self._others.step():
             return False
-        if self._others.is_complete and self._choice.settings.certified:
+        if self._others.is_complete and certified:
             self._line.draw(self._others, self._result, self.measure)
         return True
 

@@ -238,7 +238,7 @@ class Instrument:
         return _slider("α", stops if present in stops else (*stops, present), present)
 
     def _same_alpha(self) -> dict[str, str]:
-        """Return for each α strategy another one whose simulated releases all classify the same held-out rows."""
+        """Return for each α strategy another one whose first release at each ε is right on the same held-out rows."""
         settings = self._choice.settings
         if settings.kind != "boosted":
             return {}

@@ -17,7 +17,7 @@ from ui.shared.loss_sums import at_delta
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
 
-CLEAR: Final = 0.005  # least difference of accuracy that the line reports
+LEAST_GAIN: Final = 0.005  # smallest difference in accuracy that the line reports
 
 
 class MostAccurate:
@@ -43,7 +43,7 @@ class MostAccurate:
         best = max(means, key=means.__getitem__, default=None)
         epsilon, noun = f"ε = {settings.epsilon:g}", unit_noun(self._choice.table.unit)
         with self._place.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if best is None or means[best] < here + CLEAR:
+            if best is None or means[best] < here + LEAST_GAIN:
                 st.markdown(f"**Most accurate here** at {epsilon}: no other forest is clearly better.", width="content")
             else:
                 name = "balanced accuracy" if measure == "balanced_accuracy" else f"of held-out {noun}s right"

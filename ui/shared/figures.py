@@ -65,16 +65,16 @@ def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **
     with place.container():
         drawn = st.dataframe(as_shown(frame), **settings)
         with st.container(key=f"printed_{len(_kept())}"):
-            st.table(for_print(frame))
+            st.table(printed_rows(frame))
             if len(frame) > PRINTED:
                 st.caption(f"The first {PRINTED} of {len(frame):,} rows.")
     return drawn
 
 
-def for_print(frame: pd.DataFrame) -> pd.DataFrame:
+def printed_rows(frame: pd.DataFrame) -> pd.DataFrame:
     r"""Return the first rows as text that Streamlit's Markdown shows unchanged. The index is empty.
 
-    >>> for_print(pd.DataFrame({"a_b": ["*x*", None], "c": [0.123456, 2]})).to_dict("list")
+    >>> printed_rows(pd.DataFrame({"a_b": ["*x*", None], "c": [0.123456, 2]})).to_dict("list")
     {'a\\_b': ['\\*x\\*', '–'], 'c': ['0.1235', '2']}
     """
 

@@ -129,7 +129,7 @@ function drawAll(state) {
     label.classList.toggle("off", range.disabled);
   }
   const same = data.sameAlpha[at.alpha];
-  state.inputs.alpha.why.textContent = same ? `predicts exactly as “${same}” in these releases` : data.alpha.why;
+  state.inputs.alpha.why.textContent = same ? `is right on the same records as “${same}”` : data.alpha.why;
   if (data.tree) {
     const isAway = at.epsilon !== data.epsilon.value;
     state.tree.note.textContent = isAway ? data.words.treeAway : "";
