@@ -50,7 +50,7 @@ except (DomainError, ValueError) as problem:
     st.stop()
 
 measure = partial(measured, view, table)
-with top:
+with top, st.container(key="compared_words"):
     headline = st.empty()
 if view.published:
     chart_and_table.about_claims()
@@ -63,11 +63,13 @@ titled(
     "Curator only",
     help="Measured on rows held out. The bands hold eight in ten of the simulated releases.",
 )
-chart = st.empty()
+with st.container(key="compared_chart"):
+    chart = st.empty()
 latest: dict[str, SweepResult] = {}
 counter = count()
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
     n_releases_caption = st.empty()
+    n_releases_caption.caption("The first releases are being simulated.", width="content")
     progress = st.container(width=420)
     name = "CURATOR_ONLY_compare.csv"
     offer_csv("All simulated releases as CSV", lambda: latest["result"].pieces, name, type="tertiary")

@@ -52,12 +52,17 @@ with st.container(key="asked"):
     need, at, which = st.columns([3, 6, 3], gap="medium")
 with need:
     needed = wish_controls.needed_accuracy(guessing_accuracy, best)
-headline, chart = st.empty(), st.empty()
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_curve"):
+with st.container(key="answer_words"):
+    headline = st.empty()
+with st.container(key="answer_chart"):
+    chart = st.empty()
+answers = answer.answered(result, needed, wish)
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_answers"):
     chart_caption = st.empty()
+    # Filled at once: an empty place would let the progress bar jump to the left until `draw` fills it.
+    chart_caption.caption(answer.how_read(answers, result, wish), width="content")
     progress = st.container(width=420)
 
-answers = answer.answered(result, needed, wish)
 # If guessing reaches the accuracy, no ε is needed, so the smallest ε of the grid is not an answer.
 smallest = {a.forest: None if needed <= guessing_accuracy else a.epsilon for a in answers}
 name, epsilon = wish_controls.look_at(list(settings_of), answers[0].forest, smallest, at, which)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpforest.plotting.style import PRIVATE, QUIET, figure, percent
 
 HEIGHT = 380
-TYPE = 18  # pixels; readable from the back of a room
+TYPE = 20  # pixels; readable from the back of a room
 PROJECTED, PROJECTED_TYPE = 480, 22
 _FAINT = "rgba(138,146,156,0.28)"
 _TILES = {

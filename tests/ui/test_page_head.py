@@ -10,6 +10,7 @@ import streamlit
 
 from ui.server import front_end
 from ui.server.page_head import PageHead
+from ui.server.streamlit_patches import styles
 
 PAGE = b"<!doctype html><html><head><title>x</title></head><body></body></html>"
 
@@ -44,7 +45,9 @@ def test_a_page_has_the_first_script_and_the_right_length(path):
     assert body.startswith(b"<!doctype html><html><head><script>") and body.count(b"BACKEND_BASE_URL") == 1
     ahead = re.findall(rb'<link rel="modulepreload" crossorigin href="\./([^"]+)" />', body)
     assert ahead and all((Path(streamlit.__file__).parent / "static" / name.decode()).is_file() for name in ahead)
-    assert body.replace(front_end.tags().encode(), b"").endswith(PAGE[PAGE.index(b"<title>") :])
+    plain = body.replace(front_end.tags().encode(), b"").replace(styles.PAGE.encode(), b"")
+    assert plain.endswith(PAGE[PAGE.index(b"<title>") :])
+    assert body.endswith(styles.PAGE.encode() + b"</body></html>")
     assert headers[b"content-length"] == str(len(body)).encode() and b"etag" not in headers
 
 

@@ -503,6 +503,13 @@ def test_the_front_end_has_a_file_for_each_element_that_is_loaded_early():
         assert name in code
 
 
+def test_the_front_end_has_each_part_that_the_last_script_names():
+    parts = set(re.findall(r"data-testid=([\w-]+)", scripts.show_whole_script()))
+    assert len(parts) == 5
+    for part in parts:
+        assert is_text_in_bundle(part), part
+
+
 COMPOSED = {"stBaseButton-primary": ("`stBaseButton-${", "primary")}
 
 

@@ -257,7 +257,7 @@ class Instrument:
             "curve": f"{name} on held-out {unit_noun(self._choice.table.unit)}s",
             "measure": "balanced accuracy" if self._measure == "balanced_accuracy" else "right",
             "axis": "ε" if settings.certified else "ε as claimed",
-            "tree": f"Tree {self._tree_index + 1} of {n_trees}, and how often noise flips the label of each leaf",
+            "tree": f"Tree {self._tree_index + 1} of {n_trees}: how often noise flips each leaf",
             "votes": self._votes_title(),
             "treeAway": f"(the tree at ε = {settings.epsilon:g})",
             "badge": "Curator only",

@@ -41,9 +41,9 @@ class FrontEnd:
 
 @cache
 def tags() -> str:
-    """Return the tags for the head of a page: links to the scripts of `files`, and a script that runs them early."""
+    """Return the tags for the head of a page: links to the scripts of `files`, and scripts."""
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}" />' for name in files())
-    return links + scripts.early_script()
+    return links + scripts.early_script() + scripts.show_whole_script()
 
 
 @cache

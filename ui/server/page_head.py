@@ -1,6 +1,6 @@
-"""Inserts scripts into the head of each page: for the server's address, for the Back button, and for early loading.
+"""Inserts scripts into the head of each page, and the styles of all pages into its body.
 
-`ui/server/streamlit_patches/scripts.py` holds the scripts, and explains why the pages need them.
+`scripts.py` and `styles.py` in `ui/server/streamlit_patches` hold them, and explain why the pages need them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.server import front_end
-from ui.server.streamlit_patches import scripts
+from ui.server.streamlit_patches import scripts, styles
 from ui.server.streamlit_patches.internals import NOT_PAGES
 
 # Without these headers in the request, Streamlit always sends the whole page, uncompressed.
@@ -20,7 +20,7 @@ _NOT_PASSED_ON: Final = (b"accept-encoding", b"if-none-match", b"if-modified-sin
 
 
 class PageHead:
-    """Inserts one script at the start of each page's head, and the other scripts at the end of the head."""
+    """Inserts one script at the start of each page's head, the others at its end, and the styles into the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -62,6 +62,8 @@ async def _send_page(start: Message, body: bytes, send: Send) -> None:
     script = scripts.first_script(str(st.get_option("server.baseUrlPath") or ""))
     page = body.replace(b"<head>", b"<head>" + script.encode(), 1)
     page = page.replace(b"</head>", front_end.tags().encode() + b"</head>", 1)
+    # The styles stand in the body, because rules in the head would come before those of Streamlit, which override them.
+    page = page.replace(b"</body>", styles.PAGE.encode() + b"</body>", 1)
     headers = MutableHeaders(raw=start["headers"])
     headers["content-length"] = str(len(page))
     del headers["etag"]

@@ -74,7 +74,8 @@ def open_page(title: str) -> None:
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     state.drop_unfit()
     link.carry_over(title)
-    st.html(styles.PAGE + (styles.DARK if _is_dark() else ""))
+    if _is_dark():
+        st.html(styles.DARK)
     figures.start()
     of_lesson = lesson_only()  # a whole class can reach such a server, so it shows only pages that read no file
     with st.sidebar:

@@ -9,7 +9,8 @@ const measured = new Map();
 
 /** Set the font by which texts are measured: the widest in the drawing. */
 function measureBy(svg) {
-  const font = `600 12px ${window.getComputedStyle(svg).fontFamily}`;
+  const {fontSize, fontFamily} = window.getComputedStyle(svg);
+  const font = `600 ${fontSize} ${fontFamily}`;
   if (pen.font === font) return;
   pen.font = font;
   measured.clear();
@@ -121,7 +122,7 @@ function treePicture(svg, data) {
     const {value} = flipAt(node, at.epsilon);
     const color = value === null ? null : flipColor(value, top);
     const boxWidth = Math.max(Math.min(room - 2, 96), 1.5);
-    const boxHeight = step > 30 ? 31 : Math.max(step - 2, 8);
+    const boxHeight = step > 30 ? 33 : Math.max(step - 2, 8);
     group.append(shape("rect", {class: color ? "end" : "end unknown", x: middle(node) - boxWidth / 2,
       y: upper(node.level) - 11, width: boxWidth, height: boxHeight, rx: Math.min(4, boxWidth / 3),
       ...(color ? {fill: color.fill} : {})}));
@@ -130,7 +131,7 @@ function treePicture(svg, data) {
     if (words && boxHeight > 28) {
       const ink = color ? {ink: color.ink} : {};
       group.append(shape("text", {class: label === null ? "label" : "label flipped",
-        x: middle(node), y: upper(node.level) + 2, "text-anchor": "middle", ...ink}, words));
+        x: middle(node), y: upper(node.level) + 3, "text-anchor": "middle", ...ink}, words));
       const below = node.value ? fittedValue(node.value, boxWidth) : boxWidth > 26 ? rateText(value) : "";
       if (below) {
         group.append(shape("text", {class: node.value ? "added" : "rate", x: middle(node), y: upper(node.level) + 15,

@@ -13,26 +13,34 @@ from typing import Final
 
 # Streamlit's download button of tables is hidden, because its file name does not contain CURATOR_ONLY.
 PAGE: Final = """<style>
-[class*=st-key-headline] h3 {font-size: 1.85rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
+[class*=st-key-headline] h3 {font-size: 1.75rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
 [class*=st-key-headline] h3 {text-wrap: balance}
 [class*=st-key-headline] p {text-wrap: pretty}
 [class*=st-key-headline] [data-testid=stMarkdownContainer] {margin-bottom: 0}
 [class*=st-key-headline] [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-below_curve {min-height: 3.4rem}
+.st-key-answer_words, .st-key-compared_words {min-height: 3.25rem}
+.st-key-answer_chart {min-height: 21.8rem}
+.st-key-compared_chart {min-height: 420px}
 .st-key-most_accurate {min-height: 2.5rem; justify-content: center}
 [data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
 [data-testid=stCaptionContainer] {opacity: 1}
+[data-testid=stCaptionContainer] code {font-size: inherit}
 [data-testid=stCaptionContainer], [data-testid=stCaptionContainer] p {color: light-dark(#55606B, #AAB5BF)}
 a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
 [data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
 @media (min-width: 1100px) {
   .st-key-instrument_place {min-height: 25.9rem}
+  .st-key-below_curve, .st-key-below_answers {flex-wrap: nowrap; align-items: flex-start}
+  .st-key-below_curve > :first-child, .st-key-below_answers > :first-child {flex: 1 1 0; min-width: 0}
+  .st-key-below_answers {min-height: 5.25rem}
 }
 @media (min-width: 1100px) and (max-height: 760px) {
   .st-key-instrument_place {min-height: 24rem}
 }
 @media (min-width: 641px) {
   [data-testid=stMainBlockContainer] {padding-top: 1.4rem}
+  .st-key-asked {min-height: 4.25rem}
   [data-testid=stHeader] {background: transparent}
   [data-testid=stHeader], [data-testid=stHeader] * {pointer-events: none}
   [data-testid=stHeader] button, [data-testid=stHeader] button * {pointer-events: auto}
@@ -54,14 +62,14 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
   [class*=st-key-headline] [data-testid=stColumn] {width: auto; min-width: 0}
   [class*=st-key-headline] [data-testid=stColumn] [data-testid=stVerticalBlock] {padding: 0.6rem}
   [class*=st-key-headline] [data-testid=stColumn] > [data-testid=stVerticalBlock] {padding: 0}
-  [class*=st-key-headline] h3 {font-size: 1.35rem}
+  [class*=st-key-headline] h3 {font-size: 1.25rem}
 }
 [class*=st-key-printed_] {display: none}
 @page {size: landscape; margin: 12mm}
 @media print {
   [data-testid=stSidebar], [data-testid=stHeader], [data-testid=stPopover], [data-testid=stButton],
   [data-testid=stDownloadButton], .st-key-welcome {display: none}
-  [class*=st-key-printed_] {display: block; font-size: 0.8rem}
+  [class*=st-key-printed_] {display: block; font-size: 0.875rem}
   [data-testid=stVerticalBlock]:has(> [data-testid=stLayoutWrapper] > [class*=st-key-printed_])
     > [data-testid=stElementContainer] {display: none}
   [data-testid=stPlotlyChart], [data-testid=stDataFrame], [class*=st-key-headline] {break-inside: avoid}
@@ -87,9 +95,12 @@ html {font-size: 19px}
 
 LESSON: Final = """<style>
 [data-testid=stMainBlockContainer] {padding-bottom: 1rem}
-.st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1.1rem; line-height: 1.4}
-.st-key-lesson_question [data-testid=stCaptionContainer] p {font-size: 0.95rem}
+.st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1rem; line-height: 1.4}
+
 .st-key-lesson_page h4 {padding: 0}
+@media (min-width: 641px) {
+  .st-key-step {min-width: 22.6rem}
+}
 @media (max-width: 640px) {
   .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.5rem; min-width: 2.3rem}
 }

@@ -1,0 +1,58 @@
+"""Layout of the pages in headless Chromium: `python bench/layout.py [--sources]`.
+
+For each page and each of three screens, the program prints:
+
+- *shift*: the cumulative layout shift until the page rests (the largest session window, as the Web Vital CLS is
+  defined; goal: at most 0.05). With `--sources`, also the parts of the page that moved;
+- *sizes*: the font sizes of the visible text, in pixels, with the number of characters of each (goal: at most four).
+
+This program is not part of the tests.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from app_latency import CHROMIUM, IDLE, URL, app
+from playwright.sync_api import Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.browser.layout import OBSERVE, layout_shift, type_sizes  # noqa: E402
+
+PAGES = ("", "Compare", "Choose_epsilon", "Audit", "Use_a_forest", "Lesson", "Theory", "Papers", "Glossary")
+SCREENS = ((1440, 900), (1280, 720), (390, 844))
+
+
+def opened(page: Page, name: str) -> None:
+    page.goto(f"{URL}/{name}")
+    page.wait_for_selector("[data-testid=stMain] [data-testid=stMarkdown]", timeout=300_000)
+    page.wait_for_timeout(1500)
+    page.wait_for_selector(IDLE, timeout=300_000)
+    page.wait_for_timeout(1000)
+
+
+def measured(wanted: list[str]) -> Iterator[str]:
+    with app(), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        for width, height in SCREENS:
+            for name in wanted:
+                context = browser.new_context(viewport={"width": width, "height": height}, has_touch=width < 500)
+                page = context.new_page()
+                page.add_init_script(OBSERVE)
+                opened(page, name)
+                sizes = type_sizes(page)
+                words = " ".join(f"{size:g}:{sizes[size]}" for size in sorted(sizes))
+                yield f"{width:4} {name or 'Explore':15} {layout_shift(page):6.3f}  {len(sizes)} sizes  {words}"
+                if "--sources" in sys.argv:
+                    for shift in page.evaluate("window.shifts"):
+                        if shift["value"] > 0.005:
+                            yield f"      {shift['time']:6.0f} ms {shift['value']:.3f}"
+                            yield from (f"            {source}" for source in shift["sources"])
+                context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    names = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    for line in measured(["" if name == "Explore" else name for name in names] or list(PAGES)):
+        print(line, flush=True)
