@@ -67,7 +67,8 @@ LOADED_EARLY: Final = (
 # Gain: a page appears as a whole. At 1440×900 the layout shift of the nine pages was 0.26 to 0.87; with this script and
 # with the styles in the page, it is at most 0.05 (`bench/layout.py`).
 # Test: `test_the_front_end_has_each_part_that_the_last_script_names`, and tests/browser/test_layout.py with a browser
-_SHOW_WHOLE: Final = """<style>html:not([data-whole]) [data-testid=stApp] * {visibility: hidden !important}</style><script>
+_SHOW_WHOLE: Final = """<style>html:not([data-whole]) [data-testid=stApp] * {visibility: hidden !important}</style>
+<script>
 (() => {
   let before = "", since = 0;
   const look = (now) => {
