@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -30,6 +30,28 @@ from dpforest.trees.leaves import CountLeaves, LabelLeaves, ScoreLeaves
 from dpforest.trees.released_scale import ReleasedScale
 
 MODES = ("certified", "as_published")
+
+
+class Account(Protocol):
+    """A ledger across releases, to which a fit reports its budget before it draws noise."""
+
+    def book(self, ledger: Ledger, delta: float, title: str) -> object:
+        """Book the whole budget of a release.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            Ledger of the fit, still without entries: it states the budget, the neighbor relation and the unit.
+        delta : float
+            δ at which the ε of a Gaussian budget is stated; 0 for a pure budget.
+        title : str
+            Name of the estimator's class.
+
+        Raises
+        ------
+        ValueError
+            If the release is refused, for example because it would exceed a cap.
+        """
 
 
 def bound_sentence(n_bound: int, unit: str | None = None) -> str:
@@ -121,7 +143,7 @@ class ForestClassifier(BudgetedClassifier):
 
     # ------------------------------------------------------------ a fit
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, *, account: Account | None = None) -> Self:
         """Fit the forest on a table, and record its certificate and its ledger.
 
         Parameters
@@ -133,6 +155,10 @@ class ForestClassifier(BudgetedClassifier):
         groups : array of shape (n,), optional
             Identifier of each row's person, if the domain declares a unit (`Domain.unit`) and `X` has no such column.
             Identifiers are compared as texts. A row without an identifier is left out.
+        account : Account, optional
+            A ledger across releases, such as a population of `dpforest.book.Book`. It books the budget of this fit
+            before the first noise is drawn. If it refuses, its error is raised and nothing is released. By default, no
+            release is booked.
 
         Returns
         -------
@@ -161,9 +187,21 @@ class ForestClassifier(BudgetedClassifier):
         if model._prepares and model.random_state is None and not domain.leaks():
             n_public = 0 if model.neighbors == ADD_REMOVE else rows.n_given
             repeated_fits.notice(lambda: model._preview(domain, n_public)[0])
+        encoded_rows = model._encoded(domain, rows)
+        if account is not None:
+            model._book(account, domain)
         self._forget()
-        forest = model._fit_forest(domain, model._encoded(domain, rows), n_jobs)
-        return self._fitted(forest, domain)
+        return self._fitted(model._fit_forest(domain, encoded_rows, n_jobs), domain)
+
+    def _book(self, account: Account, domain: Domain) -> None:
+        """Book the budget of a fit. Raise ValueError if the fit cannot be certified, because its loss is unknown."""
+        ledger = self._ledger(domain)
+        if not ledger.has_budget or self.random_state is not None or domain.leaks():
+            raise ValueError(
+                "Only a certified release is booked: set an epsilon, mode='certified', random_state=None and a public "
+                "domain, or leave `account` out."
+            )
+        account.book(ledger, float(getattr(self, "delta", 0.0) or 0.0), type(self).__name__)
 
     def refitter(self, domain: Domain, rows: EncodedTable) -> Callable[[], Forest]:
         """Return a function that fits again on encoded rows. This method does the work that the fits share once.

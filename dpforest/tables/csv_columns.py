@@ -30,7 +30,7 @@ _CELL_BY_CELL = {  # decimal mark: (pattern of a number, pattern of marks betwee
 _LEADING_ZERO = r"^[+-]?0\d"
 _TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?"
 _MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DATES = (
+DATES = (  # patterns of dates and times, one for each format
     rf"^\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}{_TIME}$",
     rf"^\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}}){_TIME}$",
     rf"^\d{{1,2}}[- ]{_MONTH}[- ,]+\d{{2,4}}{_TIME}$",
@@ -246,7 +246,7 @@ def is_whole(values: pd.Series) -> bool:
 
 
 def _is_date(known: pd.Series, numeric: bool, whole: bool) -> bool:
-    patterns: tuple[str, ...] = _DATES
+    patterns: tuple[str, ...] = DATES
     if numeric:
         if not whole or not 1.9e7 <= known.min() <= known.max() < 2.1e7:
             return False

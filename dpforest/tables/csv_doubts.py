@@ -1,4 +1,7 @@
-"""Warnings about ambiguous columns of a CSV file: numbers with signs, mixed marks, or three digits after a mark."""
+"""Warnings about columns of a CSV file that have a second possible reading.
+
+For example, their numbers have signs, mixed marks or three digits after a mark, or words among them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpforest.tables.csv_columns import MISSING_NUMBERS, MISSING_TEXTS, ParsedColumn
+from dpforest.limits import MAX_CATEGORIES
+from dpforest.tables.csv_columns import DATES, MISSING_NUMBERS, MISSING_TEXTS, ParsedColumn
 
 # Warn if at least this share of a text column's distinct cells are numbers apart from a sign.
 MOST: Final = 0.9
@@ -18,6 +22,10 @@ _SIGN = re.compile(f"[{SIGNS}]")
 _NUMBER = re.compile(r"[+-]?(\d[\d., '\u2019\u00a0\u202f]*|[.,]\d+)")
 _POINT, _COMMA = re.compile(r"[+-]?\d*\.\d+"), re.compile(r"[+-]?\d*,\d+")
 _WHOLE = re.compile(r"[+-]?\d+")
+_NUMBER_OR_MISSING: Final = r"^([+-]?\d[\d.,]*|[+-]?[.,]\d+|)$"
+_CODE = re.compile(r"[+-]?0\d")  # codes such as 00123 are no numbers
+_GROUPED = re.compile(r"[+-]?(\d{1,3}([., '\u2019\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?")
+_FEW_ROWS: Final = 10  # fewer rows or values show no pattern
 _FEW: Final = 50
 # If a cell has one to three digits (the first not 0), a mark and three digits, then the mark may separate thousands or
 # decimals. A whole number of at most three digits does not settle which.
@@ -37,15 +45,36 @@ def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
         The parsed columns, in the order of `raw`.
     """
     columns = {name: pc.utf8_trim_whitespace(raw.column(j)) for j, name in enumerate(read)}
-    texts = [sentence for name, cells in read.items() if (sentence := _text_doubt(name, cells, columns[name]))]
-    return texts + _thousands(columns, read)
+    of_texts = {name: columns[name] for name, cells in read.items() if cells.values.dtype.kind not in "if"}
+    if units := _second_header(of_texts):
+        return [units, *_thousands(columns, read)]
+    sentences = [_text_doubt(name, texts) for name, texts in of_texts.items()]
+    return [sentence for sentence in sentences if sentence] + _thousands(columns, read)
 
 
-def _text_doubt(name: str, cells: ParsedColumn, texts: pa.ChunkedArray) -> str:
-    """Return a sentence if a column of texts may hold numbers, with signs or with both decimal points and commas."""
-    if cells.values.dtype.kind in "if":
+def _second_header(columns: Mapping[str, pa.ChunkedArray]) -> str:
+    """Return a sentence if some columns of texts hold numbers in all rows but the first."""
+    names = [
+        name
+        for name, texts in columns.items()
+        if len(texts) > _FEW_ROWS and not _may_be_number(texts[0].as_py()) and _all(texts.slice(1), _NUMBER_OR_MISSING)
+    ]
+    if not names:
         return ""
+    return (
+        f"The first row below the column names has no number in {some(names)}, and all other rows have one. If it is a "
+        "second line of names or units, remove it from the file; until then these columns are read as text."
+    )
+
+
+def _text_doubt(name: str, texts: pa.ChunkedArray) -> str:
+    """Return a sentence if a column of texts may hold numbers or dates, or has several spellings of one value."""
     known = [cell for cell in pc.unique(texts).to_pylist() if cell not in (*MISSING_TEXTS, *MISSING_NUMBERS)]
+    return _signs_or_marks(name, known) or _words(name, known) or _date_formats(name, known) or _spellings(name, known)
+
+
+def _signs_or_marks(name: str, known: Sequence[str]) -> str:
+    """Return a sentence if the distinct cells are numbers with signs, or with marks of several formats."""
     signs = sorted({sign for cell in known if _is_number(cell) for sign in _SIGN.findall(cell)}, key=SIGNS.index)
     if signs and sum(map(_is_number, known)) >= MOST * len(known):
         what = "the sign" if len(signs) == 1 else "the signs"
@@ -59,7 +88,50 @@ def _text_doubt(name: str, cells: ParsedColumn, texts: pa.ChunkedArray) -> str:
             f"{name!r} is read as text: some cells have a decimal point and some a decimal comma; write the same mark "
             "in all of them to have numbers."
         )
+    if len(known) >= _FEW_ROWS and all(map(_GROUPED.fullmatch, known)) and not any(map(_CODE.match, known)):
+        return (
+            f"{name!r} is read as text: the marks in its numbers cannot be read together, or are unknown between "
+            "thousands; write the numbers without marks between thousands."
+        )
     return ""
+
+
+def _words(name: str, known: Sequence[str]) -> str:
+    """Return a sentence if most of the distinct cells are numbers and a few are words."""
+    words = [cell for cell in known if not _is_number(cell)]
+    if not words or len(known) - len(words) < max(MOST * len(known), _FEW_ROWS) or any(map(_CODE.match, known)):
+        return ""
+    return (
+        f"{name!r} is read as text, because some of its cells are no numbers: {some(words)}. Leave these cells empty "
+        "in the file to have numbers."
+    )
+
+
+def _date_formats(name: str, known: Sequence[str]) -> str:
+    """Return a sentence if all of the distinct cells are dates, but in several formats."""
+    formats = {next((i for i, pattern in enumerate(DATES) if re.match(pattern, cell)), -1) for cell in known}
+    if len(formats) < 2 or -1 in formats:
+        return ""
+    return f"{name!r} has dates in several formats; write them in one format, or leave the column out."
+
+
+def _spellings(name: str, known: Sequence[str]) -> str:
+    """Return a sentence if several of the distinct cells differ in capital letters or inner spaces only."""
+    by_value: dict[str, list[str]] = {}
+    if len(known) <= MAX_CATEGORIES:
+        for cell in known:
+            by_value.setdefault(" ".join(cell.casefold().split()), []).append(cell)
+    twice = [spellings for spellings in by_value.values() if len(spellings) > 1]
+    if not twice:
+        return ""
+    return (
+        f"{name!r} spells a value in several ways, for example {some(twice[0])}, and each spelling counts as another "
+        "value. Write one spelling in the file if they mean the same."
+    )
+
+
+def _may_be_number(cell: str) -> bool:
+    return not cell or cell in (*MISSING_TEXTS, *MISSING_NUMBERS) or bool(_NUMBER.fullmatch(cell))
 
 
 def _is_number(cell: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES, MIN_ROWS
@@ -136,6 +137,7 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     mark, words = csv_text.delimiter(words)
     names, notes = csv_text.header(words, mark)
     raw = _split(words, mark, len(names))
+    _refuse_second_header(raw, words, mark)
     if raw.num_rows < MIN_ROWS:
         what = "no rows" if not raw.num_rows else "one row"
         raise TableError(f"The file has {what} below its header; give at least {MIN_ROWS} rows.")
@@ -185,6 +187,21 @@ def _split(words: str, mark: str, n_columns: int) -> pa.Table:
     except pa.ArrowInvalid:
         raise csv_text.explain(words, mark, n_columns) from None
     return raw.slice(1)
+
+
+def _refuse_second_header(raw: pa.Table, words: str, mark: str) -> None:
+    """Raise TableError if a row repeats the line of column names, as in files that were put together from several."""
+    _, names = next(csv_text.records(words, mark))
+    if all(name.strip() == "" or re.fullmatch(r"[\d.,]+", name.strip()) for name in names):
+        return  # a file without a line of names may have two equal rows
+    same = pc.equal(raw.column(0), names[0])
+    for j in range(1, len(names)):
+        if not pc.any(same).as_py():
+            return
+        same = pc.and_(same, pc.equal(raw.column(j), names[j]))
+    if pc.any(same).as_py():
+        row = pc.index(same, True).as_py() + 1
+        raise TableError(f"Row {row:,} below the column names repeats the column names; remove it from the file.")
 
 
 def _garbled(words: str) -> list[str]:

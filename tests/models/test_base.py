@@ -316,3 +316,40 @@ def test_every_way_to_fit_refuses_more_rows_than_the_public_bound(model):
     ):
         with pytest.raises(ValueError, match="more rows than n_bound=10"):
             fit_anew()
+
+
+class Capped(list):
+    """An account that keeps what is booked, and refuses budgets above a cap."""
+
+    def __init__(self, cap: Fraction) -> None:
+        super().__init__()
+        self.cap = cap
+
+    def book(self, ledger, delta, title) -> None:
+        assert ledger.entries == ()  # nothing has been asked yet
+        if ledger.budget.epsilon(delta) > self.cap:
+            raise ValueError("beyond the cap")
+        self.append((ledger.budget, ledger.neighbors, ledger.unit, delta, title))
+
+
+@pytest.mark.parametrize("kind", [getattr(dpforest, name) for name in dpforest.__all__ if name.endswith("Classifier")])
+def test_an_account_books_the_budget_of_a_fit_before_it_asks_anything(kind):
+    model = kind(epsilon=1.5, domain=DOMAIN)
+    delta = getattr(model, "delta", 0.0)
+    account = Capped(Fraction(3, 2))
+    model.fit(*table(), account=account)
+    assert account == [(model.ledger_.budget, "add-remove", None, delta, kind.__name__)]
+    assert model.ledger_.loss <= account[0][0]
+    refused = clone(model)
+    with pytest.raises(ValueError, match="beyond the cap"):
+        refused.fit(*table(), account=Capped(Fraction(1)))
+    assert not hasattr(refused, "forest_")
+
+
+@pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
+@pytest.mark.parametrize("change", [{"epsilon": None}, {"random_state": 1}, {"domain": None}])
+def test_a_release_without_a_certificate_is_not_booked(change):
+    account = Capped(Fraction(100))
+    with pytest.raises(ValueError, match="Only a certified release is booked"):
+        MajorityLabelForestClassifier(**{"domain": DOMAIN, **change}).fit(*table(), account=account)
+    assert account == []

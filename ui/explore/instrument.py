@@ -21,7 +21,6 @@ from streamlit.delta_generator import DeltaGenerator
 from dpforest.plotting.instrument import Curves, drawn_tree, line_of
 from dpforest.plotting.small_trees import small_trees
 from dpforest.plotting.style import percent, visible
-from dpforest.privacy.ledger import unit_noun
 from dpforest.simulation.views import ForestView
 from ui import state
 from ui.explore.stories import class_words
@@ -254,10 +253,10 @@ class Instrument:
         name = "Balanced accuracy" if self._measure == "balanced_accuracy" else "Accuracy"
         n_trees = self._view.trees.n_trees if self._view else shape.trees
         return {
-            "curve": f"{name} on held-out {unit_noun(self._choice.table.unit)}s",
+            "curve": f"Held-out {name.lower()}",
             "measure": "balanced accuracy" if self._measure == "balanced_accuracy" else "right",
             "axis": "ε" if settings.certified else "ε as claimed",
-            "tree": f"Tree {self._tree_index + 1} of {n_trees}: how often noise flips each leaf",
+            "tree": f"Tree {self._tree_index + 1} of {n_trees}: flips by noise",
             "votes": self._votes_title(),
             "treeAway": f"(the tree at ε = {settings.epsilon:g})",
             "badge": "Curator only",

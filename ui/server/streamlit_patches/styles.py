@@ -44,6 +44,7 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
   [data-testid=stHeader] {background: transparent}
   [data-testid=stHeader], [data-testid=stHeader] * {pointer-events: none}
   [data-testid=stHeader] button, [data-testid=stHeader] button * {pointer-events: auto}
+  [data-testid=stStatusWidget] {display: none}
 }
 @media (max-width: 900px) {
   .st-key-focus {overflow-x: auto}
