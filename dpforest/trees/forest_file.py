@@ -137,6 +137,8 @@ def read(text: str | bytes, build: "Callable[..., ReleasedForest]") -> "Released
         for check in _CHECKS:
             check(forest)
         return forest
+    except ForestFormatError:
+        raise
     except (SchemaError, ArrayError) as error:
         raise _damaged(str(error)) from None
     except Exception as error:  # the constructors may raise any error
