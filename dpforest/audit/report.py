@@ -27,6 +27,7 @@ _NOT_AUDITED: Final = (
     "explain",
     "tables/csv_codebook",
     "tables/datasets",
+    "book/",
     "audit/leaf_",
     "audit/__main__",
 )
