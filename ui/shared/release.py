@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.book.sums import Cost
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
@@ -15,7 +16,7 @@ from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import state
 from ui.shared import cache, tables
-from ui.shared.loss_sums import Cost, at_delta, caution_on_delta
+from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import badge, sorry
 from ui.shared.session_ledger import (
     ADD_REMOVE,

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.book.sums import Cost, added_up, as_loss, counted, loss_under
 from dpforest.privacy.hashing import GOLDEN
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE, unit_noun
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
@@ -21,7 +22,7 @@ from dpforest.tables.features import plural, text
 from ui import state
 from ui.shared.controls import among, known
 from ui.shared.forests import NEIGHBORS
-from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, belief_words, counted, guess_words, loss_under
+from ui.shared.loss_words import at_delta, belief_words, guess_words
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 
