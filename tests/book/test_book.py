@@ -25,7 +25,7 @@ def book(tmp_path: Path) -> Book:
     return book
 
 
-def test_a_book_is_found_again(book):
+def test_a_book_survives_its_program(book):
     first = book.book(WARD, ONE, title="first")
     again = Book(book.path)
     (population,) = again.populations()
