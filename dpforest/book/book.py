@@ -13,8 +13,8 @@ from typing import Any
 from dpforest.book.account import PopulationAccount
 from dpforest.book.copies import merge, read_copy, to_json
 from dpforest.book.errors import BookError, StaleProjectError
-from dpforest.book.population import Booking, Population
-from dpforest.book.rows import booking_of, check_name, insert, limits, listed, now, population_of
+from dpforest.book.population import Booking, Population, check_name
+from dpforest.book.rows import booking_of, insert, limits, listed, now, population_of
 from dpforest.book.store import Store, default_path
 from dpforest.book.sums import Cost
 from dpforest.privacy.loss import PrivacyLoss

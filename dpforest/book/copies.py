@@ -7,8 +7,8 @@ import sqlite3
 from typing import Any
 
 from dpforest.book.errors import BookError
-from dpforest.book.population import Booking
-from dpforest.book.rows import check_name, from_row, insert, limits
+from dpforest.book.population import Booking, check_name
+from dpforest.book.rows import from_row, insert, limits
 from dpforest.book.sums import Cost
 from dpforest.privacy.ledger import NEIGHBORS
 from dpforest.privacy.loss import KINDS, PrivacyLoss

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from dpforest.book.errors import BookError
 from dpforest.book.sums import Cost, added_up, for_person
 from dpforest.privacy.ledger import REPLACE_ONE
-from dpforest.privacy.rationals import text_up
+from dpforest.privacy.rationals import positive_fraction, text_up, written_fraction
+
+MOST_CHARACTERS: Final = 200  # of the name of a population, a project or a release
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,12 @@ class Population:
     rows_per_person: int | None = None
     bookings: tuple[Booking, ...] = ()
 
+    @classmethod
+    def named(cls, name: str, cap: float | str | Fraction | None = None) -> Population:
+        """Return a population without bookings. Raise BookError if the name or the cap is not valid."""
+        check_name(name, "A population")
+        return cls(name, exact_cap(cap))
+
     def total(self, *planned: Cost, delta: float = 0.0) -> Total:
         """Return the loss of all bookings together with planned releases.
 
@@ -142,6 +150,23 @@ class Population:
                 "that protect persons, because a person may bring another number of rows. Use add-remove."
             )
         return [for_person(cost, persons[0], self.rows_per_person) for cost in costs]
+
+
+def check_name(name: Any, what: str) -> None:
+    """Raise BookError unless a name is a text of one line."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MOST_CHARACTERS or not name.isprintable():
+        raise BookError(f"{what} has a name of 1 to {MOST_CHARACTERS} characters in one line.")
+
+
+def exact_cap(cap: Any) -> Fraction | None:
+    """Return a cap as a fraction. Raise BookError unless it is None or a number above 0."""
+    if cap is None:
+        return None
+    try:
+        exact: Any = written_fraction(cap) if isinstance(cap, str) else cap
+        return positive_fraction(exact, "cap")
+    except (ValueError, ZeroDivisionError):
+        raise BookError(f"The cap is an ε above 0, such as 2, not {cap!r}.") from None
 
 
 def shown(epsilon: Fraction) -> str:

@@ -7,15 +7,12 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from dpforest.book.errors import BookError
-from dpforest.book.population import Booking, Population
+from dpforest.book.population import Booking, Population, exact_cap
 from dpforest.book.sums import Cost
 from dpforest.privacy.loss import PrivacyLoss
-from dpforest.privacy.rationals import positive_fraction, written_fraction
-
-MOST_CHARACTERS: Final = 200  # of the name of a population, a project or a release
 
 
 def population_of(db: sqlite3.Connection, name: str) -> Population:
@@ -70,18 +67,8 @@ def limits(cap: Any, rows_per_person: Any) -> tuple[str | None, int | None]:
     """Return a cap and a number of rows as the file holds them. Raise BookError if one is out of range."""
     if rows_per_person is not None and (type(rows_per_person) is not int or rows_per_person < 1):
         raise BookError(f"The number of rows of one person is a whole number from 1, not {rows_per_person!r}.")
-    if cap is None:
-        return None, rows_per_person
-    try:
-        exact: Any = written_fraction(cap) if isinstance(cap, str) else cap
-        return str(positive_fraction(exact, "cap")), rows_per_person
-    except (ValueError, ZeroDivisionError):
-        raise BookError(f"The cap is an ε above 0, such as 2, not {cap!r}.") from None
-
-
-def check_name(name: Any, what: str) -> None:
-    if not isinstance(name, str) or not name.strip() or len(name) > MOST_CHARACTERS or not name.isprintable():
-        raise BookError(f"{what} has a name of 1 to {MOST_CHARACTERS} characters in one line.")
+    exact = exact_cap(cap)
+    return None if exact is None else str(exact), rows_per_person
 
 
 def listed(names: Iterable[str]) -> str:

@@ -52,6 +52,8 @@ class Release:
     unit : str or None
         Column of identifiers if the release protects a person with all of their rows (`Domain.unit`), else None. It is
         kept when the table is cleared, because the released file names it, and sums of later releases depend on it.
+    population : str
+        Population of the user's book on which the release is booked; empty if this server keeps no book.
     """
 
     number: int
@@ -69,6 +71,7 @@ class Release:
     delta: float = 0.0
     steps: Steps = ()
     unit: str | None = None
+    population: str = ""
 
     @property
     def loss(self) -> PrivacyLoss:
