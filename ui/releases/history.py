@@ -13,9 +13,9 @@ from dpforest.book.sums import as_loss
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.features import plural
 from ui import state
+from ui.shared.app_book import kept_book
 from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry, titled
-from ui.shared.population_question import kept_book
 from ui.shared.session_ledger import in_words
 from ui.shared.wording import plain, sum_text
 

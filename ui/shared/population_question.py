@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 
 from dpforest.book import Book, BookError, Cost, Population, PopulationAccount
-from dpforest.book.store import FOLDER_VARIABLE
 from dpforest.tables.features import plural
 from ui import state
-from ui.server.host_names import LOOPBACK
 from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry
 from ui.shared.session_ledger import Release, in_words
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 
-OFF: Final = "off"
 NEW: Final = "new people, not in this list"
 LARGEST_CAP: Final = 1_000.0
-
-
-def kept_book() -> Book | None:
-    """Return the user's book, or None if this server keeps none.
-
-    Several people may use a server that others can reach. So such a server keeps a book only if the environment
-    variable `DPFOREST_DATA_DIR` names a folder. The value `off` switches the book off.
-
-    Raises
-    ------
-    BookError
-        If the book cannot be read.
-    """
-    folder = os.environ.get(FOLDER_VARIABLE, "")
-    if folder == OFF or (not folder and st.get_option("server.address") not in LOOPBACK):
-        return None
-    return Book()
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import state
 from ui.shared import cache, population_question, tables
+from ui.shared.app_book import kept_book
 from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import badge, sorry
-from ui.shared.population_question import ChosenPopulation, kept_book
+from ui.shared.population_question import ChosenPopulation
 from ui.shared.session_ledger import (
     ADD_REMOVE,
     REPLACE_ONE,

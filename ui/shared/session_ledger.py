@@ -20,6 +20,7 @@ from dpforest.privacy.tradeoff_curve import Steps
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
 from ui import state
+from ui.shared import app_book
 from ui.shared.controls import among, known
 from ui.shared.forests import NEIGHBORS
 from ui.shared.loss_words import at_delta, belief_words, guess_words
@@ -433,7 +434,14 @@ def _account() -> None:
     with st.expander("What this means"):
         for group in grouped.values():
             st.caption(f"{by_table(group)}. {explained(group)}" if len(grouped) > 1 else explained(group))
-        st.caption("The app knows of this session only. Keep a record of the sum where the data are kept.")
+        st.caption(_BOOKED if app_book.is_kept() else _OF_SESSION)
+
+
+_BOOKED: Final = (
+    "This sum is for this session. Releases of uploaded tables are also booked on this computer, where their sum "
+    "survives the session: see “Use a released forest”."
+)
+_OF_SESSION: Final = "The app knows of this session only. Keep a record of the sum where the data are kept."
 
 
 def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]]) -> None:
