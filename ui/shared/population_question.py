@@ -51,7 +51,7 @@ def ask(book: Book, table: Table, cost: Cost, delta: float, earlier: list[Releas
     Parameters
     ----------
     earlier : list of Release
-        Releases of this session from the same rows. They hold the same people, so their population is proposed.
+        Releases of this session from the same rows. They hold the same people, so they have the same population.
     """
     populations = {each.name: each for each in book.populations()}
     chosen = _chosen_name(populations, earlier)
@@ -84,12 +84,15 @@ def _chosen_name(populations: dict[str, Population], earlier: list[Release]) -> 
     """Return the name of a population, `NEW`, or None if the user has not answered."""
     if not populations:
         return NEW
-    known = [release.population for release in earlier if release.population in populations]
-    options = [*populations, NEW]
+    if known := [release.population for release in earlier if release.population in populations]:
+        st.markdown(
+            f"An earlier forest came from these rows, so they hold the same people: **{plain(known[-1], 80)}**."
+        )
+        return known[-1]
     return st.selectbox(
         "Whose data is it?",
-        options,
-        index=options.index(known[-1]) if known else None,
+        [*populations, NEW],
+        index=None,
         placeholder="Choose the people",
         format_func=lambda name: name if name == NEW else plain(name, 80),
         help="Choose the people of an earlier release if anybody is in both tables: then the costs add up. A file that "
