@@ -168,6 +168,16 @@ def text_up(x: float | Rational | None, digits: int = 6) -> str:
     digits : int
         Largest number of significant digits.
 
+    Returns
+    -------
+    str
+        Decimal or scientific notation; "∞" if there is no bound.
+
+    Raises
+    ------
+    ValueError
+        If x is negative.
+
     Examples
     --------
     >>> text_up(0.1234564), text_up(Fraction(1, 3), 3), text_up(0.3), text_up(1), text_up(math.inf)

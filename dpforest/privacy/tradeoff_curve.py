@@ -1,9 +1,9 @@
 """The trade-off curve of a ledger: how well the best test on a release distinguishes two neighboring tables.
 
-A test guesses which of the two tables a release comes from. A *hit* is a right "yes", and a *false alarm* is a wrong
-"yes". A mechanism with pure loss κ is no easier to test than randomized response, whose loss is κ or -κ (Kairouz, Oh
-and Viswanath 2015, "The composition theorem for differential privacy"). So this module replaces each application of a
-pure mechanism by one randomized response, called a *step*. The losses of steps are independent and add up. Entries of
+A test guesses whether a release comes from the second of two tables. A *hit* is a right "yes", and a *false alarm* is a
+wrong "yes". A mechanism with pure loss κ is no easier to test than randomized response, whose loss is κ or -κ (Kairouz,
+Oh and Viswanath 2015, "The composition theorem for differential privacy"). So this module replaces each application of
+a pure mechanism by one randomized response, called a *step*. The losses of steps are independent and add up. Entries of
 Gaussian noise are no easier to test than N(0, 1) against N(μ, 1) (Dong, Roth and Su 2022, "Gaussian differential
 privacy"). `docs/PRIVACY.md` has the proof.
 

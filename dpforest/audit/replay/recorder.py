@@ -119,7 +119,7 @@ class _StandIns:
             yield patch.object(kind, name, self._in_threads_of_fit(real, stand_in(real)))
 
     def _in_threads_of_fit(self, real: Callable, stand_in: Callable) -> Callable:
-        """Return a function that calls `stand_in` in threads of the fit, and `real` in all threads that are older."""
+        """Return a function that calls `stand_in` in threads of the fit, and `real` in other, older threads."""
 
         def either(*arguments, **more):
             is_older = threading.get_ident() in self._older_threads
@@ -175,9 +175,8 @@ class _StandIns:
             self._charged = None
             nodes = more.get("nodes", 1)
             self._declared = (float(sensitivity((private, *arguments), more)), np.array(private), nodes)
-            if (
-                "epsilon" in more
-            ):  # this ε of `release_labels` or `release_counts` covers all changed rows and all trees
+            # The ε of `release_labels` and `release_counts` covers all changed rows and all trees.
+            if "epsilon" in more:
                 self._paid = float(more["epsilon"]) / rows_changed(more["neighbors"])
             try:
                 return real(private, *arguments, **more)

@@ -1,4 +1,4 @@
-"""Draw random settings of certified forests. Most of the drawn settings do not contradict each other."""
+"""Draw random settings of certified forests that are meant to be compatible with each other."""
 
 from typing import Any, Final
 

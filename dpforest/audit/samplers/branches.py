@@ -113,6 +113,11 @@ class Draws:
         options : function
             Returns all possible answers as pairs (answer, probability).
 
+        Returns
+        -------
+        object
+            One of the answers.
+
         Raises
         ------
         Unfinished

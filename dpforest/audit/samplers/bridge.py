@@ -29,7 +29,7 @@ def check_bridge(*, n_tapes: int = 2_000, cuts: int = 64) -> Iterator[str]:
     n_tapes : int
         Number of random tapes for each kernel.
     cuts : int
-        Largest length of a piece of tape, in lanes. The check cuts an endless tape into pieces of each smaller length.
+        Largest length of a piece of tape, in lanes. The check cuts an endless tape at each length from 1 to `cuts`.
     """
     rng = np.random.default_rng(20_004)
     for number in range(n_tapes):

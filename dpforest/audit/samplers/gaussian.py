@@ -120,9 +120,7 @@ def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
         hit = draws.pick(("below", known, len(place)), lambda: [(True, chance), (False, 1 - chance)])
         length[fresh], length[known] = 1 + turns % 2, n + 1
         if known != "x":
-            place[known] = (
-                None  # this number is no longer the last of the run, so no further number is compared with it
-            )
+            place[known] = None  # `known` is no longer the last of the run, so it must not be compared again
         place[fresh] = j + 1 if hit else None
         return hit, length[fresh], length[known], at + 1
 

@@ -132,7 +132,7 @@ def _ends_rightly(n, tape):
 
 
 def _large(n: int) -> Iterator[str]:
-    """Check that `uniform` accepts exactly the numbers below the largest multiple of n, and takes them mod n."""
+    """Check that `uniform` accepts exactly the two-lane numbers below the largest multiple of n, modulo n."""
     fair = 2**32 // n * n
     some = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
     tape = np.full(5, _NEXT_LANE, np.uint16)
