@@ -394,7 +394,8 @@ def test_groups_are_routed_to_the_fit_and_to_the_splitter():
     """`cross_val_score` hands the identifiers to `GroupKFold`, which holds persons out, and to each fit."""
     X, y = table(240, 40)
     groups = X.pop("id").to_numpy()
-    assert list(inspect.signature(MajorityLabelForestClassifier.fit).parameters) == ["self", "X", "y", "groups"]
+    parameters = list(inspect.signature(MajorityLabelForestClassifier.fit).parameters)
+    assert parameters == ["self", "X", "y", "groups", "account"]
     with sklearn.config_context(enable_metadata_routing=True):
         for kind in (MajorityLabelForestClassifier, FriedmanSchusterClassifier, RandomTreeBoosterClassifier):
             model = kind(domain=DOMAIN, random_state=0, max_depth=2).set_fit_request(groups=True)
