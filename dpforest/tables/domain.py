@@ -378,7 +378,7 @@ class Domain:
             "columns_source": self.columns_source,
             "columns_note": self.columns_note,
             **({} if self.unit is None else {"unit": {"column": self.unit, "most_rows": MOST_ROWS}}),
-            **({"class_spellings": dict(self.class_spellings)} if self.class_spellings else {}),
+            **({"class_spellings": [list(pair) for pair in self.class_spellings]} if self.class_spellings else {}),
         }
 
     @classmethod

@@ -341,7 +341,7 @@ class Feature:
         rules = {
             "missing_words": list(self.missing_words),
             "signs": list(self.signs),
-            "spellings": dict(self.spellings),
+            "spellings": [list(pair) for pair in self.spellings],
             "date": None if self.date is None else self.date.to_dict(),
         }
         for rule, value in rules.items():  # a file without rules is the same as before there were rules

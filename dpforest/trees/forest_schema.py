@@ -116,12 +116,7 @@ _LEDGER: Final = _object(
         "mu_squared_spent": _FRACTION,
     },
 )
-_SPELLINGS: Final = {
-    "type": "object",
-    "propertyNames": _text(MAX_NAME),
-    "additionalProperties": _text(MAX_NAME),
-    "maxProperties": MAX_SPELLINGS,
-}
+_SPELLINGS: Final = _list(_list(_text(MAX_NAME), 2, 2), 0, MAX_SPELLINGS)
 _DATE: Final = _object(
     {"column": _text(MAX_NAME), "format": {"enum": list(DATE_FORMATS)}, "part": {"enum": list(DATE_PARTS)}},
     {"since": _text(MAX_NAME)},
@@ -329,7 +324,6 @@ _PROBLEMS: Final = {
     "const": "has a value that is not known",
     "maxLength": "is too long",
     "maxItems": "is too long",
-    "maxProperties": "is too long",
     "minItems": "is too short",
     "minimum": "is out of range",
     "exclusiveMinimum": "is out of range",

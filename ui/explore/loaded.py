@@ -214,10 +214,19 @@ def _is_date_of(entry: CodebookEntry, columns: Collection[str]) -> bool:
 
 def _unsourced(entry: CodebookEntry) -> Feature:
     """Return the attribute of an entry without a source, for a part of a date that the table does not use yet."""
-    values = {"low": entry.low, "high": entry.high, "integer": bool(entry.whole), "categories": entry.categories}
-    missing = {"missing": entry.missing or "refuse", "missing_value": entry.missing_value}
-    unsourced = {"type_source": "data", "missing_source": "data"}
-    return Feature(entry.name, entry.kind or "numeric", **values, **missing, **unsourced, **(entry.rules or {}))
+    return Feature(
+        entry.name,
+        entry.kind or "numeric",
+        entry.low,
+        entry.high,
+        bool(entry.whole),
+        entry.categories,
+        missing=entry.missing or "refuse",
+        missing_value=entry.missing_value,
+        type_source="data",
+        missing_source="data",
+        **(entry.rules or {}),
+    )
 
 
 def _kind_by_values(entry: CodebookEntry) -> str | None:
