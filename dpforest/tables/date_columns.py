@@ -75,12 +75,24 @@ def dates_of(column: Any, date_format: str) -> DateColumn:
     The text of a cell decides alone: the date of a timestamp is the date that its text begins with, in the time zone of
     the timestamp.
     """
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind == "M":
+        return _of_timestamps(np.asarray(column))
     codes, values = factorize(column)
     dates = [date_of(key(value).strip(), date_format) for value in values]
     ordinals = [NO_DATE if day is None else day.toordinal() for day in dates]
     days = np.array([*ordinals, MISSING_DAY], np.int64)[codes]
     bad = np.flatnonzero(days == NO_DATE)
     return DateColumn(days, cell_text(values[codes[bad[0]]]) if len(bad) else "")
+
+
+def _of_timestamps(column: np.ndarray) -> DateColumn:
+    """Return the dates of a column of numpy's type for dates. A day that a text cannot state is no date."""
+    days = column.astype("datetime64[D]")
+    day = days.astype(np.int64)
+    is_known = (day >= 1 - _EPOCH) & (day <= date.max.toordinal() - _EPOCH)
+    day = np.where(np.isnat(days), MISSING_DAY, np.where(is_known, np.where(is_known, day, 0) + _EPOCH, NO_DATE))
+    bad = np.flatnonzero(day == NO_DATE)
+    return DateColumn(day, str(column[bad[0]]) if len(bad) else "")
 
 
 def date_places(feature: Feature, dates: DateColumn, otherwise: int) -> np.ndarray:

@@ -163,6 +163,19 @@ def test_typed_columns_are_read_alike(column):
     assert DOMAIN.encode(pd.DataFrame({"admitted": column, "size": 1})).tolist() == [KNOWN, NO_DATE]
 
 
+@pytest.mark.parametrize("unit", ["D", "h", "s", "ms", "us", "ns"])
+def test_numpy_dates_are_read_like_their_texts(unit):
+    """A day that no calendar has does not stop a fit, and a cell before 1970 has its day, not the next one."""
+    numbers = [0, -1, 1, 10**6, -(10**6), 2**62, -(2**62), 86_399 * 10**9, np.iinfo(np.int64).min]
+    cells = np.array(numbers, dtype=f"datetime64[{unit}]")
+    column = dates_of(cells, GERMAN)
+    for cell, day in zip(cells, column.day.tolist(), strict=True):
+        known = date_of(str(cell)[:10] if len(str(cell)) >= 10 else "", GERMAN)
+        assert day == (0 if np.isnat(cell) else -1 if known is None or str(cell)[0] == "-" else known.toordinal())
+    if unit != "D":  # pandas has no unit of days or hours
+        assert dates_of(pd.Series(cells[:5]), GERMAN).day.tolist() == column.day[:5].tolist()
+
+
 def test_compact_dates_are_read_from_numbers():
     year = schema(*date_attributes("day", "YYYYMMDD", ("year",), first="2000-01-01", last="2029-12-31"))
     expected = year.encode([["20240131"]])[0, 0]
