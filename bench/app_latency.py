@@ -53,7 +53,11 @@ def app() -> Iterator[None]:
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
     process = subprocess.Popen(
-        command, cwd=ROOT, env=dict(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=ROOT,
+        env={**os.environ, "DPFOREST_DATA_DIR": "off"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         for _ in range(600):

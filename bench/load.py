@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import subprocess
 import sys
@@ -148,7 +149,9 @@ def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFil
     command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
     url = f"http://127.0.0.1:{port}"
     with tempfile.NamedTemporaryFile() as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, "DPFOREST_DATA_DIR": "off"}, stdout=log, stderr=subprocess.STDOUT
+        )
         try:
             for _ in range(600):
                 if process.poll() is not None:

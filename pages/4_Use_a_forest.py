@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.releases import predict
+from ui.releases import history, predict
 from ui.shared import figures
 from ui.shared.page import open_page
 
@@ -14,10 +14,10 @@ st.markdown(
 )
 
 forest, from_file = predict.choose_forest()
-if forest is None:
-    st.stop()
-predict.describe(forest, from_file=from_file)
-predict.explain(forest, from_file=from_file)
-predict.predict_csv(forest)
+if forest is not None:
+    predict.describe(forest, from_file=from_file)
+    predict.explain(forest, from_file=from_file)
+    predict.predict_csv(forest)
+history.show()
 with st.sidebar:
     figures.offer()

@@ -1,1 +1,1 @@
-"""Attacks on all shipped forests: by enumeration (`exact`), as a black box (`black_box`), and by replay (`replay`)."""
+"""Attacks on all shipped forests: by enumeration (`exact`), on fits as black boxes (`black_box`), and by `replay`."""

@@ -1,6 +1,6 @@
-"""Black-box audit of whole fits: fit two neighboring tables many times, and prove a loss from differing releases.
+"""Black-box audit of whole fits: fit two neighboring tables many times, and bound the loss from below.
 
-The attack splits the fits into three parts. On the first part, the attack proposes events: a statistic of the forest,
+The attack splits the fits into three parts. From the first part, the attack proposes events: a statistic of the forest,
 or a score of all statistics, equals some value or is at most this value. On the second part, the attack picks the most
 promising events. On the third part, which no earlier step has used, the frequencies of the picked events yield a lower
 bound on ε (Clopper & Pearson 1934), corrected for the number of picked events. The bound exceeds the true loss with a
@@ -25,12 +25,12 @@ TRIALS: Final = 4_000  # fits of each table
 
 @dataclass(frozen=True)
 class Bound:
-    """Lower bound `epsilon` on the loss, with the confidence of the attack; 0 if the attack proves no loss."""
+    """Lower bound `epsilon` on the loss, proved with the attack's `confidence`; 0 if the attack proves no loss."""
 
     epsilon: float
     confidence: float
     event: str
-    hits: tuple[int, int]  # number of fits of each table in the third part with this event
+    hits: tuple[int, int]  # for each table, the number of fits of the third part in which the event happened
     trials: tuple[int, int]
     n_events: int
 
@@ -48,7 +48,7 @@ def attack_fits(
     on_progress: Progress | None = None,
     delta: float = 0,
 ) -> Bound:
-    """Return the largest lower bound on the loss that many fits of two neighboring tables prove.
+    """Fit two neighboring tables many times, and return the largest lower bound on the loss that the fits prove.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ def attack_fits(
     before, after : (X, y)
         Neighboring tables.
     trials : int
-        Number of fits of each table. One sixth of the fits proposes events, one sixth picks events, and the rest bounds
-        ε.
+        Number of fits of each table. The attack proposes events from one sixth of the fits, picks events on another
+        sixth, and bounds ε on the rest.
     confidence : float
-        Least probability that the bound holds.
+        Least probability that the bound is at most the true loss, between 0 and 1.
     n_events : int
         Number of events to pick.
     probes, n_jobs, on_progress
@@ -112,10 +112,10 @@ def attack_unaided(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> tuple[Bound, str]:
-    """Attack a mechanism that has no known weak point: try many generic pairs of tables, and attack with the best pair.
+    """Attack a mechanism that has no known weak point, with the best of many generic pairs of tables.
 
     The search ranks all pairs of neighboring tables by a few fits of each table. It ranks the best eighth of the pairs
-    again, by ten times as many fits. Then `attack_fits` attacks the mechanism with the best pair, on separate fits.
+    again, by ten times as many fits. Then `attack_fits` attacks the mechanism with the best pair, on new fits.
 
     Parameters
     ----------
@@ -158,7 +158,10 @@ def attack_unaided(
 def generic_pairs(
     domain: Domain, neighbors: str, sizes: tuple[int, ...], seed: int = 0
 ) -> Iterator[tuple[str, Data, Data]]:
-    """Yield pairs of tables for any mechanism: labels are in a simple order; one row is dropped or has a new label."""
+    """Yield pairs of neighboring tables whose labels are in a simple order, each with a description.
+
+    The second table of a pair lacks one row of the first table. Under replace-one, one of its rows has another label.
+    """
     rng, classes = np.random.default_rng(seed), np.array(domain.classes)
     for n in sizes:
         rows = np.arange(n)
@@ -185,7 +188,7 @@ def generic_pairs(
 
 
 def random_rows(domain: Domain, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows uniformly from a domain; the array (n, n_features) has floats, or objects if there are categories."""
+    """Draw n rows uniformly from a domain, array (n, n_features) of floats, or of objects if there are categories."""
     columns = [
         rng.choice(np.array(f.categories, object), n)
         if f.kind == "categorical"

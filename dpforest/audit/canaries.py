@@ -1,8 +1,8 @@
 """Canaries: the smallest pairs of neighboring tables that would expose a known weak point of an algorithm.
 
-The attacks use the same pairs on the published mechanism and on the certified mechanism. They should prove a loss above
-ε for the published mechanism, and must not prove one for the certified mechanism. Rows have one attribute with the
-values 0 and 1, which every test separates. Only canaries for weak points of tests have other rows.
+The attacks use the same pairs on the published mechanism and on the certified mechanism. The attacks should prove a
+loss above ε for the published mechanism, and must not prove one for the certified mechanism. Rows have one attribute
+with the values 0 and 1, which every test of a tree separates. Only canaries for weak points of tests have other rows.
 """
 
 from dataclasses import dataclass
@@ -52,12 +52,12 @@ class Canary:
     name : str
         Unique among the canaries of an algorithm.
     target : str
-        Sentence about the weak point that the pair is made to detect.
+        The weak point that the pair can detect, as a sentence.
     estimator : ForestClassifier
         Unfitted forest with its parameters and its domain.
     before, after : (X, y)
-        Attributes (n, n_features) and classes (n,). `after` has the added row, or the replacement. If the unit of
-        privacy is a person, the attributes are a DataFrame with identifiers, and `after` has the person's rows.
+        Attributes (n, n_features) and classes (n,). `after` contains the added row, or the replacement. If the unit of
+        privacy is a person, the attributes are a DataFrame with identifiers, and `after` contains the person's rows.
     probes : array of shape (n, n_features)
         Rows for which the attack records the votes of a forest.
     trials : int
@@ -87,6 +87,16 @@ def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canar
         How the two tables of a canary differ. The forests get the same value as their parameter `neighbors`.
     epsilon : float
         Budget of the forests. Some tables have more rows for a smaller budget.
+
+    Returns
+    -------
+    list of Canary
+        All canaries of this algorithm in this mode.
+
+    Raises
+    ------
+    ValueError
+        If there is no such algorithm or mode, or if the algorithm does not have this mode.
     """
     if name not in ALGORITHMS or mode not in MODES:
         raise ValueError(f"name={name!r}, mode={mode!r}: choose from {', '.join(ALGORITHMS)} and {', '.join(MODES)}")
@@ -109,7 +119,7 @@ def modes_of(name: str) -> tuple[str, ...]:
     return tuple(mode for mode in MODES if name not in OURS or mode != "as_published")
 
 
-# One tree with one or two leaves, unless a canary sets other parameters.
+# Each forest has one tree with one or two leaves, unless a canary sets other parameters.
 _SMALL: Final[dict[str, dict[str, Any]]] = {
     **{name: {"n_estimators": 1, "max_depth": 1} for name in ALGORITHMS},
     "RF-L": {"n_estimators": 1, "max_depth": 0},  # in the published mode, the leaves of a tree share its budget

@@ -13,18 +13,20 @@ from dpforest.audit.black_box import TRIALS
 from dpforest.audit.fits import Data
 from dpforest.privacy.ledger import ADD_REMOVE
 
-OURS: Final = ("random-tree booster", "random-tree booster, δ")  # not from a paper, so without a published mode
-MANY: Final = 20  # number of trees of a canary whose trees may leak a little each
+OURS: Final = ("random-tree booster", "random-tree booster, δ")  # in no paper, so these have no published mode
+MANY: Final = 20  # number of trees of a canary in which each tree may leak a little
 UNIT: Final = "person"  # name of the column of identifiers
-CLASSES: Final = 50  # largest allowed number: with more classes, losing labels are drawn more often
+CLASSES: Final = 50  # largest allowed number of classes; the more classes, the more often a losing label is drawn
 
 
 @dataclass(frozen=True)
 class CanaryPair:
-    """Rows of both tables, the added row `more`, and `instead_of`, which `more` replaces. A row is (values, class).
+    """The rows of both tables, and the row in which the two tables differ. A row is a pair (values, class).
 
-    If `rows_of_person` is above 0, the unit of privacy is a person. Then `more` and `instead_of` each stand for a
-    person with that many equal rows, each other row is another person, and tables have a column `UNIT` of identifiers.
+    `rows` are in both tables. Only the second table has the row `more`. Under replace-one, the first table has the row
+    `instead_of` in its place. If `rows_of_person` is above 0, the unit of privacy is a person. Then `more` and
+    `instead_of` each stand for a person with that many equal rows, each other row is another person, and tables have a
+    column `UNIT` of identifiers.
     """
 
     name: str
@@ -230,7 +232,7 @@ def _booster() -> Iterator[CanaryPair]:
 
 
 def _clear(epsilon: float) -> int:
-    """Return a lead for which the loss is most of ε, and the exponential mechanism still draws losing labels."""
+    """Return a lead at which the loss is close to ε, and the exponential mechanism still draws losing labels."""
     return max(1, round(1.5 / epsilon))
 
 

@@ -11,20 +11,20 @@ from sklearn.naive_bayes import CategoricalNB
 from dpforest.audit.fits import ABSENT, column
 from dpforest.confidence import lower_limit, upper_limit
 
-MOST_VALUES: Final = 64  # number of values of one statistic for which events are proposed
+MOST_VALUES: Final = 64  # largest number of values of one statistic for which events are proposed
 SCORE: Final = "likelihood ratio of all statistics"
 
 
 @dataclass(frozen=True)
 class Event:
-    """The event that a statistic has a value, or is at most that value."""
+    """The event that a statistic equals a value, or is at most that value."""
 
     column: str
     relation: str  # "is" or "<="
     value: float
 
     def holds(self, table: pd.DataFrame) -> np.ndarray:
-        """Return for each fit whether the event happened, bool (n,)."""
+        """Return for each fit of the table whether the event happened, bool (n,)."""
         values = column(table, self.column)
         return values == self.value if self.relation == "is" else values <= self.value
 
@@ -37,11 +37,12 @@ class Event:
 def lower_bound(
     hits_before: Any, hits_after: Any, trials: int, *, alpha: float, n_events: int = 1, delta: float = 0
 ) -> np.ndarray:
-    """Return a lower bound on ε at δ from the frequencies of an event, with confidence 1 - alpha over all events.
+    """Return a lower bound on ε at δ from the frequencies of an event on two tables.
 
-    A Clopper-Pearson interval encloses the event's probability on each table. Each end of an interval is wrong with
-    probability at most alpha / (4 n_events). So four bounds hold at once: in both directions, for the event and for its
-    complement. The function returns the largest bound.
+    A Clopper-Pearson interval encloses the event's probability on each table (Clopper and Pearson 1934). Each end of an
+    interval is wrong with a probability of at most alpha / (4 n_events). So, with confidence 1 - alpha, four bounds
+    hold at once for each event: in both directions, for the event and for its complement. The function returns the
+    largest of the four.
 
     Parameters
     ----------
@@ -50,16 +51,16 @@ def lower_bound(
     trials : int
         Number of fits of each table.
     alpha : float
-        Largest probability that the bound is above the true loss.
+        Largest probability that the bound of any of the events is above the true loss.
     n_events : int
         Number of events that are tried on the same fits.
     delta : float
-        The δ of the (ε, δ) loss; ε does not have to cover a difference of δ between two probabilities.
+        The δ of the (ε, δ) loss: the definition P <= exp(ε) Q + δ allows an excess of δ.
 
     Returns
     -------
     float64 array
-        Lower bounds, at least 0; the array is zero-dimensional if the hits are two numbers.
+        Lower bound of each event, at least 0; the array is zero-dimensional if the hits are two numbers.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def lower_bound(
 
 
 class Score:
-    """Log-likelihood ratio of the two tables from all statistics together, as if the statistics were independent."""
+    """Log-likelihood ratio of the two tables given all statistics, computed as if the statistics were independent."""
 
     def __init__(self, before: pd.DataFrame, after: pd.DataFrame) -> None:
         both = pd.concat([before, after]).fillna(ABSENT)
@@ -99,7 +100,7 @@ class Score:
 
 
 def _edges(seen: np.ndarray, n_bins: int = 16) -> np.ndarray:
-    """Return the upper edges of a column's bins: quantiles, and edges around frequent values."""
+    """Return the upper edges of a column's bins: quantiles, and edges on both sides of each frequent value."""
     values, counts = np.unique(seen, return_counts=True)
     often = values[counts >= len(seen) / 20]
     return np.unique([*_spread(np.sort(seen), n_bins), *often, *np.nextafter(often, -np.inf)])
@@ -126,7 +127,7 @@ def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
 
 
 def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: int, alpha: float) -> "PromisingEvents":
-    """Propose events on one half of the fits, and pick the most promising ones on the other half.
+    """Propose events from one half of the fits, and pick the most promising events on the other half.
 
     Parameters
     ----------
@@ -137,13 +138,18 @@ def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: 
     trials, alpha : int, float
         Arguments of the later call of `lower_bound`. An event with a large loss is promising only if `trials` fits
         suffice to prove this loss.
+
+    Returns
+    -------
+    PromisingEvents
+        At most `n_events` events, with the most promising one first.
     """
     half = len(before) // 2
     score = Score(before[:half], after[:half])
     learn, rank = [[score.add_to(t[part]) for t in (before, after)] for part in (slice(half), slice(half, None))]
     events = list(propose(*learn))
     hits = [(int(event.holds(rank[0]).sum()), int(event.holds(rank[1]).sum())) for event in events]
-    # Two events of one statistic with equal frequencies are probably the same event, so the search keeps one.
+    # Two events of one statistic with equal frequencies are probably the same event, so the search keeps the first.
     distinct = {(event.column, *pair): event for event, pair in reversed(list(zip(events, hits)))}
     counts = np.array([key[1:] for key in distinct]).reshape(-1, 2) * (trials / len(rank[0]))
     promise = lower_bound(counts[:, 0], counts[:, 1], trials, alpha=alpha, n_events=n_events)
@@ -153,7 +159,17 @@ def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: 
 
 @dataclass(frozen=True)
 class PromisingEvents:
-    """Events with the most promising one first, the score that some events use, and the best event's expected bound."""
+    """Events that are likely to prove a loss.
+
+    Parameters
+    ----------
+    score : Score
+        Score that some events compare with a value.
+    events : list of Event
+        Events, with the most promising one first.
+    promise : float
+        Expected lower bound of the first event; 0 if there is none.
+    """
 
     score: Score
     events: list[Event]

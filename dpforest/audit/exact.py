@@ -1,7 +1,7 @@
-"""Exact auditing: the worst log-ratio and δ(ε) of a law, by enumeration of all neighboring inputs.
+"""Exact audit: the largest loss and δ(ε) of a law, by enumeration of all small neighboring inputs.
 
 A law is a function from inputs to the logarithms of the probabilities of all outputs. It returns logarithms because the
-most important probabilities underflow. This module enumerates the inputs for the label (or the counts) of leaves.
+most important probabilities underflow. The inputs are the class counts of leaves.
 """
 
 import itertools
@@ -18,9 +18,9 @@ from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
-LogPmf = Callable[[np.ndarray], np.ndarray]  # counts (L, K) -> log-probabilities (L, n_outputs)
-_MOST_LAWS = 300  # `delta_curve` pairs at most this number of leaf changes under replace-one
-_ROUNDING = 1e-9
+LogPmf = Callable[[np.ndarray], np.ndarray]  # counts (n_leaves, n_classes) -> log-probabilities (n_leaves, n_outputs)
+_MOST_LAWS = 300  # under replace-one, `delta_curve` pairs at most this number of changes of a leaf
+_ROUNDING = 1e-9  # relative tolerance for errors of floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Change:
     Parameters
     ----------
     before, after : int array (n_leaves, n_classes)
-        Counts of one leaf. If the new row and the row that it replaces lie in different leaves, the counts of both
+        Counts of one leaf. If the new row and the row that it replaces lie in different leaves: the counts of both
         leaves.
     log_before, log_after : float array (n_leaves, n_outputs)
         Logarithms of the probabilities of each leaf's outputs.
@@ -43,7 +43,7 @@ class Change:
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """Return the output of each leaf at which the ratio is largest."""
+        """Return, for each leaf, the output with the largest ratio of probabilities."""
         ratio, sign = self._ratio(), self._sign()
         return tuple(int(i) for i in (sign * ratio).argmax(axis=1))
 
@@ -62,7 +62,7 @@ class Change:
 
 
 def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> LogPmf:
-    """Return the law of a leaf's label under a mechanism of `dpforest.privacy.mechanisms`."""
+    """Return the law of a leaf's label under a mechanism of `dpforest.privacy.mechanisms` at this rate."""
     if mechanism == NOISY_COUNTS:
         return lambda counts: np.log(noisy_argmax_pmf(counts, 1 / rate, negative))
     return partial(laws.log_pmf, mechanism, rate=rate)
@@ -71,7 +71,7 @@ def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> Log
 def neighboring_leaves(
     n_classes: int, most: int, *, moved: bool = False, symmetric: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return all pairs of leaves that differ in one row, those with the fewest rows first.
+    """Return all pairs of leaves that differ in one row, in rising order of their number of rows.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def neighboring_leaves(
     moved : bool
         True: the row changes its class within the leaf. False: the row is added (or removed, in the other direction).
     symmetric : bool
-        If True, several leaves that differ only in the order of their classes are included once. This suffices for laws
-        that treat all classes alike.
+        True: of several leaves that differ only in the order of their classes, the function includes one. This suffices
+        for laws that treat all classes alike.
 
     Returns
     -------
@@ -121,16 +121,21 @@ def worst_change(
 
     Parameters
     ----------
-    pmf : function from int array (L, K) to float array (L, n_outputs)
-        Logarithms of probabilities.
+    pmf : function from int array (n_leaves, n_classes) to float array (n_leaves, n_outputs)
+        The law: logarithms of the probabilities of all outputs of each leaf.
     n_classes : int
         Number of classes. Up to 10 classes are fast if `symmetric` is True.
     most : int
-        Largest count to try.
+        Largest count in a leaf before the change.
     neighbors : {"add-remove", "replace-one"}
         Under replace-one, a row changes its class in a leaf, or leaves one leaf and enters another.
     symmetric : bool
-        See `neighboring_leaves`.
+        Whether the law treats all classes alike; see `neighboring_leaves`.
+
+    Returns
+    -------
+    Change
+        The neighboring leaves with the largest loss: one leaf, or two leaves if a row moves between leaves.
 
     Examples
     --------
@@ -145,7 +150,7 @@ def worst_change(
 def first_violation(
     pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change | None:
-    """Return the neighboring leaves with the fewest rows among those with a loss above ε; None if there are none.
+    """Return the pair of neighboring leaves with the fewest rows whose loss is above ε; None if there is no such pair.
 
     Parameters are as for `worst_change`.
 
@@ -162,7 +167,7 @@ def first_violation(
 
 
 def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: bool, *, at_once: bool):
-    """Yield the worst changes: over all leaf sizes at once, or for each number of rows in a leaf."""
+    """Yield the changes with the largest loss: overall or, unless `at_once`, for each number of rows in a leaf."""
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
     p, q = pmf(before), pmf(after)
     ratio = _ratios(p, q)
@@ -174,7 +179,7 @@ def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: 
             yield Change(before[[i]], after[[i]], p[[i]], q[[i]])
         return
     for i in falls:
-        for j in rises:  # a row enters a leaf of pair i and leaves one of pair j
+        for j in rises:  # a row leaves the leaf of pair j, and enters the leaf of pair i
             yield Change(
                 np.array([before[i], after[j]]),
                 np.array([after[i], before[j]]),
@@ -206,14 +211,14 @@ def delta_curve(
 ) -> np.ndarray:
     """Return for each ε the least δ for which a law is (ε, δ)-private on the enumerated leaves.
 
-    Parameters are as for `worst_change`.
+    Parameters other than `epsilons`, an array (n,) of numbers of at least 0, are as for `worst_change`.
 
     Returns
     -------
-    float array of the shape of `epsilons`
+    float array (n,)
         Largest hockey-stick divergence Σ max(0, P - exp(ε) Q). Under replace-one, two leaves may change, so the
         function pairs all different changes of one leaf. If there are more than 300 changes, the function pairs only
-        the worst 300, and the result is a lower bound.
+        the 300 changes with the largest loss, and the result is a lower bound.
     """
     epsilons = np.atleast_1d(np.asarray(epsilons, float))
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
@@ -239,16 +244,15 @@ def loss_between(log_p: np.ndarray, log_q: np.ndarray) -> float:
 
 
 def delta_between(log_p: np.ndarray, log_q: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
-    """Return the least δ at each ε for two laws, in both directions, float array of the shape of `epsilons`."""
+    """Return for each ε the least δ that holds for two laws in both directions, float array of shape (n_epsilons,)."""
     return np.maximum(*_delta_both(np.atleast_2d(log_p), np.atleast_2d(log_q), np.atleast_1d(epsilons)))
 
 
 def most_mu(epsilon: float, delta: float) -> float:
-    """Return the largest μ of μ-GDP that implies (ε, δ), by bisection in floating point.
+    """Return the largest μ for which μ-Gaussian differential privacy implies (ε, δ), by bisection in floating point.
 
-    The computation is independent of `dpforest.privacy.loss`.
-
-    Dong, Roth and Su 2022, Corollary 2.13: δ = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
+    The computation is independent of `dpforest.privacy.loss`. It uses Corollary 2.13 of Dong, Roth and Su 2022,
+    "Gaussian differential privacy": δ = Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2).
 
     >>> round(most_mu(1.0, 1e-6), 5)
     0.2367

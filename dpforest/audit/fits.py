@@ -1,4 +1,4 @@
-"""Compute the public statistics of many fits of one table, as a table with a row for each fit."""
+"""Compute the published statistics of many fits of one table, as a table with a row for each fit."""
 
 import warnings
 import zlib
@@ -31,9 +31,14 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
     Parameters
     ----------
     forest : Forest
-        A forest, released or not.
-    probes : array or None
-        Rows whose votes are included in the statistics; uint16 codes or raw values.
+        A fitted forest.
+    probes : array of shape (n_probes, n_features) or None
+        Rows at which the forest votes, as uint16 codes or raw values. Their votes are among the statistics.
+
+    Returns
+    -------
+    dict
+        Number or array for each name of a statistic. Structure, certificate and settings are hashed to one number each.
     """
     trees = forest.trees
     tests = (
@@ -80,12 +85,26 @@ def run_many(
     target : estimator or callable
         An object whose ``fit(X, y)`` sets ``forest_``, or a function ``release(X, y)`` that returns an array of numbers
         or a dictionary of such arrays.
-    probes : array or None
+    X, y : array or DataFrame, and array
+        The table that each fit gets.
+    n : int
+        Number of fits.
+    probes : array of shape (n_probes, n_features) or None
         Rows whose votes are included in the statistics.
     n_jobs : int
         Number of processes. Each process has a copy of the target, so each fit must draw fresh randomness.
     on_progress : callable or None
         Called with the share of the fits that are done, from 0 to 1.
+
+    Returns
+    -------
+    DataFrame of shape (n, n_statistics)
+        Statistics as floats; `ABSENT` if a fit lacks a statistic.
+
+    Raises
+    ------
+    ValueError
+        If two processes draw the same records, because the target then carries a random state along.
     """
     parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
     work = (delayed(_run)(target, X, y, part, probes) for part in parts)
@@ -113,7 +132,10 @@ def _run(target: Any, X: Any, y: Any, n: int, probes: Any) -> list[Record]:
 
 
 def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Record]:
-    """Return a function that fits and releases once per call. With a public domain, rows are encoded only once."""
+    """Return a function that fits once per call, and returns the statistics of the fit.
+
+    If a forest has a public domain, the rows are encoded only once, before the first call.
+    """
     if not hasattr(target, "fit"):
         return lambda: _as_record(target(X, y))
     domain = getattr(target, "domain", None)
@@ -136,8 +158,8 @@ def _as_record(released: Any) -> Record:
 def as_table(records: list[Record]) -> pd.DataFrame:
     """Return the records as a table, float (n, n_statistics), with `ABSENT` if a record lacks a statistic.
 
-    The lowest bit of a fractional number is a statistic too, because it can reveal the value below continuous noise:
-    floating point has more possible values around 0 than around 1 (Mironov 2012).
+    If a statistic has fractional values, their lowest bit is a statistic too. It can reveal the value under continuous
+    noise, because floating point has more possible values around 0 than around 1 (Mironov 2012).
     """
     columns: dict[str, np.ndarray] = {}
     for name in dict.fromkeys(name for record in records for name in record):
@@ -170,7 +192,7 @@ def column(table: pd.DataFrame, name: str) -> np.ndarray:
 def lowest_bit(values: np.ndarray) -> np.ndarray:
     """Return the exponent e of each number's lowest bit: the number is an odd multiple of 2**e.
 
-    Zero and infinity stay as they are.
+    For zero and infinity, the result is the number itself.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Attack on one leaf: find two tables that differ most, draw many releases of both, and count outputs.
+"""Attack one leaf: find two neighboring tables that are easy to distinguish, draw releases of both, and count outputs.
 
 A rule is a mechanism for a leaf, by its name in `dpforest.privacy.mechanisms`. The tables are synthetic: the attack
 needs no real data.
@@ -23,12 +23,12 @@ from dpforest.privacy.randomness import SecretSource
 from dpforest.privacy.rationals import as_typed, round_down, round_up
 from dpforest.privacy.release import DRAW, rate_for
 
-SEARCH: Final = (
-    1_000_000  # largest number of releases of each table for the choice of the event; the bound uses other releases
-)
+# Largest number of releases of each table from which the attack chooses the event. The bound uses other releases.
+SEARCH: Final = 1_000_000
+# Numbers of releases of each table after which the attack computes a bound.
 LOOKS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_000_000, 20_000_000)
 CONFIDENCE: Final = 0.999
-SECONDS: Final = 4.0
+SECONDS: Final = 4.0  # default time limit of an attack
 _CHUNK: Final = 100_000  # releases between two reports of progress
 _NEAR: Final = 0.99  # a pair may replace the worst pair if its loss is at least this share of the worst loss
 
@@ -43,11 +43,13 @@ class LeafPair:
         Name of the rule in `dpforest.privacy.laws`.
     epsilon : float
         Claimed ε.
+    neighbors : {"add-remove", "replace-one"}
+        How the two tables differ.
     change : Change
         The change between the tables. Each row of its laws is a *part*. A part is a leaf that releases its label or,
-        for noisy counts, a count that differs between the tables. All parts are released independently. For a noisy
-        count, only two outputs are distinguished: it is below the larger of the two true counts, or at least this
-        count.
+        for noisy counts, a count that differs between the tables. All parts are released independently. The attack
+        distinguishes only two outputs of a noisy count: below the larger of the two true counts, or at least this
+        large.
     """
 
     mechanism: str
@@ -57,12 +59,12 @@ class LeafPair:
 
     @property
     def loss(self) -> float:
-        """Return the true loss of this pair."""
+        """Return the largest |ln P(outputs | before) - ln P(outputs | after)|, computed from the laws."""
         return self.change.loss
 
     @property
     def cells(self) -> tuple[tuple[int, int], ...]:
-        """Return (leaf, class) of the counts that differ."""
+        """Return (leaf, class) of each count that differs between the tables."""
         return tuple((int(i), int(c)) for i, c in np.argwhere(self.change.before != self.change.after))
 
 
@@ -72,10 +74,14 @@ class LossEstimate:
 
     Parameters
     ----------
-    event : tuple of tuple of int
-        The event, as a set of combinations of outputs. A combination has one output of every part.
+    trials : int
+        Number of releases of each table that the bound uses.
+    hits : (int, int)
+        For each table, the number of releases in which the event happened.
     bound : float
         Largest lower bound on the loss so far. With the confidence of the attack, all bounds hold together.
+    event : tuple of tuple of int
+        The event, as a set of combinations of outputs. A combination has one output of every part.
     """
 
     trials: int
@@ -85,7 +91,7 @@ class LossEstimate:
 
 
 def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
-    """Return the rate at which a rule costs ε in a single tree. A published rule may cost more than this."""
+    """Return the rate at which a rule claims to cost ε in a single tree. A published rule may cost more than ε."""
     exact = as_typed(epsilon)
     if mechanism in PUBLISHED:
         return exact
@@ -95,9 +101,9 @@ def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
 def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
     """Return the pair of tables with the fewest rows that shows the privacy loss of a rule.
 
-    For a published rule, this is the first pair whose loss exceeds ε. A certified rule has no such pair. For a
-    certified rule, the function considers all pairs with a loss within 1 % of the worst loss, and returns the pair with
-    the largest provable bound.
+    For a published rule, this is the pair with the fewest rows whose loss exceeds ε. A certified rule has no such pair.
+    For a certified rule, the function considers all pairs with a loss within 1 % of the largest loss, and returns the
+    pair with the largest provable bound.
 
     Examples
     --------
@@ -125,7 +131,7 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
 
 
 def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
-    """Return the tables for which the attack, after all releases, proves the largest bound on a published rule."""
+    """Return the pair of tables for which the attack, after all releases, is likely to prove the largest bound."""
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)
     p, q = pmf(before), pmf(after)
@@ -134,14 +140,14 @@ def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str)
 
 
 def can_be_proved(pair: LeafPair) -> bool:
-    """Return whether the attack is likely to prove a loss above ε."""
+    """Return whether the attack on this pair is likely to prove a loss above ε."""
     change = pair.change
     return len(change.before) == 1 and bool(_provable(change.log_before, change.log_after)[0] > pair.epsilon)
 
 
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return for each pair of leaves the approximate bound after the last look, the larger of both directions."""
-    n, z = LOOKS[-1], 5.0  # standard errors
+    """Return for each pair of leaves the approximate bound after the last look: the larger bound of both directions."""
+    n, z = LOOKS[-1], 5.0  # z is the number of standard errors between an estimate and a limit
     out = np.zeros(len(log_p))
     for a, b in ((log_p, log_q), (log_q, log_p)):
         rarer = a > b + 1e-12
@@ -154,11 +160,10 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 
 
 def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs of leaves that differ in one row. Leaves are the smallest ones with each lead, and ties.
+    """Return pairs of leaves that differ in one row. The leaves are the smallest leaves with each lead, and with ties.
 
     A published rule depends only on the top classes and their lead, so these leaves cover all cases. The loss of any
-    other rule approaches its worst value as the lead grows; at a lead of 10/ε, the loss is within 1 % of the worst
-    value.
+    other rule approaches its largest value as the lead grows; at a lead of 10/ε, the loss is within 1 % of this value.
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
@@ -174,7 +179,7 @@ def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np
 
 
 def _two_leaves(pmf: LogPmf, epsilon: float, n_classes: int) -> Change:
-    """Return the change with the largest loss among changes that remove a row of one leaf and add a row to another."""
+    """Return the change with the largest loss among changes that move a row from one leaf to another leaf."""
     before, after = _pairs_of_leaves(epsilon, n_classes, "add-remove")
     p, q = pmf(before), pmf(after)
     i, j = int((p - q).max(axis=1).argmax()), int((q - p).max(axis=1).argmax())
@@ -208,22 +213,24 @@ def attack_leaf(
 ) -> Iterator[tuple[float, LossEstimate | None]]:
     """Draw releases of both tables, and yield a lower bound on the loss as the number of releases grows.
 
-    The attack chooses the event on a separate sample; the bound uses all later releases. The error probability
-    1 - confidence is divided among all looks, so that all bounds hold at once, wherever the attack stops.
+    The attack chooses the event from a separate sample; the bound uses all later releases. A *look* computes a bound.
+    The error probability 1 - confidence is divided among all looks, so that all bounds hold at once, wherever the
+    attack stops.
 
     Parameters
     ----------
     pair : LeafPair
         The two tables, and the rule that releases them.
     source : SecretSource
-        Source of randomness. A certified rule uses the integer samplers of a release. A published rule uses floating
-        point.
+        Source of randomness. Labels and counts of a certified rule come from the integer samplers of a release; labels
+        of a published rule come from the simulators in floating point.
     confidence : float
         Least probability that no bound is above the true loss.
     seconds : float
         Time limit of the attack, in seconds; infinity if only `most` ends the attack.
     most : int, optional
-        Largest number of releases of each table, those for the choice of the event included.
+        Limit on the releases of each table: at most this number for the choice of the event, and at most this number
+        for the bound.
 
     Yields
     ------
@@ -264,7 +271,7 @@ def attack_leaf(
 
 
 def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
-    """Return the event to count: the outputs with the largest ratios, as many as prove the largest bound."""
+    """Return the event to count: the outputs with the largest ratios, as many outputs as yield the largest bound."""
     share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
     order = np.argsort(-share, kind="stable")
     many = trials / seen[0].sum()  # scales the sample's counts to all trials
@@ -273,7 +280,7 @@ def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
     event = np.zeros(seen.shape[1], bool)
     event[order[: best + 1]] = True
     ratio = [abs(float(np.diff(np.log(seen[:, half].sum(axis=1) + 0.5))[0])) for half in (event, ~event)]
-    return event if ratio[0] >= ratio[1] else ~event  # return the half that yields the bound
+    return event if ratio[0] >= ratio[1] else ~event  # the event or its complement, whichever yields the bound
 
 
 def _n_codes(pair: LeafPair) -> int:
@@ -294,7 +301,7 @@ def _tally(pair: LeafPair, n: int, source: SecretSource) -> np.ndarray:
 
 
 def _release(pair: LeafPair, table: np.ndarray, n: int, source: SecretSource) -> np.ndarray:
-    """Draw n releases of a table, and return the code of each release's combination of outputs."""
+    """Draw n releases of a table, and return the code of the combination of outputs of each release, int64 (n,)."""
     rate = rate_of(pair.mechanism, pair.epsilon, pair.neighbors)
     code = np.zeros(n, np.int64)
     if pair.mechanism == NOISY_COUNTS:

@@ -18,22 +18,27 @@ _POINTS: Final = 240  # number of points of a curve
 
 @dataclass(frozen=True, eq=False)
 class LeafCurves:
-    """Flip rates and losses of all rules in a leaf, by the lead of its most frequent class in rows.
+    """Flip rates and losses of all rules in a leaf, as functions of the lead of its most frequent class.
 
     Parameters
     ----------
-    gap : int array (G,)
-        Lead of the top class over all others, in rows.
-    flip : dict of float array (G,)
-        For each rule, the probability that another label is released; at lead 0, the value (K - 1)/K of an empty leaf.
-    floor : float array (G,)
-        Least flip rate of any ε-private rule that treats classes alike.
-    loss : dict of float array (G,)
+    epsilon : float
+        Claimed ε of each rule.
+    n_classes : int
+        Number of classes.
+    gap : int array of shape (n_gaps,)
+        Lead of the top class over all other classes, in rows.
+    flip : dict of float array of shape (n_gaps,)
+        For each rule, the probability that another label is released; at lead 0, the value (K - 1)/K of an empty leaf
+        with K classes.
+    floor : float array of shape (n_gaps,)
+        Least flip rate of any ε-private rule that treats all classes alike.
+    loss : dict of float array of shape (n_gaps,)
         For each rule, the privacy loss of one added (or replaced) row at this lead.
     crossing : int
-        First lead at which the flip rate of the published rule is below `floor`.
+        First lead at which the flip rate of the published rule without a cap is below `floor`.
     first_over : dict of int or None
-        For each rule, the first lead at which the loss exceeds ε; None if there is none.
+        For each rule, the first lead at which the loss exceeds ε; None if there is no such lead.
     """
 
     epsilon: float
@@ -52,8 +57,10 @@ class Verdict:
 
     Parameters
     ----------
+    epsilon : float
+        Claimed ε.
     loss : float
-        Least ε for which the rule is ε-private; infinite if there is none.
+        Least ε for which the rule is ε-private; infinite if there is no such ε.
     delta : float
         Lower bound on δ: the rule is not (ε, δ)-private for any smaller δ.
     """
@@ -88,7 +95,7 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdic
 
 
 def crossing(epsilon: float, n_classes: int = 2) -> int:
-    """Return the first lead at which the published rule flips less often than any ε-private rule can.
+    """Return the first lead at which the published rule without a cap flips less often than any ε-private rule can.
 
     Examples
     --------
@@ -103,7 +110,7 @@ def crossing(epsilon: float, n_classes: int = 2) -> int:
 
 
 def leaf_curves(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
-    """Return flip rates and losses of all rules, for leads from 0 to well above the crossing."""
+    """Return flip rates and losses of all rules, for leads from 0 to well above `crossing`."""
     meets = crossing(epsilon, n_classes)
     leads = np.arange(max(math.ceil(1.35 * meets), math.ceil(8 / epsilon), 4) + 1)
     rates = {rule: float(rate_of(rule, epsilon, neighbors)) for rule in RULES}

@@ -1,7 +1,7 @@
-"""Check the cost of a person with several rows: weights, shares, splits, labels, counts, scales and gradients.
+"""Check the cost of a person with several rows: weights, draws, splits, labels, counts, scales and gradients.
 
-Tables are tiny or random, and each loss follows from the exact law of a mechanism at the rate that a release draws at.
-A person may have up to 256 rows, in any leaves, nodes, children and classes.
+Tables are tiny or random. Each loss is computed from the exact law of a mechanism, at the rate that a release uses. A
+person may have up to 256 kept rows, in any leaves, nodes, children and classes.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ _NUMBERS: Final = Domain(
 
 
 def check_persons(n_cases: int = 300) -> Iterator[str]:
-    """Yield a message for each cost of a person that exceeds the charge.
+    """Yield a message for each case in which a person costs more than the charge.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def check_persons(n_cases: int = 300) -> Iterator[str]:
 
 
 def _weights(rng: np.random.Generator) -> Iterator[str]:
-    """Compare the rows that are kept of each person, and their weights, with those of the person alone."""
+    """Check that kept rows and weights of a person are the same in a table of this person alone."""
     for sizes in ((n,) for n in _SIZES):
         yield from _mixed(rng, sizes)
     for _ in range(8):
@@ -101,7 +101,7 @@ def _draws(rng: np.random.Generator) -> Iterator[str]:
 
 
 def _leaves() -> Iterator[str]:
-    """Enumerate counts of two leaves, and weights of a person in them; compare losses with the charge κ."""
+    """Compare the losses of noisy counts, and of labels for enumerated counts and weights, with the charge κ."""
     for rate in _RATES:
         if UNIT_WEIGHT / noise_scale(rate, UNIT_WEIGHT) > rate:
             yield f"noisy counts cost more than {rate} for a person"
@@ -114,15 +114,15 @@ def _leaves() -> Iterator[str]:
 
 
 def _worst_labels(mechanism: str, n_classes: int, rate: float) -> float:
-    """Return the largest loss of two independent leaves among which a person's weight is divided."""
+    """Return the largest total loss of two independent leaves if a person's weight is divided between them."""
     values = (0, 4, 512, 1_024, 3_000)
     others = np.array(list(combinations_with_replacement(values, n_classes)))
     others = np.unique(np.concatenate([others, others[:, ::-1]]), axis=0)
     before = laws.log_pmf(mechanism, others, rate)
-    worst = {}  # by the weight in a leaf
+    worst = {}  # the largest loss of a leaf, by the person's weight in this leaf
     for weight in (0, 4, 256, 512, 768, 1_020, 1_024):
         losses = [0.0]
-        for first in {0, weight // 2, weight}:  # the weight of class 0; the last class has the rest
+        for first in {0, weight // 2, weight}:  # `first` is the weight in class 0; the rest is in the last class
             more = others.copy()
             more[:, 0] += first
             more[:, -1] += weight - first
@@ -132,7 +132,7 @@ def _worst_labels(mechanism: str, n_classes: int, rate: float) -> float:
 
 
 def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
-    """Compare what a person adds to the histograms of the scale with 1024 in each of three levels."""
+    """Check the sum and the L2 norm of what a person adds to the histograms of the scale."""
     for _ in range(n_cases):
         r = int(rng.choice([1, 2, 7, 256]))
         codes = rng.integers(0, 65_536, (r, _N_TESTS)).astype(np.uint16)
@@ -146,7 +146,7 @@ def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
 
 def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str]:
     """Add a person to random nodes of a level, and compare the sum of the changes with the declared sensitivity."""
-    extreme = case % 8 < 4  # then the last of the options
+    extreme = case % 8 < 4  # if True, each option has its last value
 
     def one_of(*options: Any) -> Any:
         return options[-1] if extreme else options[rng.integers(len(options))]
@@ -163,7 +163,7 @@ def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str
     share = one_of(rng.random(n_nodes) ** 4, np.bincount(node, weight, n_nodes) + 1e-9)
     total = np.floor(share / share.sum() * (n - 1) * most * one_of(0.01, 1)).astype(np.int64)
     others = np.zeros((n_nodes, n_classes), np.int64)
-    if one_of(False, True):  # all other persons have another class than the last row of this person in the node
+    if one_of(False, True):  # in each node, all other persons have another class than this person's last row
         last = np.zeros(n_nodes, int)
         last[node] = y
         others[np.arange(n_nodes), n_classes - 1 if y.max() < n_classes - 1 else (last + 1) % n_classes] = total
@@ -171,7 +171,8 @@ def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str
         others = (rng.dirichlet(np.ones(n_classes), n_nodes) * total[:, None]).astype(np.int64)
     before, person = np.zeros((2, n_nodes, _N_TESTS, 2, n_classes), np.int64)
     for test in range(_N_TESTS):
-        # All in one child, this person apart from the others, and everybody in a random child.
+        # In test 0, everybody is in the left child. In test 1, this person is in the right child, and all others are in
+        # the left one. In test 2, everybody is in a random child.
         left = others if test < 2 else np.floor(others * rng.random(others.shape)).astype(np.int64)
         before[:, test, 0], before[:, test, 1] = left, others - left
         side = np.full(r, test) if test < 2 else rng.integers(0, 2, r)
@@ -195,7 +196,7 @@ def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str
 
 
 def _gradients(rng: np.random.Generator, n_classes: int, kind: str) -> Iterator[str]:
-    """Compare the sums of a person's gradients over the leaves with their clip."""
+    """Check that the sums of a person's gradients over all leaves are at most the clip bound in norm."""
     clip, r = ClipBound(n_classes, kind, UNIT_GRID), int(rng.choice([1, 2, 3, 7, 255, 256]))
     scores = (rng.standard_normal((r, clip.n_scores)) * 2.0 ** rng.integers(10, 24)).astype(np.int64)
     y = rng.integers(0, n_classes, r).astype(np.int32)

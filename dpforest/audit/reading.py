@@ -1,7 +1,7 @@
-"""Check that the reader reads a table exactly like its single rows.
+"""Check that the reader encodes each row of a table exactly as it encodes a table of this row alone.
 
-A row's codes and class must depend on that row and the domain alone. So a row must get the same codes in a table of any
-size and format, even if many cells of other rows are unreadable.
+The codes and the class of a row must depend only on this row and the domain. So a row must get the same codes in a
+table of any size and format, even if many cells of other rows are unreadable.
 """
 
 import math
@@ -19,7 +19,7 @@ from dpforest.tables.features import Feature
 from dpforest.tables.rows import read_rows
 
 Codes = tuple[np.ndarray, np.ndarray]  # codes of cells, and class indices; an omitted row has class -1
-_KINDS: Final = 30  # number of different rows
+_KINDS: Final = 30  # number of different rows of a table
 _LABELS: Final[tuple[Any, ...]] = (None, "no class", float("nan"), " 1 ", "01", 1.0, True, "k1", "", "0.0")
 _TYPES: Final = (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, bool)
 _NAMES: Final = ("frame", "array", "list", "CSV", "typed frame")
@@ -31,9 +31,9 @@ def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Ite
     Parameters
     ----------
     seeds : iterable of int
-        Seeds; each one determines a domain and a table of 30 different rows.
+        Seeds. Each seed determines a domain and a table of 30 different rows.
     most : int
-        Number of rows of the largest table, which repeats the 30 rows.
+        Number of rows of the largest possible table, which repeats the 30 rows.
     """
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -50,7 +50,10 @@ def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Ite
 
 
 def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
-    """Check labels and cells of one numeric type, over the whole range of the type. Some of the numbers are classes."""
+    """Check labels and cells of one numeric type. Some of the numbers are classes of the domain.
+
+    The numbers include the extreme values of an integer type, and ±60,000 for a type of floats.
+    """
     low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # within the range of float16
     if dtype.kind in "iu":
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)

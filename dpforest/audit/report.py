@@ -1,4 +1,4 @@
-"""Files of the audit's results: audit.json, a table in docs/PRIVACY.md, and a fingerprint of the audited code."""
+"""Write the results of the audit: audit.json, a table in docs/PRIVACY.md, and a fingerprint of the audited code."""
 
 import ast
 import hashlib
@@ -17,7 +17,8 @@ from dpforest.audit.rows import CONFIDENCE, EPSILONS, Row
 _BEGIN: Final = "<!-- made by python -m dpforest.audit --write docs -->"
 _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
-# Code that neither fits nor attacks run: drawings, simulations, theory, bundled tables, codebooks of uploads.
+# Neither fits nor attacks run this code: drawings, evaluations, simulations, theory, risks, explanations, bundled
+# tables, codebooks of uploads, the attack on a single leaf, and the command line.
 _NOT_AUDITED: Final = (
     "plotting/",
     "evaluation/",
@@ -35,7 +36,7 @@ _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 
 
 def written(rows: list[Row], trials: int) -> dict[str, Any]:
-    """Return the content of audit.json: the rows with the date, versions and settings of the audit."""
+    """Return the content of audit.json: the rows, and the date, package versions and settings of the audit."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
@@ -47,7 +48,7 @@ def written(rows: list[Row], trials: int) -> dict[str, Any]:
 
 
 def save(content: dict[str, Any], folder: Path) -> None:
-    """Write audit.json and the table in PRIVACY.md, both in this folder."""
+    """Write audit.json, and replace the table in PRIVACY.md, both in this folder."""
     (folder / "audit.json").write_text(json.dumps(_finite(content), indent=1, ensure_ascii=False) + "\n")
     page = folder / "PRIVACY.md"
     before, rest = page.read_text().split(_BEGIN)
@@ -64,7 +65,10 @@ def _finite(value: Any) -> Any:
 
 
 def in_markdown(content: dict[str, Any]) -> str:
-    """Return the Markdown table, with a line for each algorithm, mode and neighbor relation and a column for each ε."""
+    """Return the table of the audit in Markdown.
+
+    It has a line for each algorithm, mode and neighbor relation, and a column for each ε.
+    """
     versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
     lines = [
         _BEGIN,
@@ -86,7 +90,7 @@ def in_markdown(content: dict[str, Any]) -> str:
 
 
 def _reach(trials: int) -> float:
-    """Return the largest possible bound, for an event that always occurs on one table and never on the other."""
+    """Return the largest bound that so many fits can prove, for an event that always occurs on only one table."""
     fresh = trials - 2 * (trials // 6)
     return float(lower_bound(0, fresh, fresh, alpha=1 - CONFIDENCE))
 
@@ -103,7 +107,7 @@ def _number(value: float | str) -> str:
 def fingerprint() -> str:
     """Return a hash of the audited code without comments and docstrings. If it changes, the audit's table is stale.
 
-    The hash covers every module that an estimator or an attack imports. A test checks that.
+    The hash covers every module that an estimator or an attack of the table imports. A test checks this coverage.
     """
     digest = hashlib.sha256()
     for file in sorted(_HOME.rglob("*.py")):
@@ -121,7 +125,7 @@ def fingerprint() -> str:
 
 
 def _plain(node: Any) -> Any:
-    """Return a syntax tree as lists, the same in every version of Python."""
+    """Return a syntax tree as nested lists that are the same in every version of Python."""
     if isinstance(node, ast.AST):
         fields = [(k, v) for k, v in ast.iter_fields(node) if v not in (None, []) and k not in ("kind", "type_params")]
         return [type(node).__name__, *((k, _plain(v)) for k, v in fields)]

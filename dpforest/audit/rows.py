@@ -1,4 +1,4 @@
-"""Rows of the audit's table: the claimed ε, the computed loss and the proved lower bound of each forest."""
+"""Compute the rows of the audit's table: claimed ε, computed loss and proved lower bound of each forest."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,28 +23,36 @@ from dpforest.privacy.release import rate_for
 from dpforest.tables.domain import Domain
 
 EPSILONS: Final = (0.1, 1.0, 4.0)
-MODES: Final = ("certified", "persons", "as_published")  # of `canaries.MODES`
+MODES: Final = ("certified", "persons", "as_published")  # the modes of `canaries.MODES` that are in the table
 CONFIDENCE: Final = 1 - 1e-6  # confidence of all attacks of one row together; for all rows together, it is 0.9999
 
 
 @dataclass(frozen=True)
 class Row:
-    """One forest at one ε.
+    """Result of the audit of one forest at one ε.
 
     Parameters
     ----------
+    algorithm : str
+        One of `canaries.ALGORITHMS`.
+    mode : {"certified", "persons", "as_published"}
+        Mode of the forest, as in `canaries.canaries`.
+    neighbors : {"add-remove", "replace-one"}
+        Neighbor relation under which ε is claimed.
+    epsilon : float
+        Claimed ε.
     computed : float
         Computed loss, by the method `how`; infinite if there is no bound.
     how : {"enumerated", "replayed", "proved"}
-        "enumerated": the worst loss over all small leaves. "replayed": the largest loss in replayed fits, which may be
-        below the worst loss. "proved": the ε in the certificate of a published mechanism. This ε
-        is infinite, because no proof covers floating-point noise.
+        "enumerated": the largest loss over all small leaves. "replayed": the largest loss in replayed fits, which may
+        be below the true loss. "proved": the ε in the certificate of a published mechanism. This ε is infinite, because
+        no proof covers floating-point noise.
     bound : float
         Lower bound on ε that the black-box attack proved with confidence `CONFIDENCE`.
     canary, event : str
         The pair of tables and the event that prove the bound.
     faults : tuple of str
-        Findings of record and replay, for certified forests.
+        Mistakes that record and replay found in a certified forest; empty for a published forest.
     """
 
     algorithm: str
@@ -60,7 +68,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Return the verdict: "BROKEN" or "holds" if certified, else "caught" or "nothing found"."""
+        """Return "BROKEN" or "holds" for a certified forest, and "caught" or "nothing found" for a published one."""
         if self.mode in ("certified", "persons"):
             return "BROKEN" if max(self.computed, self.bound) > self.epsilon * (1 + 1e-9) or self.faults else "holds"
         return "caught" if self.bound > self.epsilon else "nothing found"  # "holds" would need a proof
@@ -81,6 +89,11 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
         Claimed ε.
     trials : int
         Number of fits of each table of a pair; some canaries need more.
+
+    Returns
+    -------
+    Row
+        The largest computed loss and the largest proved bound over all canaries of this forest.
     """
     pairs, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
     computed, faults = 0.0, list[str]()
@@ -123,10 +136,19 @@ def audit_all(
 
     Parameters
     ----------
+    trials : int
+        Number of fits of each table of a pair.
+    n_jobs : int
+        Number of processes.
     only : str
-        Text that the name of an algorithm must contain.
+        Text that the name of an algorithm must contain; by default all algorithms are attacked.
     on_row : function, optional
         Called with each row as soon as the row is ready.
+
+    Returns
+    -------
+    list of Row
+        A row for each algorithm, mode, neighbor relation and ε, in this order.
     """
     cells = (
         delayed(audit)(name, mode, neighbors, epsilon, trials=trials)
@@ -146,7 +168,10 @@ def audit_all(
 
 
 def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
-    """Return the largest loss by enumeration and replay (for Gaussian noise, an ε at δ), and messages of replay."""
+    """Return the largest loss by enumeration and replay, and the messages of replay.
+
+    The loss of Gaussian noise is stated as an ε at `DELTA`.
+    """
     model, loss = canary.estimator, 0.0
     budget = model.preview(_domain(canary), len(canary.after[1]))[1].budget
     assert budget is not None
@@ -173,14 +198,14 @@ def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list
 
 
 def _is_enumerated(canary: Canary) -> bool:
-    """Return whether the loss follows from all small leaves. `persons` enumerates leaves of persons."""
+    """Return whether an enumeration of small leaves yields the loss. For persons, `persons` enumerates the leaves."""
     return canary.estimator.structure_is_public and _domain(canary).unit is None
 
 
 def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the table with row ids. Both tables have equal ids; only the last row has a new id if it is replaced."""
+    """Return the table with row ids: the same ids for both tables, but a replaced last row gets a new id."""
     X, y = data
-    if isinstance(X, pd.DataFrame):  # its rows have the identifiers of their persons
+    if isinstance(X, pd.DataFrame):  # each row has the identifier of its person
         return X, y
     ids = list(range(len(y)))
     if rows_changed(neighbors) == 2 and place == 1:
@@ -207,9 +232,10 @@ def _random_pairs(canary: Canary, neighbors: str, n_pairs: int = 3, n_rows: int 
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
-    """Return the worst loss over leaves of two and three classes, composed over leaves and trees, plus earlier queries.
+    """Return the largest loss over leaves of two and three classes, composed over leaves and trees.
 
-    "Earlier queries" come before leaves. They only add noise to counts, so their loss is the charged amount.
+    The result includes the queries before the leaves. These queries only add noise to counts, so their loss is the
+    amount that the ledger charges.
     """
     spec = model.spec(domain, n_rows)
     before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))

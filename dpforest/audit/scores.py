@@ -1,4 +1,4 @@
-"""Check the declared sensitivity of split scores: add one row to every small node."""
+"""Check the declared sensitivity of split scores: add one row to every small node, and compare the scores."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,7 +17,7 @@ _WEIGHTS: Final = (3, 500, UNIT)
 
 
 def check_scores() -> Iterator[str]:
-    """Yield a message for each declared sensitivity that is too small."""
+    """Yield a message for each criterion and size of nodes whose declared sensitivity is too small."""
     for what, width, declared in _widths():
         if width > declared:
             yield f"{what}: a row moves scores within {width / UNIT:.4g}, declared are {declared / UNIT:.4g}"
@@ -41,7 +41,7 @@ def _widths() -> Iterator[tuple[str, int, int]]:
 
 
 def _width(tables: np.ndarray, label: int, weight: int, criterion: str, alpha: int) -> int:
-    """Return the width of the range of score changes, if a row is added to each of these children."""
+    """Add a row to each of these children, and return the largest minus the smallest change of a score."""
     more = tables.copy()
     more[:, label] += weight
     moved = _scores(more, criterion, alpha) - _scores(tables, criterion, alpha)
@@ -61,7 +61,7 @@ def _tables(most: int, n_classes: int) -> np.ndarray:
 
 
 def _weights(most: int, n_steps: int = 160) -> np.ndarray:
-    """Return class weights with a total of at most `most`: small weights, large weights, and a grid between them."""
+    """Return weights of two classes with a total of at most `most`: small ones, large ones, and a grid between them."""
     values = np.unique(np.r_[0:8, np.linspace(0, most, n_steps).astype(int), np.maximum(most - np.arange(8), 0)])
     every = np.array(np.meshgrid(values, values)).reshape(2, -1).T
     return every[every.sum(axis=1) <= most].astype(np.int64)

@@ -1,10 +1,10 @@
 """Second check of sensitivities: search for the largest change by one row, and compare it with the noise of a fit.
 
-This module does not use the sensitivity that a mechanism declares. It records the questions of a tiny fit and their
-noise. A search runs the kernels on single rows to find the largest change for each question. The total cost of these
-changes must not exceed the promised loss of the forest. For scales, the search tries every code of an attribute. For
-gradients, the search climbs from three kinds of rows: rows with a high score for a wrong class, rows whose scores are
-all 0, and rows with similar scores for some classes.
+This module does not use the sensitivity that a mechanism declares. It records the questions of a tiny fit and the noise
+of each answer. For each question, a search runs the kernels on single rows to find the largest change by one row. The
+total cost of these changes must not exceed the promised loss of the forest. For scales, the search tries every code of
+an attribute. For gradients, the search climbs from three kinds of rows: rows with some very high scores, rows whose
+scores are all 0, and rows whose scores have a small or large spread.
 """
 
 from collections.abc import Iterator
@@ -32,15 +32,15 @@ from dpforest.trees.released_scale import CELLS, nested, scale_histograms
 from dpforest.trees.split_scores import COUNTED, UNIT, score_splits
 
 CLASSES: Final = (2, 3, 4, 7, 10, 25, 50)
-_STEP: Final = 2**12  # step of a row's score; smaller steps do not change its gradient
-_FAR: Final = 2**27
-_CHAINS: Final = 300
-_ROUNDING: Final = 1e-9
+_STEP: Final = 2**12  # step of a row's score; smaller steps do not change the gradient
+_FAR: Final = 2**27  # a very high score
+_CHAINS: Final = 300  # number of search chains
+_ROUNDING: Final = 1e-9  # relative tolerance for errors of floats
 _NOTE: Final[dict[str, Any]] = {"source": "documented", "source_note": "single_rows.py"}
 
 
 def check_single_rows(*, whole: bool = True) -> Iterator[str]:
-    """Yield a message for each change that costs more than a forest promises.
+    """Yield a message for each forest in which one row costs more than the forest promises, or than the ledger charges.
 
     Parameters
     ----------
@@ -65,7 +65,10 @@ def _rounds(n_classes: int, delta: float, neighbors: str, whole: bool) -> Iterat
 
 
 def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = False) -> tuple[float, float]:
-    """Return a row's largest total loss over all questions of a booster, with n̂ and scale, and the promised loss."""
+    """Return the largest total loss of a row over all questions of a booster, and the promised loss, both in ε or in μ.
+
+    The fit of the booster also asks for the number of rows and for the scale of the attributes.
+    """
     domain = _domain(n_classes)
     model = RandomTreeBoosterClassifier(
         domain=domain, epsilon=1.0, delta=delta, n_estimators=3, max_depth=1, scale_share=0.4, neighbors=neighbors
@@ -95,7 +98,7 @@ def _asked(fit: Any, table: Any) -> list[Question]:
 
 
 def _domain(n_classes: int) -> Domain:
-    """Return two numeric attributes, one with codes for missing cells, and one attribute with categories."""
+    """Return a domain of two numeric attributes, one with a code for missing cells, and one categorical attribute."""
     features = (
         Feature("a", "numeric", 0.0, 1.0, missing="category", **_NOTE),
         Feature("b", "numeric", 0.0, 1.0, missing="value", missing_value=0.5, **_NOTE),
@@ -106,7 +109,7 @@ def _domain(n_classes: int) -> Domain:
 
 @cache
 def _codes(first: int, whole: bool) -> np.ndarray:
-    """Return all codes of an attribute, or only some codes and all codes around the borders of histogram cells."""
+    """Return all codes of an attribute or, unless `whole`, some codes and all codes near borders of histogram cells."""
     if whole:
         return np.arange(65_536)
     borders = first + -(-np.arange(CELLS + 1) * (65_536 - first) // CELLS)
@@ -115,7 +118,7 @@ def _codes(first: int, whole: bool) -> np.ndarray:
 
 
 def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> float:
-    """Return the largest L1 or L2 norm of one row's additions to the three histograms of all attributes.
+    """Return the largest L1 or L2 norm of what one row adds to the three histograms of all numeric attributes.
 
     The search treats attributes separately, because one row may have the worst code of each attribute.
     """
@@ -131,7 +134,7 @@ def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> flo
 
 
 def largest_gradient(n_classes: int, is_l2: bool, *, steps: int = 60, seed: int = 0) -> float:
-    """Search for the row that changes the gradient sums of a round most, and return the size of its change.
+    """Search for the row that changes the gradient sums of a round most, and return the L1 or L2 norm of this change.
 
     Many search chains start at scores for which the change is close to its bound. A move shifts some scores by one or
     two steps of the grid on which gradients are computed. A chain accepts a move unless the change becomes smaller.
@@ -161,7 +164,7 @@ def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
 
 
 def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
-    """Return for each row how much it changes the gradient sums. Each row is in a separate leaf."""
+    """Return for each row the L1 or L2 norm of its change of the gradient sums. Each row is in a separate leaf."""
     n = len(scores)
     leaf, nothing = np.arange(n, dtype=np.int32), np.zeros_like(scores)
     moved = next_sums(scores.copy(), np.zeros(n, np.int32), nothing, leaf, y, clip).astype(float)
@@ -172,7 +175,7 @@ def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
 
 
 def _splits(whole: bool) -> Iterator[str]:
-    """Check the cost of choosing a split in nodes with up to 50 classes and as many rows as are allowed."""
+    """Check the cost of a choice of a split, in nodes with up to 50 classes and up to the largest allowed row count."""
     for model, n_classes in _choosers():
         lost, paid = _worst_choice(model, n_classes, 400 if whole else 100)
         if lost > paid * (1 + _ROUNDING):
@@ -184,7 +187,7 @@ def _splits(whole: bool) -> Iterator[str]:
 
 
 def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
-    """Yield forests that choose splits, with their number of classes. Some have a bound on the rows or a `size`."""
+    """Yield forests that choose splits, each with its number of classes. Some forests have an `n_bound` or a `size`."""
     known: list[dict[str, Any]] = [{"n_bound": n} for n in (3, 40, 1_000, 65_537, 1_000_000)]
     known += [{"size": 1}, {"size": 1_000}, {}]
     for rows in known:
@@ -218,7 +221,7 @@ def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]
 
 
 def _halvings(choice: Question) -> int:
-    """Return how often the fit halved the scores: compare the declared scores with the scores that the sampler gets."""
+    """Return how many times the fit halved the declared scores to get the scores of the sampler."""
     assert choice.declared is not None
     handed = choice.declared[1].astype(np.int64)
     return max(bits for bits in range(64) if ((handed >> bits) == choice.private).all())

@@ -21,21 +21,21 @@ from dpforest.audit.scores import check_scores
 from dpforest.audit.single_rows import check_single_rows
 from dpforest.privacy.ledger import NEIGHBORS
 
-_MORE = 24  # number of seeds of each theme and forest in the whole suite
+_MORE = 24  # number of seeds for each theme and forest in the whole suite
 
 
 def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
-    """Yield a message for each mistake in the certified code.
+    """Yield a message for each mistake that a check finds in the certified code.
 
     Parameters
     ----------
     estimators : collection of str, optional
-        Names of the estimator classes to replay; by default all. Samplers and scores are always checked.
+        Names of the estimator classes to replay; by default all classes. Samplers and scores are always checked.
 
     Notes
     -----
-    Correct code causes a message with a probability below 1e-6, because `draws` tests random samples. Fast checks come
-    first; the whole suite takes ten minutes.
+    For correct code, the probability of any message is below 1e-6. It is not 0, because `draws` tests random samples.
+    Fast checks come first; the whole suite takes ten minutes.
     """
     yield from check_scores()
     yield from check_identities(whole=False)
@@ -86,7 +86,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 
 
 def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
-    """Yield the findings of each forest's first replay, then of each second replay, and so on."""
+    """Yield the findings of the first replay of each forest, then those of the second replays, and so on."""
     for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
         for what, (where, outcome) in zip(replays, turn):
             for finding in outcome.findings if outcome else ():

@@ -19,7 +19,7 @@ STANDING_ASSUMPTIONS: Final = (
     "not covered.",
     "This is one release: releases from tables with the same people add up.",
 )
-GAUSSIAN_ASSUMPTIONS: Final = (  # the first is about μ, because ε at a fixed δ grows by a larger factor than μ
+GAUSSIAN_ASSUMPTIONS: Final = (  # the first one multiplies μ, because ε at a fixed δ grows by a larger factor than μ
     _ROW.format("μ"),
     *STANDING_ASSUMPTIONS[1:],
 )
@@ -50,7 +50,9 @@ class Certificate:
         Nominal ε. None for a forest without privacy. Infinity if the formula of a published mechanism gives no finite
         ε.
     neighbors : {"add-remove", "replace-one"}
+        Neighbor relation: the pairs of tables that the promise compares.
     mechanism : str
+        The mechanism in words, for the reader.
     true_epsilon : float
         Proved loss, rounded up to the next float. If the forest is certified, the loss is at most ε, and it is less if
         a mechanism costs less than its budget. If the forest is not certified, the loss is infinite, because no finite
@@ -62,14 +64,16 @@ class Certificate:
     delta : float
         0 for pure privacy. For Gaussian privacy, the δ > 0 at which `epsilon` and `true_epsilon` hold.
     kind : {"pure", "gaussian"}
+        Kind of loss: ε-differential privacy, or Gaussian differential privacy.
     mu_squared : Fraction or None
-        Proved μ² of a certified Gaussian forest. The δ of this μ² at an ε of `loss` is at most `delta`.
+        Proved μ² of a certified Gaussian forest; otherwise None. This μ² implies a δ of at most `delta` at an ε of
+        `loss`.
     unit : str or None
         Column of identifiers. If given, the unit of privacy is a person: all rows with the same identifier. If None,
         the unit is one row.
     steps : tuple of (Fraction, int)
-        Steps of the ledger of a certified pure forest (`steps_of`). A file stores the ledger, not the steps. If there
-        are no steps, the trade-off curve is computed for one step with the whole loss.
+        Steps (κ, times) of the ledger of a certified pure forest, from `steps_of`. A file stores the ledger, not the
+        steps. If there are no steps, the trade-off curve is computed for one step with the whole loss.
     """
 
     certified: bool
@@ -122,7 +126,7 @@ class Certificate:
 
     @property
     def privacy_loss(self) -> PrivacyLoss | None:
-        """Proved loss in the quantity that adds up: ε (`loss`) or μ². None if there is no finite bound."""
+        """Proved loss in the quantity that adds up: ε (`loss`), or μ²; None if there is no finite bound."""
         if self.kind == GAUSSIAN:
             return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
         return None if self.loss is None else PrivacyLoss.pure(self.loss)
@@ -133,7 +137,7 @@ class Certificate:
 
         The methods of the curve are bounds on attacks and losses: `success()` bounds the share of right guesses at
         50:50, `hits` bounds the true positive rate at a false alarm rate, `delta` bounds δ at any ε, and `epsilon`
-        bounds ε at any δ.
+        bounds ε at any δ. All bounds are rounded up.
         """
         if self.loss is None:
             return None
@@ -263,7 +267,9 @@ def _public_number(unit: str | None) -> str:
 
 
 def _one_line(words: str) -> str:
-    """Put a foreign text on one line, so that it can never look like a line of the certificate.
+    """Put a text from outside on one line, and escape its unprintable characters.
+
+    So no such text can look like a separate line of the certificate.
 
     >>> _one_line("our\\nCERTIFIED: \\u202e.00001 = ε")
     'our CERTIFIED: \\\\u202e.00001 = ε'
@@ -285,12 +291,12 @@ def large_delta_caution(delta: float, n_rows: int | None, unit: str | None = Non
     n_rows : int or None
         Approximate number of rows, or of persons if a unit is declared. The number is released or public.
     unit : str, optional
-        As in `Ledger`.
+        Column of identifiers, as in `Ledger`.
 
     Returns
     -------
     str
-        A few sentences, which depend on δ and n alone.
+        A few sentences for the reader. They depend only on the three parameters.
     """
     expected = as_typed(delta) * (n_rows or 0)
     if expected < 1:
@@ -328,8 +334,8 @@ def certify(
         Everything that prevents certification, such as the results of `Domain.leaks()`, ``source.reasons()`` and
         `published.reasons`.
     nominal_epsilon : Fraction or infinity, optional
-        For a published mechanism, whose ledger has no budget, the claimed ε. For a Gaussian ledger, the ε from which
-        the budget was computed, for example by `mu_for`; by default, the budget's least ε at `delta`.
+        For a published mechanism, whose ledger has no budget: the claimed ε. For a Gaussian ledger: the ε from which
+        the budget was computed, for example by `mu_for`. By default, the least ε of a Gaussian budget at `delta`.
     delta : float
         δ at which the ε of a Gaussian ledger is stated; 0 for a pure ledger.
 

@@ -1,4 +1,4 @@
-"""A ledger as events of dp_accounting, so that others can recompute its ε and δ. The events are plain JSON.
+"""Convert a ledger into events of dp_accounting, from which others can recompute its ε and δ. Events are plain JSON.
 
 The events have the names and fields that `DpEvent.to_named_tuple` of dp_accounting 0.6.0 returns. Each step of the
 ledger becomes a mechanism that dominates the step (docs/PRIVACY.md, "The trade-off curve"): a count with discrete
@@ -69,14 +69,15 @@ def _gaussian(loss: PrivacyLoss) -> dict[str, Any]:
 
 
 def _discrete_laplace(epsilon: float) -> dict[str, Any]:
-    """Return the event of a count of sensitivity 1 with discrete Laplace noise. Its loss is ε or -ε."""
+    """Return the event of a count of sensitivity 1 with discrete Laplace noise. The loss of the event is ε or -ε."""
     return _event("DiscreteLaplaceDpEvent", noise_parameter=epsilon, sensitivity=1)
 
 
 def _randomized_response(epsilon: float) -> dict[str, Any]:
     """Return the event of randomized response with two answers.
 
-    With probability `noise_parameter`, either answer is drawn at random; otherwise the true answer is given.
+    With probability `noise_parameter`, the mechanism draws one of the two answers uniformly. Otherwise it gives the
+    true answer.
     """
     redrawn = 2 / (1 + math.exp(min(epsilon, 700.0)))
     return _event("RandomizedResponseDpEvent", noise_parameter=redrawn, num_buckets=2)

@@ -1,4 +1,4 @@
-"""Exact sampler of round(sigma Z) for a standard normal Z. All numbers are integers, and only the result is rounded.
+"""Exact sampler of round(sigma Z) for a standard normal Z. It computes with integers, and rounds only the result.
 
 The sampler is algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257). Write |Z| = k + x, where k
 is a whole number and x is in [0, 1). The sampler proposes a geometric k and a uniform x, and keeps the pair with
@@ -7,11 +7,11 @@ digits of x on which this decision depends are drawn. After the decision, furthe
 round(sigma |Z|) is certain.
 
 For a whole q, the rounding of q + sigma Z is q + round(sigma Z). So a table with this noise is a function of the table
-with Gaussian noise of standard deviation sigma, and post-processing loses no privacy. Dong, Roth & Su 2022, J. R. Stat.
-Soc. B 84, state the loss of a table with Gaussian noise.
+with Gaussian noise of standard deviation sigma, and post-processing loses no privacy. Dong, Roth & Su 2022 (J. R. Stat.
+Soc. B 84) state the loss of a table with Gaussian noise.
 
-`samplers` describes the tape, the conventions and the replay of rows. A digit has 16 bits and is one lane of the tape.
-Arrays of digits are as long as the tape, so there is no cap on digits and no number is truncated.
+The docstring of `samplers` describes the tape, the conventions and the replay of rows. A digit has 16 bits and is one
+lane of the tape. Arrays of digits are as long as the tape, so there is no cap on digits, and no number is truncated.
 
 Nothing overflows int64:
 
@@ -40,8 +40,8 @@ _L = np.int64
 def _below(tape, at, fresh, known, n):
     """Compare a new uniform number with a number of n known digits; draw digits of both until the order is certain.
 
-    Return whether the new number is lower, how many digits each of the two numbers has now (first the new number), and
-    the tape position.
+    Return whether the new number is lower, the number of drawn digits of the new number, the number of known digits of
+    the other number, and the tape position.
     """
     i = 0
     while at < tape.size:
@@ -64,8 +64,8 @@ def _bernoulli_exp_digits(tape, at, k, digits, n):
 
     The method is von Neumann's series. Draw a run x > y1 > y2 > ... of uniform numbers, each of which must also pass a
     coin of probability p. The run reaches length j with probability (x p)**j / j!. The result is True if the length of
-    the run is even. The coin draws one of 2k + 2 numbers: 0 ends the run, and 1 ends the run unless a further uniform
-    number is below x.
+    the run is even. The coin draws one of the numbers 0 to 2k + 1. A 0 ends the run. A 1 ends the run unless a further
+    uniform number is below x.
 
     Also return the number of known digits of x, and the tape position.
     """
@@ -174,15 +174,17 @@ def draw_rounded_gaussian(values: np.ndarray, sigma: Fraction, source: SecretSou
     sigma : Fraction or int
         Standard deviation before the rounding, positive; numerator and denominator below 2**32.
     source : SecretSource
+        Fresh entropy of the operating system.
 
     Returns
     -------
     int64 array of the same shape
+        Noisy values, each with a separate draw.
 
     Raises
     ------
     ValueError
-        If a value is not a whole number or is too large, or sigma is not exact or out of bounds.
+        If a value is not a whole number or is too large, or if sigma is not an exact fraction or is out of bounds.
     """
     values = np.asarray(values)
     if values.dtype.kind not in "iu":

@@ -1,4 +1,4 @@
-"""SplitMix64 (Steele, Lea and Flood 2014): the hash that computes every draw from a seed and a key.
+"""SplitMix64 (Steele, Lea and Flood 2014): the hash that turns a seed and a key into a draw.
 
 Nothing secret depends on this hash: the noise of a release comes from the operating system
 (`dpforest.privacy.randomness`).
@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: the step from a state to the next state
+GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / (golden ratio), the difference of successive states
 MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2: Final = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)

@@ -1,14 +1,14 @@
-"""The exact law of the released label of a leaf, in closed form and in logarithms, vectorized over leaves.
+"""The exact law of the released label of a leaf: the logarithm of each label's probability, for many leaves at once.
 
-There are three certified mechanisms. Their rate κ is the cost of one row added or removed; `release.rate_for` computes
-κ from ε.
+There are three certified mechanisms. The rate κ of a mechanism is the cost of one row added or removed;
+`release.rate_for` computes κ from ε.
 
 - permute-and-flip on counts (McKenna & Sheldon 2020; docs/PAPERS.md),
 - exponential mechanism on counts (addendum of 2021; docs/PAPERS.md),
 - exponential mechanism on the 0/1 score "is a top label" (docs/PAPERS.md, the ablation of figure 4).
 
-A fourth mechanism, smooth sensitivity in the exponential mechanism, was published in 2017 and is not private at all
-(see `published.py`).
+A fourth mechanism uses smooth sensitivity in the exponential mechanism. It was published in 2017, and is not private at
+all (see `published.py`).
 """
 
 from typing import Final
@@ -29,15 +29,20 @@ def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
     ----------
     mechanism : str
         One of ``CERTIFIED`` or ``PUBLISHED``.
-    counts : int array (L, K)
-        Rows of each class in each leaf.
+    counts : int array of shape (n_leaves, n_classes)
+        Number of rows of each class in each leaf.
     rate : float
         κ for a certified mechanism; the ε of each tree for a published mechanism.
 
     Returns
     -------
-    float array (L, K)
-        Rows sum to 1.
+    float array of shape (n_leaves, n_classes)
+        Probability of each label of each leaf. The probabilities of a leaf sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism has no known law.
 
     Examples
     --------
@@ -67,10 +72,10 @@ def log_pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 
 
 def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.ndarray:
-    """Return a_j = (ε/2) exp(jε), the published exponent of a top label with lead j (docs/PAPERS.md).
+    """Return a_j = (ε/2) exp(jε), the published exponent of a top label with lead j = `gap` (docs/PAPERS.md).
 
-    The author's code caps the exponent at 50. The code also sets the exponent to 50 if S* < 1e-10. For ε > 1e-8, the
-    cap implies this second rule.
+    The author's code caps the exponent at 50. The code also sets the exponent to 50 if the smooth sensitivity
+    S* = exp(-jε) is below 1e-10. For ε > 1e-8, the cap implies this second rule.
     """
     with np.errstate(over="ignore"):
         a = 0.5 * epsilon * np.exp(np.asarray(gap, float) * epsilon)
@@ -85,11 +90,12 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 def _permute_and_flip(log_p: np.ndarray) -> np.ndarray:
     """Return log P(c) for P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt (docs/PAPERS.md).
 
-    **Proof that permute-and-flip costs κ per row** (docs/PAPERS.md). Permute-and-flip draws like argmax n_i + E_i with
-    exponential E_i of rate κ. Add a row of class c. A label r ≠ c can only become less likely. If r wins before with
-    noise E_r, then r wins after with noise E_r + 1, whose density is exp(-κ) times as large. So P_after(r) >= exp(-κ)
-    P_before(r). Label c can only become more likely. If c wins after with noise E_c, then c wins before with noise
-    E_c + 1. So P_before(c) >= exp(-κ) P_after(c). With two classes, no mechanism of this cost errs less.
+    **Proof that permute-and-flip costs κ per row** (docs/PAPERS.md). Permute-and-flip has the law of argmax n_i + E_i
+    with independent exponential noise E_i of rate κ. Add a row of class c. A label r ≠ c can only become less likely.
+    If r wins before with noise E_r, then r wins after with noise E_r + 1, whose density is exp(-κ) times as large. So
+    P_after(r) >= exp(-κ) P_before(r). Label c can only become more likely. If c wins after with noise E_c, then c wins
+    before with noise E_c + 1. So P_before(c) >= exp(-κ) P_after(c). With two classes, no mechanism of this cost errs
+    less.
 
     The integrand is a polynomial of degree K - 1, so Gauss-Legendre quadrature with ceil(K/2) nodes is exact. All terms
     of its sum are positive, so nothing cancels. An expansion of the polynomial would lose all digits from about 40

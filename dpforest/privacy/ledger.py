@@ -1,24 +1,24 @@
 """The ledger: every query that a release answers from private rows, and its cost, in exact fractions.
 
-The ledger omits everything that its budget does not pay for (docs/PRIVACY.md): reading a file, a schema read from rows,
-counting rows, figures on the curator's screen, sweeps and other releases. If a forest has no privacy, or if it follows
-a published mechanism whose claim does not hold, its ledger has no budget.
+The ledger omits everything that its budget does not pay for (docs/PRIVACY.md): the reading of a file, a schema that is
+read from rows, a count of the rows, figures on the curator's screen, sweeps, and other releases. If a forest has no
+privacy, or if it follows a published mechanism whose claim does not hold, its ledger has no budget.
 
 Composition rules (docs/PRIVACY.md):
 
-- *sequential*: ``times`` queries read the same rows, so their costs add up;
-- *parallel*: ``times`` mechanisms read disjoint parts of the table, so one row affects only one of the mechanisms. Such
-  parts are the leaves of one tree or, if each row was drawn into one tree, the leaves of all trees.
+- *sequential*: ``times`` queries read the same rows, so their costs add up.
+- *parallel*: ``times`` queries read disjoint parts of the table, so one row affects only one of the queries. Such parts
+  are the leaves of one tree or, if each row was drawn into one tree, the leaves of all trees.
 
 The cost of an entry is always the cost of **one row added or removed** in one application. Replacing a row is one
 removal and one addition, in the same part or in two different parts (two leaves, two trees). So under ``"replace-one"``
 every entry counts double: 2ε, or 2μ, which is 4μ². In all other respects, the ledger treats both relations alike.
-If a domain declares a unit of privacy, a person with all of their rows takes the place of the row in all of this.
+If a domain declares a unit of privacy, "row" means a person with all of their rows in all of these rules.
 
 A ledger counts one kind of `PrivacyLoss`: ε, or μ² of Gaussian differential privacy.
 
 If every row was drawn independently into one of several parts of the table, an entry may name the part that it reads
-(``part``). A row then affects the entries of one part only, so only the part with the largest cost counts.
+(``part``). A row then affects only the entries of one part, so only the part with the largest cost counts.
 """
 
 from collections.abc import Mapping
@@ -64,12 +64,12 @@ __all__ = [
 ]
 
 MOST_BITS: Final = 10_000  # largest number of bits of a numerator or denominator in a file, about 3,000 digits
-# Names, or beginnings of names, of entries that the reader of a file checks for.
+# The reader of a file looks for entries with these names, or with names that begin like this.
 NUMBER_OF_ROWS: Final = "number of rows"
 NUMBER_OF_PERSONS: Final = "number of persons"
 SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
 GRADIENT_SUMS: Final = "leaf gradient sums, tree by tree"  # entry of the random-tree booster
-_EACH: Final = ("epsilon_each", "mu_squared_each")  # these fields of a file hold the cost of an entry
+_EACH: Final = ("epsilon_each", "mu_squared_each")  # the fields of a file for the cost of an entry, in ε or in μ²
 
 
 def unit_noun(unit: str | None) -> str:
@@ -95,14 +95,15 @@ class Ledger:
         The budget; a number is an ε. Give None for the non-private model, and for a published mechanism whose claim
         does not hold. Such a ledger records queries, but it has no total and never closes.
     neighbors : {"add-remove", "replace-one"}
+        Neighbor relation. Under replace-one, each entry counts double.
     unit : str, optional
         Column of identifiers. If given, the unit of privacy is a person: all rows with the same identifier
         (`Domain.unit`). By default, each row is a person.
 
     Raises
     ------
-    BudgetError
-        By `charge` if the total would exceed the budget, and by `close` if there is no budget.
+    ValueError
+        If the budget is not positive, or has too many digits for a file.
 
     Examples
     --------
@@ -211,13 +212,16 @@ class Ledger:
         Parameters
         ----------
         what, mechanism : str
+            The query, and the mechanism that answers it, in words.
         sensitivity : Fraction or int
+            Largest change of the score or count when one row (with a unit: one person) is added or removed.
         each : Fraction, PrivacyLoss or None
             Cost of one application for one row added or removed. A number is an ε; a Gaussian ledger refuses it. None
             is allowed only if the ledger has no budget.
         times : int
-            At least 1.
+            Number of applications, at least 1.
         composition : {"parallel", "sequential"}
+            Whether the applications read disjoint parts of the table, or the same rows.
         part : {"", "structure rows", "estimation rows"}
             Disjoint part of the table that is queried (see the module); empty for the whole table.
         branches : int
@@ -228,7 +232,16 @@ class Ledger:
         -------
         QueryBudget or None
             The right to ask ``times * branches`` queries, for mechanisms that are called once for each query. None if
-            the ledger has no budget.
+            `each` is None.
+
+        Raises
+        ------
+        BudgetError
+            If the total would exceed the budget, if the ledger is closed, if there is a budget but `each` is None, if
+            `each` is of another kind than the ledger, or if a cost has too many digits for a file. The ledger then
+            stays unchanged.
+        ValueError
+            If a parameter has a value that is not allowed.
         """
         if self._closed:
             raise BudgetError("This ledger is closed: nothing more may be asked of the data.")
@@ -260,17 +273,26 @@ class Ledger:
         return None if cost is None else QueryBudget(cost, int(times) * int(branches))
 
     def close(self) -> None:
-        """End the spending. Only a closed ledger allows a release."""
+        """End the spending. Only a closed ledger allows a release.
+
+        Raises
+        ------
+        BudgetError
+            If there is no budget, or if nothing was charged.
+        """
         if self._budget is None:
             raise BudgetError("A ledger without a budget never closes: this forest has no privacy guarantee.")
         if not self._entries:
             raise BudgetError("Nothing was charged to this ledger, so there is nothing to release.")
-        if self.loss > self._budget:  # cannot happen: charge() refuses first
+        if self.loss > self._budget:  # this cannot happen, because `charge` refuses such a cost
             raise BudgetError(f"{self.loss} was spent of a budget of {self._budget}.")
         self._closed = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Return an exact, JSON-safe dictionary with fractions as text. A Gaussian ledger has fields for μ², not ε."""
+        """Return an exact, JSON-safe dictionary with fractions as text.
+
+        A Gaussian ledger has fields for μ². Its fields `epsilon` and `epsilon_each` are None.
+        """
         gaussian = self.kind == GAUSSIAN
         return {
             "epsilon": None if gaussian else _amount(self._budget),
@@ -296,7 +318,7 @@ class Ledger:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Ledger":
-        """Rebuild a ledger by charging every entry again. This refuses a file if its entries exceed its budget."""
+        """Rebuild a ledger by charging every entry again, so a file whose entries exceed its budget is refused."""
         ledger = cls(_written_loss(data, "epsilon", "mu_squared"), data["neighbors"], unit=data.get("unit"))
         if data.get("kind", PURE) != ledger.kind:
             raise ValueError("the budget of the ledger is not of its kind")
@@ -385,7 +407,10 @@ def _positive(cost: float | str | Rational | PrivacyLoss, name: str = "epsilon")
 
 
 def _written_loss(data: Mapping[str, Any], epsilon: str, mu_squared: str) -> PrivacyLoss | None:
-    """Read a loss from one of two fields of a file. None if both fields are empty; ValueError if both are filled."""
+    """Read a loss from one of two fields of a file.
+
+    Return None if both fields are empty. Raise ValueError if both fields are filled.
+    """
     pure, gaussian = written_fraction(data[epsilon]), written_fraction(data.get(mu_squared))
     if pure is not None and gaussian is not None:
         raise ValueError("a loss is written in ε or in μ², not in both")

@@ -11,7 +11,7 @@ ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"
 NEIGHBORS: Final = (ADD_REMOVE, REPLACE_ONE)
 COMPOSITIONS: Final = ("parallel", "sequential")
-STRUCTURE: Final = "structure rows"  # two parts of a table have these names; each row is drawn into one of them
+STRUCTURE: Final = "structure rows"  # names of two disjoint parts of a table; each row is drawn into one part
 ESTIMATION: Final = "estimation rows"
 PARTS: Final = ("", STRUCTURE, ESTIMATION)
 
@@ -44,6 +44,7 @@ class LedgerEntry:
     times : int
         Number of applications.
     composition : {"parallel", "sequential"}
+        Whether the applications read disjoint parts of the table, or the same rows.
     rows : int
         Number of rows (with a unit: of persons) added or removed between neighbors: 1, or 2 under replace-one.
     part : str

@@ -8,7 +8,7 @@ Losses of the two kinds are never added to each other. Their joint cost is state
 δ), and the pure loss as (ε, 0). These two pairs add up (Dwork and Roth 2014, "The algorithmic foundations of
 differential privacy", Theorem 3.16).
 
-Numbers derived from a loss are rounded up, by proved bounds (`dpforest.privacy.normal_bounds`).
+Each ε, δ and μ that is computed from a loss is rounded up, by proved bounds (`dpforest.privacy.normal_bounds`).
 """
 
 import math
@@ -31,7 +31,7 @@ NOISE: Final = {
     GAUSSIAN: "rounded-gaussian",
 }  # the mechanism for noisy tables
 _DIGITS: Final = 12  # significant digits of an ε or μ² that a search returns
-_LEAST: Final = -40  # a search treats every number below this power of ten as 0
+_LEAST: Final = -40  # a search stops at this power of ten
 
 
 class MixedLossesError(ValueError):
@@ -45,6 +45,7 @@ class PrivacyLoss:
     Attributes
     ----------
     kind : {"pure", "gaussian"}
+        Whether the loss is an ε, or the μ of Gaussian differential privacy.
     amount : Fraction
         The quantity that adds up, at least 0: ε, or μ².
 
@@ -93,15 +94,16 @@ class PrivacyLoss:
 
     @property
     def mu(self) -> Fraction:
-        """μ of a Gaussian loss, rounded up to 60 digits."""
+        """μ of a Gaussian loss, with 60 digits, rounded up."""
         return Fraction(sqrt(bounds(self.mu_squared)).high)
 
     @property
     def rho(self) -> Fraction:
         """The ρ of zero-concentrated differential privacy that this loss implies: ε²/2, or μ²/2.
 
-        The Rényi divergence of every order α between N(0, 1) and N(μ, 1) is αμ²/2. It is no larger for tables that are
-        no easier to distinguish (Bun and Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6).
+        The Rényi divergence of every order α between N(0, 1) and N(μ, 1) is αμ²/2. If two tables are no easier to
+        distinguish than these two laws, their divergence is at most αμ²/2 (Bun and Steinke 2016, "Concentrated
+        differential privacy", Propositions 1.4 and 1.6).
         """
         return self.amount * (self.amount if self.kind == PURE else 1) / 2
 
@@ -200,7 +202,7 @@ class PrivacyLoss:
         return Fraction(_delta(self, least)) <= min(_readings(delta, "delta"))
 
     def epsilon(self, delta: float | str | Rational = 0) -> Fraction:
-        """Return the least ε at this δ, rounded up to 12 digits. For a pure loss at δ = 0, the ε is exact.
+        """Return the least ε at this δ, with 12 digits, rounded up. For a pure loss at δ = 0, the ε is exact.
 
         Raises
         ------
@@ -225,7 +227,7 @@ class PrivacyLoss:
 
 
 def mu_for(epsilon: float | str | Rational, delta: float | str | Rational) -> PrivacyLoss:
-    """Return the largest Gaussian loss that is proved (ε, δ)-private, with μ² rounded down to 12 digits.
+    """Return the largest Gaussian loss that is proved to be (ε, δ)-private. Its μ² has 12 digits and is rounded down.
 
     Parameters
     ----------
@@ -233,6 +235,16 @@ def mu_for(epsilon: float | str | Rational, delta: float | str | Rational) -> Pr
         At least 0.
     delta : float or Fraction
         Above 0 and below 1.
+
+    Returns
+    -------
+    PrivacyLoss
+        Loss of kind "gaussian".
+
+    Raises
+    ------
+    ValueError
+        If δ is not above 0 and below 1, or if no μ² of at least 10^-39 is private enough.
 
     Examples
     --------
@@ -301,6 +313,6 @@ def _whole(number: int) -> int:
 
 
 def _readings(x: float | str | Rational, name: str) -> tuple[Fraction, ...]:
-    """Return the values that a number may mean: for a float, its shortest decimal and its binary value."""
+    """Return the exact values that a number may mean: for a float, its shortest decimal and its binary value."""
     exact = _from_zero(x, name)
     return (exact, Fraction(x)) if isinstance(x, float) else (exact,)

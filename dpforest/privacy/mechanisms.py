@@ -26,14 +26,17 @@ def pmf(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "cla
     ----------
     mechanism : str
         One of ``MECHANISMS``.
-    counts : int array (L, K)
+    counts : int array of shape (n_leaves, n_classes)
+        Number of rows of each class in each leaf.
     rate : float
+        κ of a certified mechanism or of noisy counts; the ε of each tree for a published mechanism.
     negative : {"clamp", "paper"}
-        Rule for negative noisy counts; other mechanisms ignore it.
+        Rule for negative noisy counts (see `noisy_counts`). Mechanisms without noisy counts ignore this parameter.
 
     Returns
     -------
-    float array (L, K)
+    float array of shape (n_leaves, n_classes)
+        Probabilities; those of a leaf sum to 1.
     """
     if mechanism == NOISY_COUNTS:
         return noisy_argmax_pmf(counts, 1.0 / rate, negative)
@@ -54,8 +57,8 @@ def flip_probability(
 
     Returns
     -------
-    float array (L,)
-        Flip probabilities. An empty leaf has no true label, so its value is nan.
+    float array of shape (n_leaves,)
+        Flip probability of each leaf. An empty leaf has no true label, so its value is nan.
     """
     counts = np.atleast_2d(np.asarray(counts))
     top = counts == counts.max(axis=1, keepdims=True)
@@ -73,15 +76,20 @@ def flip_by_gap(
 
     Parameters
     ----------
-    gap : int array (G,)
-        Lead in rows, at least 0. If the lead is 0, all classes are tied and nothing can flip.
+    mechanism, rate, negative
+        As for `pmf`.
+    gap : int array of shape (n_gaps,)
+        Lead in rows, at least 0. If the lead is 0, all classes are tied, so every label is a true top label.
+    n_classes : int
+        Number of classes.
     others : int
         Number of rows of each class except the top class. The number matters only for noisy counts.
 
     Returns
     -------
-    float array (G,)
-        For noisy counts, the top label is the last class. This is the worst case, because the last class loses ties.
+    float array of shape (n_gaps,)
+        Flip probability at each lead. For noisy counts, the top label is the last class. This is the worst case,
+        because the last class loses ties.
     """
     gap = np.atleast_1d(np.asarray(gap, np.int64))
     counts = np.full((len(gap), n_classes), others, np.int64)
@@ -91,11 +99,12 @@ def flip_by_gap(
 
 
 def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarray:
-    """Return the least flip probability at leaf (gap, 0, ..., 0) of add-remove ε-DP rules that treat all classes alike.
+    """Return the least flip probability at leaf (gap, 0, ..., 0) of any ε-DP rule that treats all classes alike.
 
-    At the empty leaf, each label has probability 1/K. Adding ``gap`` rows to it gives leaf (gap, 0, ..., 0), and each
-    row changes a probability by a factor of at most exp(ε). So the bound is exp(-gap ε) (K-1)/K (docs/PAPERS.md). For
-    two classes, permute-and-flip attains this bound.
+    The rule is ε-DP under add-remove. At the empty leaf, each label has probability 1/K. Adding ``gap`` rows to the
+    empty leaf gives leaf (gap, 0, ..., 0), and each row changes a probability by a factor of at most exp(ε). So the
+    flip probability is at least exp(-gap ε) (K-1)/K (docs/PAPERS.md). For two classes, permute-and-flip attains this
+    bound.
     """
     return np.exp(-epsilon * np.asarray(gap, float)) * (n_classes - 1) / n_classes
 
@@ -103,12 +112,20 @@ def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarra
 def privacy_loss(
     mechanism: str, gap: np.ndarray, n_classes: int, rate: float, neighbors: str = "add-remove"
 ) -> np.ndarray:
-    """Return the worst log-ratio at a leaf in which two classes are ``gap`` rows apart and all others are far below.
+    """Return the largest privacy loss at a leaf in which two classes are ``gap`` rows apart, far above all others.
+
+    The privacy loss is the largest |ln P - ln Q| of an output, for the laws P and Q of the outputs of two neighbors.
 
     Parameters
     ----------
-    gap : int array (G,)
-        At least 0.
+    mechanism : str
+        One of ``MECHANISMS``.
+    gap : int array of shape (n_gaps,)
+        Lead of the leading class over the second class in rows, at least 0.
+    n_classes : int
+        Number of classes.
+    rate : float
+        As for `pmf`.
     neighbors : {"add-remove", "replace-one"}
         Under add-remove, one row is added to the leading class. Under replace-one, the result is the larger loss of two
         cases: a row changes from the second to the leading class within a leaf, or a row leaves one such leaf and
@@ -116,7 +133,7 @@ def privacy_loss(
 
     Returns
     -------
-    float array (G,)
+    float array of shape (n_gaps,)
         Loss of the released label, or of the noisy counts, whose loss is the same at each gap. A loss above the largest
         float is returned as infinity.
     """

@@ -1,15 +1,15 @@
 """The law of noisy class counts, and of the label that is computed from them.
 
-A leaf's share of class c is the count of c over the sum of the counts. The leaf's label is the class with the largest
-share; if shares are equal, the class with the lower index wins. There are two rules for negative counts (Bojarski et
-al., docs/PAPERS.md). Both are post-processing and cost nothing:
+The share of class c in a leaf is the noisy count of c divided by the sum of the leaf's noisy counts. The leaf's label
+is the class with the largest share; if shares are equal, the class with the lower index wins. There are two rules for
+negative counts (Bojarski et al., docs/PAPERS.md). Both rules are post-processing, so they cost no privacy:
 
 - ``"clamp"``: negative counts become 0. If all counts are then 0, the label is drawn uniformly.
 - ``"paper"``: if any count is negative, or if all are 0, the counts are discarded, and the label is drawn uniformly.
 
 A release has discrete Laplace noise. Let κ = 1/scale and q = exp(-κ). Then P(z) = (1-q)/(1+q) q^|z|. One row added or
-removed changes one count of a tree by one, and P(z)/P(z ± 1) <= 1/q. So this row costs exactly κ per tree. The
-continuous laws are from the paper, and are only for simulations.
+removed changes one count of a tree by one, and P(z)/P(z ± 1) is at most 1/q, with equality for some z. So this row
+costs exactly κ per tree. The laws of continuous noise are from the paper, and are only for simulations.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def discrete_laplace_pmf(z: np.ndarray, scale: float) -> np.ndarray:
-    """Return P(Z = z) for discrete Laplace noise."""
+    """Return P(Z = z) for discrete Laplace noise Z of this scale, float array of the shape of z."""
     q = np.exp(-1.0 / scale)
     return -np.expm1(-1.0 / scale) / (1 + q) * q ** np.abs(z)
 
@@ -32,16 +32,18 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 
     Parameters
     ----------
-    counts : int array (L, K)
+    counts : int array of shape (n_leaves, n_classes)
+        Number of rows of each class in each leaf, before noise.
     scale : float
         Scale of the noise, 1/κ.
     negative : {"clamp", "paper"}
+        Rule for negative noisy counts (see the module).
 
     Returns
     -------
-    float array (L, K)
-        Probabilities. With two classes, they have a closed form. With more classes, they are sums over the winner's
-        count, and errors are about 1e-10.
+    float array of shape (n_leaves, n_classes)
+        Probabilities. With two classes, they have a closed form. With more classes, they are sums over the noisy count
+        of the winning class, and errors are about 1e-10.
 
     Notes
     -----
@@ -50,8 +52,8 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 
         T(m) = P(W >= m) = q^m (m (1 - q) + (1 + q + 2q²)/(1 + q)) / (1 + q)²
 
-    If m < 1, then P(W >= m) = 1 - T(1 - m). Both noisy counts are at most 0 with probability q^(u+v)/(1+q)². In a part
-    of these cases, of probability q^(u+v+1)/(1+q)³, the second count is larger. So under "clamp"
+    If m < 1, then P(W >= m) = 1 - T(1 - m). Both noisy counts are at most 0 with probability q^(u+v)/(1+q)². With
+    probability q^(u+v+1)/(1+q)³, both are at most 0 and the second is larger. So under "clamp"
 
         P(1) = P(W >= m) + q^(u+v) (1-q) / (2 (1+q)³),
 
@@ -76,12 +78,13 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 
 
 def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
-    """Return `noisy_argmax_pmf` for continuous Laplace noise (Bojarski et al., docs/PAPERS.md), float array (L, K).
+    """Return the probabilities of `noisy_argmax_pmf` for continuous Laplace noise (Bojarski et al., docs/PAPERS.md).
 
-    Counts may be any numbers of at least 0, such as weights. With two classes there is a closed form. Let the counts be
-    u >= v, let Δ = u - v, and let s be the scale. Then P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) under "clamp". Under
-    the paper's rule, this probability is lower by (exp(-v/s) - exp(-u/s))/4. With more classes, the function integrates
-    over the winner's count, and errors are about 1e-10.
+    The result has the shape (n_leaves, n_classes) of the counts, which may be any numbers of at least 0, such as
+    weights. With two classes there is a closed form. Let the counts be u >= v, let Δ = u - v, and let s be the scale.
+    Then P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) under "clamp". Under the paper's rule, this probability is lower by
+    (exp(-v/s) - exp(-u/s))/4. With more classes, the function integrates over the noisy count of the winning class, and
+    errors are about 1e-10.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), float)
     _check(negative)
@@ -98,10 +101,13 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
 
 
 def thrown_away(counts: np.ndarray, scale: float) -> np.ndarray:
-    """Return the probability that the paper's rule discards a leaf's counts with discrete noise, float array (L,)."""
+    """Return the probability that the paper's rule discards the noisy counts of a leaf, float array (n_leaves,).
+
+    The noise is discrete Laplace noise of this scale.
+    """
     counts = np.atleast_2d(np.asarray(counts, float))
     q = np.exp(-1.0 / scale)
-    # This form keeps the digits of a tiny result.
+    # `expm1` and `log1p` keep the digits of a tiny result.
     any_negative = -np.expm1(np.log1p(-(q ** (counts + 1)) / (1 + q)).sum(axis=1))
     return any_negative + discrete_laplace_pmf(counts, scale).prod(axis=1)
 
@@ -139,10 +145,10 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
 def _sum_over_winner(counts, scale, paper, nodes, weights, out):
     """P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c} P(N_i <= x) + P(fair draw)/K, all N_i >= 0 under `paper`.
 
-    Between two counts, the terms are a smooth function of x, which is summed over intervals of at most half a scale. A
-    long interval has m equidistant points. The sum over these points is computed by a rule of 8 nodes: the
-    Gauss-Legendre rule for the integral, with a correction in 1/m². This rule is exact for polynomials of degree 7.
-    Short intervals are summed term by term.
+    Between two counts, the terms are a smooth function of x. The function sums them over intervals of at most half a
+    scale, or of at most 16 points if half a scale is less. An interval of more than 16 points has m equidistant points.
+    A rule of 8 nodes computes the sum over these points: the Gauss-Legendre rule for the integral, with a correction in
+    1/m². This rule is exact for polynomials of degree 7. Shorter intervals are summed term by term.
     """
     n_leaves, k = counts.shape
     q = np.exp(-1.0 / scale)
@@ -214,7 +220,7 @@ def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
 
 @njit(nogil=True, cache=True)
 def _integrate_over_winner(counts, paper, nodes, weights, out):
-    """P(c) = ∫_{x>0} f(x - n_c) Π_{i≠c} F(x - n_i) dx + P(fair draw)/K; F counts from 0 under `paper`.
+    """P(c) = ∫_{x>0} f(x - n_c) Π_{i≠c} F(x - n_i) dx + P(fair draw)/K; under `paper`, F excludes noisy counts below 0.
 
     Counts are in units of the noise scale. Between two counts, the integrand is smooth. It falls by a factor e with
     each unit of distance below the next higher count, and with each unit of distance above the largest count. So it is

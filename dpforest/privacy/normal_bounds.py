@@ -3,9 +3,9 @@
 The `decimal` module adds, multiplies and divides with correct rounding in either direction. It rounds ``exp`` and
 ``sqrt`` correctly to the nearest decimal, so the next decimals below and above are bounds. No float is involved.
 
-The upper tail of the normal law is P(Z > t) = φ(t) R(t), where Mills' ratio R is a falling function. For small t, R(t)
-is computed as √(π/2) e^(t²/2) - Σ t^(2k+1) / (1·3·...·(2k+1)). For larger t, R(t) is computed as Laplace's continued
-fraction 1/(t + 1/(t + 2/(t + 3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
+The upper tail of the normal law is P(Z > t) = φ(t) R(t), where Mills' ratio R falls as t grows. For t below 6, R(t) is
+√(π/2) e^(t²/2) - Σ t^(2k+1) / (1·3·...·(2k+1)). For larger t, R(t) is Laplace's continued fraction
+1/(t + 1/(t + 2/(t + 3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _DIGITS: Final = 60
 _TRAPS: Final = [InvalidOperation, DivisionByZero, Overflow]
 _FLOOR: Final = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emin=-5000, Emax=10**6, traps=_TRAPS)
 _CEILING: Final = Context(prec=_DIGITS, rounding=ROUND_CEILING, Emin=-5000, Emax=10**6, traps=_TRAPS)
-_FRACTION_FROM: Final = 6  # least t for the continued fraction; for smaller t, the difference loses at most 8 digits
+_FRACTION_FROM: Final = 6  # least t for the continued fraction; below, the subtraction loses at most 8 digits
 _FRACTION_TERMS: Final = 120  # with this number of terms, the error at t = 6 is 10^-75
 
 

@@ -1,12 +1,12 @@
-"""Published claims that do not hold, and the reasons. These mechanisms are for reproduction, never for a release.
+"""Published privacy claims that do not hold, and the reasons. The mechanisms are for reproduction, never for a release.
 
 - Fletcher & Islam 2017 use smooth sensitivity inside the exponential mechanism, and the loss grows without bound. The
   author's code caps the exponent at 50. With the cap, the loss would be finite in ideal real numbers, but far above ε.
-- Fletcher & Islam also give each tree one of several equal blocks of rows: one more row changes every block.
-- Bojarski et al. draw noise in floats, but the proof is for ideal real numbers.
+- Fletcher & Islam also divide the rows into equal blocks, one for each tree. One more row changes every block.
+- Bojarski et al. draw noise in floats, but their proof is for ideal real numbers.
 - Nock & Henecka use exact coefficients, errors and numbers of rows (gaps G1 to G8), so no finite ε holds.
-- Bai et al. use exact stopping counts, and cuts between values of the data.
-- Friedman & Schuster draw noise in floats, and splits by the gain ratio have no bound at all.
+- Bai et al. stop branches by exact numbers of rows, and split at points between values of the data.
+- Friedman & Schuster draw noise in floats. If splits are chosen by the gain ratio, the loss has no bound at all.
 
 docs/PAPERS.md has the details.
 """
@@ -41,15 +41,15 @@ _MECHANISMS: Final = {
 
 
 class Choices(Protocol):
-    """The choices of a forest that determine its loss."""
+    """The settings of a forest that determine its loss."""
 
     @property
     def mechanism(self) -> str:
-        """A name from `mechanisms`."""
+        """Name of a mechanism of `mechanisms`."""
 
     @property
     def partition(self) -> str:
-        """A partition of `release`, or "blocks"."""
+        """Rule that assigns rows to trees: one of `release.PARTITIONS`, or "blocks"."""
 
     @property
     def neighbors(self) -> str:
@@ -60,14 +60,15 @@ class Choices(Protocol):
         """Number of trees."""
 
     def exact_rate(self, epsilon: Fraction) -> Fraction:
-        """Return the rate of the mechanism at a leaf of one tree."""
+        """Return the rate of the mechanism in a leaf of one tree, for a forest that claims ε."""
 
 
 def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, ...]:
-    """Return the reasons why a published forest that claims ε is not certified. The last reason always applies.
+    """Return the reasons why a published forest that claims ε is not certified.
 
-    One of the reasons states the loss of the mechanism in ideal real numbers. There is no proof for draws in floats, so
-    no certificate may state a finite loss.
+    The last reason is `REPRODUCTION`, which always applies. If the loss of the mechanism in ideal real numbers is
+    finite, one reason states this loss. There is no proof for draws in floats, so no certificate may state a finite
+    loss.
     """
     loss = true_loss(
         choices.mechanism,
@@ -89,7 +90,7 @@ def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, .
 
 
 def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
-    """Return a sentence with the loss in ideal real numbers; an empty tuple if this loss has no bound either."""
+    """Return a reason that states the loss in ideal real numbers; an empty tuple if this loss has no bound either."""
     if math.isinf(loss):
         return ()
     claimed = f", not ε = {text_up(epsilon)}" if loss > epsilon * (1 + Fraction(1, 10**9)) else ""
@@ -100,7 +101,7 @@ def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
 
 
 class BoostChoices(Protocol):
-    """The choices of a boosted forest that determine which of the paper's gaps it has."""
+    """The settings of a boosted forest that determine which of the paper's gaps affect it."""
 
     @property
     def alpha(self) -> object:
@@ -108,11 +109,11 @@ class BoostChoices(Protocol):
 
     @property
     def beta(self) -> str:
-        """Rule by which coefficients are computed."""
+        """Rule that computes the coefficient β of a tree."""
 
     @property
     def max_leaf(self) -> float:
-        """M, the bound to which leaf values are clamped."""
+        """M: leaf values are clamped to the range from -M to M."""
 
     @property
     def largest_link(self) -> float:

@@ -1,8 +1,9 @@
 """The sources of noise: the operating system for a release, a seed for a demonstration.
 
 Neither source depends on the seed of the trees' structure. A release takes fresh bytes at every call and keeps none of
-them, so nothing in a fitted object, in a pickle or in a forked process can replay the noise. A demonstration draws by
-key, never by position: the draw for row 7 depends only on the seed and the key 7.
+them, so nothing in a fitted object, in a pickle or in a forked process can replay the noise. In a demonstration, a key
+determines each draw, whatever the order of the draws: the draw for row 7 depends only on the seed, the stream and the
+key 7.
 """
 
 import os
@@ -13,7 +14,7 @@ from numba import njit
 
 from dpforest.privacy.hashing import GOLDEN, MIX_1, mix, word_at
 
-# Streams keep the different uses of one seed apart.
+# Numbers of streams. Each use of a seed has a separate stream, so that no use repeats the draws of another.
 ASSIGNMENT: Final = 1
 LABELS: Final = 2
 COUNTS: Final = 3
@@ -23,14 +24,14 @@ SPLITS: Final = 4
 class SecretSource:
     """Fresh entropy of the operating system, for releases.
 
-    The source has no state: every call asks the system, so two processes after a fork never share a draw. The source
-    cannot be pickled or copied, so that no fitted object can hold a source unnoticed.
+    The source has no state: every call asks the system, so two processes after a fork never share a draw. Pickling or
+    copying the source raises TypeError, so a fitted object that holds a source is noticed.
     """
 
     __slots__ = ()
 
     def words(self, n: int) -> np.ndarray:
-        """Return n fresh words, uint64 (n,)."""
+        """Return n fresh words of 64 bits, uint64 (n,)."""
         return np.frombuffer(bytearray(os.urandom(8 * n)), np.uint64)
 
     def reasons(self) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ class SecretSource:
 
 
 class DemoSource:
-    """Draws keyed by (seed, stream, key): fast and reproducible, but no protection against anyone who knows the seed.
+    """Draws that a seed, a stream and a key determine: reproducible, but no protection if somebody knows the seed.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def source_for(random_state: int | None) -> SecretSource | DemoSource:
 def stream_state(seed: int, stream: int) -> np.uint64:
     """Return the first state of a stream of a seed. Two rounds of the hash separate different streams and seeds."""
     with np.errstate(over="ignore"):
-        # Compiled code returns a word as a Python int, and would read this int as int64.
+        # Compiled code returns a word as a Python int. Without `np.uint64`, the next call would read it as int64.
         a, b = np.uint64(mix(np.uint64(seed) + GOLDEN)), np.uint64(mix(np.uint64(stream) * MIX_1 + GOLDEN))
         return np.uint64(mix(a ^ b))
 

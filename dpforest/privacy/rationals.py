@@ -8,7 +8,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Final
 
-LIMIT: Final = 2**32 - 1
+LIMIT: Final = 2**32 - 1  # largest numerator and denominator of a rate or scale that the samplers can draw
 MOST_DIGITS: Final = 200  # largest number of digits of a numerator or denominator in a file
 
 
@@ -46,7 +46,7 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
 
 
 def as_typed(x: object) -> Fraction:
-    """Return the exact value of a number's printed decimal: `positive_fraction` without its checks.
+    """Return the exact value of a number's printed decimal, as `positive_fraction` does, but without checks.
 
     >>> as_typed(0.1), as_typed(2), as_typed(Fraction(1, 3))
     (Fraction(1, 10), Fraction(2, 1), Fraction(1, 3))
@@ -117,7 +117,7 @@ def _neighbors(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
         return x, x
     (a, b), (c, d) = (0, 1), (1, 1)  # a/b < x < c/d
     while b + d <= limit:
-        # t is the largest number of steps with (a + t c)/(b + t d) below x. The next lines do the same from above.
+        # t is the largest number of steps with (a + t c)/(b + t d) below x. The second t is the same from above.
         t = min((x.numerator * b - a * x.denominator) // (c * x.denominator - x.numerator * d), (limit - b) // d)
         a, b = a + t * c, b + t * d
         if b + d > limit:

@@ -1,14 +1,15 @@
 """The releases: everything that leaves the curator. Each release charges the ledger first and then draws.
 
 Every mechanism has a rate κ, the cost of one row added or removed in one tree: κ = epsilon / (rows changed), divided by
-n_trees if every row is in every tree. "Rows changed" is 1 under add-remove and 2 under replace-one. Adding or removing
-one row changes one count of one leaf in each of the row's trees. This costs at most κ per tree (proofs at the laws in
-`mechanisms.py`). A replacement is two such changes.
+n_trees if every row is in every tree. "Rows changed" is 1 under add-remove and 2 under replace-one. (`rate_for` states
+one exception.) Adding or removing one row changes one count of one leaf in each of the row's trees. This costs at most
+κ per tree (proofs in `laws.py`, `noisy_counts.py` and docs/PAPERS.md). A replacement is two such changes.
 
 - ``partition="independent"``: every row was drawn into one tree (`assign_rows`), independently of the number of rows.
-  Fix the draws of all other rows. With each possible draw, an extra row affects one leaf of one tree; averaging over
-  these draws cannot raise the largest loss. So all leaves of all trees are parallel (docs/PAPERS.md).
-- ``partition="shared"``: every row is in every tree; leaves of one tree are parallel, trees are sequential.
+  Fix the draws of all other rows. Whichever tree an extra row is drawn into, the row affects only one leaf of this
+  tree. Averaging over the possible trees cannot raise the largest loss. So all leaves of all trees are parallel
+  (docs/PAPERS.md).
+- ``partition="shared"``: every row is in every tree. The leaves of one tree are parallel, and the trees are sequential.
 - ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Releases refuse blocks.
 
 If a domain declares a unit of privacy, all rows of a person share one draw, and counts are sums of weights in 1/1024
@@ -61,17 +62,19 @@ BLOCKS_REFUSED: Final = (
 
 
 def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbors: str) -> Fraction:
-    """Return the rate κ of a mechanism, exactly: the cost of one row added or removed in one tree.
+    """Return the exact rate κ of a mechanism: the cost of one row added or removed in one tree.
 
     If each row is in one tree, the rate is ε under add-remove and ε/2 under replace-one. The exception is
-    ``global-01``, the ablation of Fletcher & Islam, figure 4, with weights exp(ε u / 2): its rate is always ε/2. So
-    ``global-01`` costs only ε/2 under add-remove, and the ledger is charged ε/2. Under replace-one, a row that moves to
-    another leaf costs ε/2 twice. The rate ε/2 is correct for every number of classes.
+    ``global-01``, the ablation of Fletcher & Islam, figure 4, with weights exp(ε u / 2): its rate is ε/2 under both
+    relations. So ``global-01`` costs only ε/2 under add-remove, and the ledger is charged ε/2. Under replace-one, a row
+    that moves to another leaf costs ε/2 twice. The rate ε/2 is correct for every number of classes.
 
     Raises
     ------
     BudgetError
         If the mechanism has no proof of privacy, or if the partition is ``"blocks"``.
+    ValueError
+        If the partition is unknown, or ε is not positive.
     """
     if mechanism not in (*CERTIFIED, NOISY_COUNTS):
         raise BudgetError(f"{mechanism!r} has no proof of privacy, so it has no rate.")
@@ -96,13 +99,14 @@ def assign_rows(
     Parameters
     ----------
     rows : int or integer array (n,)
-        The ids of the rows, or the number of rows, whose ids are then 0..n-1. A demonstration uses the id as the key of
-        the draw, so that no other row moves if a row is removed. A release does not use ids.
+        The ids of the rows, or the number of rows, whose ids are then 0..n-1. In a demonstration, the id of a row is
+        the key of its draw, so that no other row moves to another tree if a row is removed. A release does not use ids.
     n_trees : int
         Number of trees, or of other parts among which rows are distributed.
     source : SecretSource or DemoSource
+        Fresh entropy for a release, or the seed of a demonstration.
     key : int
-        Number of this draw, for a demonstration that distributes rows more than once.
+        Number of this distribution of rows, for a demonstration that distributes rows more than once.
     units : Units, optional
         The person of each row. If given, there is one draw for each person. In a demonstration, the rows of a person
         must have the same id.
@@ -110,6 +114,7 @@ def assign_rows(
     Returns
     -------
     int32 array (n,)
+        Tree of each row, from 0 to ``n_trees - 1``.
     """
     ids = None if isinstance(rows, int | np.integer) else np.asarray(rows)
     n = int(rows) if ids is None else len(ids)
@@ -144,31 +149,37 @@ def release_labels(
 
     Parameters
     ----------
-    counts : int array (L, K)
+    counts : int array of shape (n_leaves, n_classes)
         Number, or total weight, of the rows of each class in each leaf. The leaves of all trees follow one another.
     mechanism : {"permute-and-flip", "exponential", "global-01"}
+        Mechanism that draws each label.
     epsilon : Fraction
         Largest total cost of this release.
     n_trees : int
+        Number of trees. It affects the rate only if every row is in every tree.
     partition : {"independent", "shared"}
+        Whether each row is in one tree, or in every tree.
     neighbors : {"add-remove", "replace-one"}
+        Neighbor relation, which must be that of the ledger.
     ledger : Ledger
+        Ledger that is charged before the labels are drawn.
     source : SecretSource or DemoSource
-        Fresh entropy selects exact samplers, a seed selects fast simulators.
+        Fresh entropy selects exact samplers; a seed selects fast simulators.
     what, part : str
         Name and part of the ledger entry.
     count_unit : {1, 1024}
-        Largest sum that one row (or one person) adds to `counts`.
+        Largest sum that one row (or one person) adds to the counts of a tree.
 
     Returns
     -------
-    uint8 array (L,)
+    uint8 array of shape (n_leaves,)
+        Released class of each leaf.
 
     Raises
     ------
     BudgetError
-        If the budget does not cover the release, or if no budget could cover it because the partition is "blocks" or
-        the mechanism is not private.
+        If the budget does not cover the release, or if no budget could cover it: because the partition is "blocks",
+        because the mechanism is not private, or because the mechanism has no bound for a person.
     """
     if mechanism not in CERTIFIED:
         raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")
@@ -182,7 +193,7 @@ def release_labels(
 
 
 def label_rate(rate: Fraction, count_unit: int) -> Fraction:
-    """Return the rate at which labels are drawn, per unit of the counts, rounded down to what the samplers can draw.
+    """Return the rate of the draw of labels per unit of the counts, rounded down to a rate that the samplers accept.
 
     Raises
     ------
@@ -196,12 +207,14 @@ def label_rate(rate: Fraction, count_unit: int) -> Fraction:
 
 
 def noise_scale(rate: Fraction, count_unit: int) -> Fraction:
-    """Return the scale of the noise on a count, in units of the counts, rounded up to what the samplers can draw.
+    """Return the scale of the noise on a count, in units of the counts, rounded up to a scale that the samplers accept.
 
     Raises
     ------
     BudgetError
-        If the scale is larger than the samplers can draw.
+        If the counts are weights, and the scale is larger than any scale that the samplers accept.
+    ValueError
+        If the counts are numbers of rows, and the scale is larger than any scale that the samplers accept.
     """
     if count_unit > 1 and count_unit / rate > LIMIT:
         raise BudgetError(_TOO_SMALL)
@@ -222,14 +235,14 @@ def release_counts(
 ) -> np.ndarray:
     """Release every class count of every leaf with discrete Laplace noise, without clamping.
 
-    The scale is ``count_unit``/κ (see `rate_for`). If the counts are rows, this scale is n_trees/ε if every row is in
-    every tree, and 1/ε if each row is in one tree. Under replace-one, the scale is twice as large. Parameters are as
-    for `release_labels`.
+    The scale is ``count_unit``/κ (see `rate_for`). If the counts are numbers of rows, this scale is n_trees/ε if every
+    row is in every tree, and 1/ε if each row is in one tree. Under replace-one, the scale is twice as large. Parameters
+    and errors are as for `release_labels`.
 
     Returns
     -------
-    int64 array (L, K)
-        Counts may be negative.
+    int64 array of shape (n_leaves, n_classes)
+        Noisy counts, which may be negative.
     """
     rate = charge_leaves("discrete-laplace", counts, epsilon, n_trees, partition, neighbors, ledger, what)
     if isinstance(source, DemoSource):
@@ -252,19 +265,19 @@ def noisy_table(
     table : int64 array of shape (n_rows, n_columns)
         The table before noise.
     sensitivity : int or Fraction
-        Largest change of the table when one row or person is added or removed, in units of its cells: in L1 norm for a
-        pure budget, in L2 norm for a Gaussian budget.
+        Largest change of the table when one row or person is added or removed, in units of the cells of the table: in
+        L1 norm for a pure budget, in L2 norm for a Gaussian budget.
     query_budget : QueryBudget
-        Budget that was charged beforehand. The call takes one of its uses.
+        Budget that was charged beforehand. The call takes one use of this budget.
     source : SecretSource or DemoSource
-        Fresh entropy selects exact samplers, a seed selects fast simulators.
+        Fresh entropy selects exact samplers; a seed selects fast simulators.
     key : int
         Number of the table in a demonstration. Tables with different numbers have independent draws.
 
     Returns
     -------
     int64 array of the same shape
-        Cells may be negative.
+        Noisy table, whose cells may be negative.
 
     Raises
     ------
@@ -306,11 +319,14 @@ def charge_leaves(
     Returns
     -------
     Fraction
+        Rate κ: the cost of one row added or removed in one tree.
 
     Raises
     ------
     BudgetError
-        If the budget does not cover the leaves, or no budget could.
+        If the ledger has no budget, if the budget does not cover the leaves, or if no budget could cover them.
+    ValueError
+        If the ledger has another neighbor relation.
     """
     if ledger.neighbors != neighbors:
         raise ValueError(f"The ledger is kept for {ledger.neighbors}, not for {neighbors}.")

@@ -1,14 +1,15 @@
 """Exact samplers for a release, in integers without rounding.
 
 Every probability is exactly the stated rational number or exponential (Canonne, Kamath & Steinke 2020, arXiv
-2004.00010, algorithms 1 and 2). Rates are fractions of numbers below 2**32 (`rationals.py`).
+2004.00010, algorithms 1 and 2). Rates and scales are fractions of numbers below 2**32 (`rationals.py`).
 
 Randomness comes as a *tape* of 16-bit lanes. A kernel walks the tape row by row. If the tape ends inside a row, the
-kernel does not store this row, but replays it on a tape that starts with the same lanes. So the results are the same as
-with one endless tape. A fresh draw would bias the row, because only rows whose draw took long would be drawn again.
+kernel does not store this row. The next call draws the row again on a longer tape that starts with the same lanes, so
+the results are the same as with one endless tape. Fresh lanes would bias the row, because only rows whose draws take
+many lanes would be drawn again.
 
-The small functions take the tape and the position ``at`` on it, and return their draw and the new position. If the new
-position is the end of the tape, the draw is void. Every loop stops there.
+The small functions take the tape and the position ``at`` on the tape, and return their draw and the new position. If
+the new position is the end of the tape, the draw is void. Every loop stops at the end of the tape.
 
 Nothing overflows int64:
 
@@ -31,13 +32,13 @@ from numba import njit
 from dpforest.limits import MAX_CLASSES
 from dpforest.privacy.randomness import SecretSource
 
-LANES: Final = 2**15  # fresh lanes per call: calls are short, and the tape stays in the fast cache
-MAX_LANES: Final = 2**24
+LANES: Final = 2**15  # most fresh lanes per call; calls are then short, and the tape stays in the processor's cache
+MAX_LANES: Final = 2**24  # if a tape for one row is longer than this, the source of randomness must be broken
 MAX_COUNT: Final = 2**31  # counts of rows are below this number
 MAX_WEIGHT: Final = 2**41  # sums of weights in 1/1024 are below this number
 MOST_OF_WEIGHT: Final = 2**22 - 1  # largest numerator of a rate for sums of weights
-_MAX_NOISY: Final = 2**62
-MAX_RUN: Final = 2**15
+_MAX_NOISY: Final = 2**62  # counts that get noise are below this number in size
+MAX_RUN: Final = 2**15  # a run of the series for exp that reaches this length voids the draw
 
 _L = np.int64
 
@@ -64,7 +65,7 @@ def uniform(tape, at, n):
             x = _L(tape[at]) * n
             at += 1
             low = x & 0xFFFF
-            # Accept all but 65,536 % n values of the low half; this division is rarely computed.
+            # Reject 65,536 % n values of the low half. The first comparison mostly avoids this slow division.
             if low >= n or low >= 65_536 % n:
                 return x >> 16, at
         return 0, at
@@ -79,7 +80,7 @@ def uniform(tape, at, n):
 
 @njit(nogil=True, cache=True)
 def _bernoulli_exp_unit(tape, at, a, b):
-    """Draw True with probability exp(-a/b), 0 <= a <= b < 2**32, by von Neumann's series: True at odd run lengths."""
+    """Draw True with probability exp(-a/b), 0 <= a <= b < 2**32: von Neumann's series, True for an odd run length."""
     k = 1 if a < b else 2  # at a = b the first trial cannot fail
     while at < tape.size and k < MAX_RUN:
         more, at = bernoulli(tape, at, a, b * k)
@@ -91,7 +92,10 @@ def _bernoulli_exp_unit(tape, at, a, b):
 
 @njit(nogil=True, cache=True)
 def bernoulli_exp(tape, at, a, b):
-    """Draw True with probability exp(-a/b), 0 <= a < 2**63, 1 <= b < 2**32: a // b times exp(-1), then the rest."""
+    """Draw True with probability exp(-a/b), 0 <= a < 2**63, 1 <= b < 2**32.
+
+    The draw is True if a // b draws of probability exp(-1), and one draw for the remainder of a/b, are all True.
+    """
     if a == 0:
         return True, at
     whole = a // b
@@ -106,8 +110,9 @@ def bernoulli_exp(tape, at, a, b):
 def discrete_laplace(tape, at, num, den):
     """Draw an integer z with probability proportional to exp(-|z| den/num). The scale is num/den, both below 2**32.
 
-    |z| is (u + num * v) // den, where v is geometric, and a uniform u is kept with probability exp(-u/num). A negative
-    zero is drawn again, because otherwise 0 would have twice its probability.
+    |z| is (u + num * v) // den, where v is geometric, and u is uniform below num and is kept with probability
+    exp(-u/num). If the draw is a negative zero, the function draws again, because otherwise 0 would have twice its
+    probability.
     """
     while at < tape.size:
         u, at = uniform(tape, at, num)
@@ -131,7 +136,7 @@ def discrete_laplace(tape, at, num, den):
 
 @njit(nogil=True, cache=True)
 def _assign_kernel(tape, row, n_trees, out):
-    """Fill out[row:] with uniform draws. Return the number of finished rows, and the number of lanes for these rows."""
+    """Fill out[row:] with uniform draws. Return the number of finished rows, and the lanes that this call used."""
     at = 0
     while row < out.size:
         tree, end = uniform(tape, at, n_trees)
@@ -169,9 +174,10 @@ def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
 
 @njit(nogil=True, cache=True)
 def _exponential_kernel(tape, row, counts, num, den, cap, out):
-    """Draw a class; accept it with probability exp(-rate min(top - n_c, cap)), else draw again (with replacement).
+    """Draw a class, and accept it with probability exp(-rate min(top - n_c, cap)), else draw from all classes again.
 
-    Without a cap this is the exponential mechanism on counts; with cap 1, the exponential mechanism on the 0/1 score.
+    With a cap above all gaps, this is the exponential mechanism on counts. With a cap of 1, it is the exponential
+    mechanism on the 0/1 score "is a top label".
     """
     at = 0
     n, k = counts.shape
@@ -213,7 +219,7 @@ def draw_uniform(n: int, n_trees: int, source: SecretSource) -> np.ndarray:
 
 
 def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSource) -> np.ndarray:
-    """Draw one label per row of counts (L, K) by permute-and-flip; uint8 (L,)."""
+    """Draw one label per row of counts (n_leaves, n_classes) by permute-and-flip; uint8 (n_leaves,)."""
     counts, num, den = _checked(counts, rate)
     out, order = np.empty(len(counts), np.uint8), np.empty(counts.shape[1], np.int64)
     run_tape(_permute_and_flip_kernel, len(counts), source, counts, num, den, order, out)
@@ -221,7 +227,10 @@ def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSour
 
 
 def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *, top_only: bool = False) -> np.ndarray:
-    """Draw one label per row by the exponential mechanism, on counts or on the score "is a top label"; uint8 (L,)."""
+    """Draw one label per row of counts (n_leaves, n_classes) by the exponential mechanism; uint8 (n_leaves,).
+
+    The score of a label is its count or, with `top_only`, 1 for a top label and 0 for any other label.
+    """
     counts, num, den = _checked(counts, rate)
     out = np.empty(len(counts), np.uint8)
     run_tape(_exponential_kernel, len(counts), source, counts, num, den, 1 if top_only else MAX_WEIGHT, out)
@@ -239,7 +248,10 @@ def draw_noisy_counts(counts: np.ndarray, scale: Fraction, source: SecretSource)
 def _checked(
     counts: np.ndarray, ratio: Fraction, *, least: int = 0, most: int | None = None
 ) -> tuple[np.ndarray, int, int]:
-    """Check that a kernel cannot overflow. The default limits of counts are for a draw of labels."""
+    """Check that a kernel cannot overflow, and return counts, numerator and denominator for the kernel.
+
+    The default limits of counts are for a draw of labels.
+    """
     counts = np.asarray(counts)
     if most is None:
         most = MAX_WEIGHT if ratio.numerator <= MOST_OF_WEIGHT else MAX_COUNT
@@ -253,12 +265,11 @@ def _checked(
 
 
 def run_tape(kernel: Callable, n: int, source: SecretSource, *arguments: object) -> None:
-    """Run a kernel on tapes until all n rows are done."""
+    """Run a kernel on tapes of fresh lanes until all n rows are done."""
     row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 32 * n)  # a few rows need no long tape
     while row < n:
-        if (
-            tape.size > MAX_LANES
-        ):  # one row took 16 million lanes: probability below e**-280, even with the most candidates
+        # A row takes 16 million lanes with a probability below e**-280, even with the largest number of candidates.
+        if tape.size > MAX_LANES:
             raise RuntimeError("The operating system's source of randomness is broken.")
         tape = np.concatenate((tape, source.words(lanes // 4).view(np.uint16)))
         row, at = kernel(tape, row, *arguments)

@@ -2,10 +2,10 @@
 
 Scores are integers, and higher is better. If a row is added or removed, each score of the row's node changes by an
 amount in an interval ``[a, a + sensitivity]``. Other nodes hold other rows, so their scores do not change. Let P(c) be
-proportional to exp(rate * score_c), where rate = epsilon_each / sensitivity. Then each numerator changes by a factor of
-at most exp(rate * (a + sensitivity)), and their sum changes by a factor of at least exp(rate * a). So the loss is
-epsilon_each. Therefore, if a row can only lower scores, a choice costs half of the mechanism's general cost
-(docs/PRIVACY.md).
+proportional to exp(rate * score_c), where rate = epsilon_each / sensitivity. The numerators of P and their sum change
+by factors from exp(rate * a) to exp(rate * (a + sensitivity)). So the loss is at most epsilon_each. If a score changes
+by at most Δ, the general bound of the mechanism is 2 * rate * Δ. If a row can only lower scores, the interval has the
+width Δ, so a choice costs half of the general bound (docs/PRIVACY.md).
 
 The candidates of a node are public: they are the tests that the released tests on the node's path leave undecided.
 """
@@ -23,7 +23,7 @@ from dpforest.privacy.rationals import round_down
 from dpforest.privacy.samplers import bernoulli_exp, run_tape, uniform
 
 _GRID_BITS: Final = 13  # largest number of bits of a sensitivity after scores are coarsened
-_MOST_RATE: Final = Fraction(1, 8)
+_MOST_RATE: Final = Fraction(1, 8)  # largest exponent per unit of the score
 _U = np.uint64
 _S11 = np.uint64(11)
 _UNIT: Final = 2.0**-53
@@ -44,24 +44,30 @@ def choose(
     Parameters
     ----------
     scores : int64 array of shape (n_nodes, n_candidates)
-        Higher is better.
+        Private score of each candidate at each node; higher is better.
     allowed : bool array of shape (n_nodes, n_candidates)
-        Public. At least one candidate of each node is allowed.
+        Whether each candidate may be drawn at each node. This is public. Each node has at least one allowed candidate.
     sensitivity : int
         Width of the interval in which one row changes scores (see the module), in units of the scores. If a person may
-        have several rows, the sum of the widths over all nodes with rows of the person.
+        have several rows: the sum of the widths over all nodes with rows of the person.
     query_budget : QueryBudget
-        The call takes one use of the budget, whatever the number of nodes.
+        Budget that was charged beforehand. The call takes one use of this budget, whatever the number of nodes.
     source : SecretSource or DemoSource
+        Fresh entropy selects the exact sampler; a seed selects the fast simulator.
     key : int
-        Number of the level, for a demonstration, whose draws depend only on (seed, key, node).
+        Number of the level in a demonstration, whose draws depend only on (seed, key, node).
     nodes : int
-        Largest number of nodes of the level in which one row may be, or the rows of one person.
+        Largest number of nodes of the level that can hold a row of the same person; 1 if each row is a person.
 
     Returns
     -------
     int64 array of shape (n_nodes,)
-        The chosen candidates.
+        Index of the chosen candidate of each node.
+
+    Raises
+    ------
+    BudgetError
+        If no use of the budget is left. The function then draws nothing.
     """
     scores, width = coarsened(scores, sensitivity, nodes)
     rate = rate_of(query_budget.use().pure_epsilon, width)
@@ -83,7 +89,7 @@ def coarsened(scores: np.ndarray, sensitivity: int, nodes: int = 1) -> tuple[np.
 
 
 def rate_of(epsilon_each: Fraction, sensitivity: int) -> Fraction:
-    """Return the exponent per unit of the score, rounded so that the loss never exceeds the charge."""
+    """Return the exponent per unit of the score, rounded down so that the loss is at most the charge."""
     return round_down(min(epsilon_each / sensitivity, _MOST_RATE))
 
 
@@ -106,13 +112,16 @@ def chosen_probability(
     *,
     nodes: int = 1,
 ) -> np.ndarray:
-    """Return the probability that `choose` draws these candidates, float (n_nodes,). Curator only, like the scores."""
+    """Return the probability that `choose` draws these candidates, float (n_nodes,).
+
+    Like the scores, the result is for the curator only.
+    """
     scores, width = coarsened(scores, sensitivity, nodes)
     return choice_pmf(scores, allowed, float(rate_of(epsilon_each, width)))[np.arange(len(chosen)), chosen]
 
 
 def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed: int, *, key: int = 0) -> np.ndarray:
-    """Draw a choice for each node in floating point, at any finite rate, for demonstrations and never for a release.
+    """Draw a candidate for each node in floating point, at any finite rate, for demonstrations and never for a release.
 
     A draw depends only on (seed, key, node), so that a node's scores do not affect another node's draw.
     """
@@ -134,7 +143,7 @@ def _inverse(scores, allowed, rate, state, out):
                 best = scores[node, c]
         total, last, power = 0.0, best, 1.0
         for c in range(n_candidates):
-            if allowed[node, c] and scores[node, c] != last:  # neighbors often have the same score
+            if allowed[node, c] and scores[node, c] != last:  # adjacent candidates often have the same score
                 last = scores[node, c]
                 power = np.exp(rate * (last - best))
             weight[c] = power if allowed[node, c] else 0.0
@@ -151,7 +160,7 @@ def _inverse(scores, allowed, rate, state, out):
 
 
 def draw_choices(scores: np.ndarray, allowed: np.ndarray, rate: Fraction, source: SecretSource) -> np.ndarray:
-    """Draw exactly from P(c) proportional to exp(rate * score_c) among the allowed candidates, int64 (n_nodes,)."""
+    """Draw an allowed candidate of each node, int64 (n_nodes,). P(c) is exactly proportional to exp(rate * score_c)."""
     scores, allowed = np.ascontiguousarray(scores, np.int64), np.ascontiguousarray(allowed, np.bool_)
     if scores.shape != allowed.shape or not allowed.any(axis=1).all():
         raise ValueError("every node needs a candidate, and an entry for each that says whether it is allowed.")
@@ -167,7 +176,7 @@ def draw_choices(scores: np.ndarray, allowed: np.ndarray, rate: Fraction, source
 
 @njit(nogil=True, cache=True)
 def _choose_kernel(tape, row, scores, allowed, num, den, candidates, out):
-    """Propose an allowed candidate uniformly; accept it with probability exp(-rate (best - score)), else repeat."""
+    """Propose an allowed candidate uniformly, until one is accepted, with probability exp(-rate (best - score))."""
     at = 0
     n, k = scores.shape
     while row < n:

@@ -1,7 +1,7 @@
 """Fast simulations of releases, in floats and from a seed, for demonstrations.
 
-A simulation is never a release. The seed and the number of a leaf (or cell) are the key of its draw, so if one leaf's
-counts change, no other leaf's draw changes.
+A simulation is never a release. The seed and the number of a leaf (or cell) determine the draw of this leaf, so if the
+counts of one leaf change, no other leaf's draw changes.
 """
 
 from typing import Final
@@ -33,18 +33,21 @@ def simulate_labels(
 
     Parameters
     ----------
-    counts : int array (L, K)
+    counts : int array of shape (n_leaves, n_classes)
+        Number of rows of each class in each leaf.
     mechanism : str
         A certified or a published mechanism.
     rate : float
         κ for a certified mechanism; the ε of each tree for a published mechanism.
     seed : int
-    leaves : int array (L,), optional
-        Numbers of the leaves, by default 0..L-1. A leaf's number is the key of its draw.
+        Seed of all draws, at least 0 and below 2**64.
+    leaves : int array of shape (n_leaves,), optional
+        Numbers of the leaves, by default from 0. The number of a leaf is the key of its draw.
 
     Returns
     -------
-    uint8 array (L,)
+    uint8 array of shape (n_leaves,)
+        Class that each leaf draws.
     """
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(len(counts), np.uint8)
@@ -55,7 +58,7 @@ def simulate_labels(
 
 
 def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
-    """Return the keys of n draws, uint64 (n,). There are `each` draws for each number."""
+    """Return the keys of n draws, uint64 (n,): by default 0..n-1; with `numbers`, there are `each` keys per number."""
     if numbers is None:
         return np.arange(n, dtype=np.uint64)
     return (np.asarray(numbers, np.uint64)[:, None] * _U(each) + np.arange(each, dtype=np.uint64)).reshape(n)
@@ -102,7 +105,7 @@ def _unit(word):
 def exponent(mode, rate, gap):
     """Return ln(weight of a top label / weight of another label) if the top label leads by `gap`.
 
-    Only mechanisms that depend on the lead alone have this exponent.
+    Only the mechanisms whose law depends on the top labels and their lead alone have this exponent.
     """
     if mode == 2:
         return rate
@@ -134,7 +137,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
         first = counts[leaf].max()
         if first == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
-        elif mode <= 1:  # exponential noise gives permute-and-flip, Gumbel noise the exponential mechanism
+        elif mode <= 1:  # argmax with exponential noise is permute-and-flip; with Gumbel noise, exponential mechanism
             best, label = -np.inf, 0
             for c in range(k):
                 noise = -np.log(_unit(word_at(word, _U(c))))
@@ -188,7 +191,7 @@ def _continuous(counts, scale, state, keys, out):
 
 @njit(nogil=True, cache=True)
 def _gaussian(values, sigma, state, out):
-    """Draw each normal number from two uniform numbers (Box and Muller)."""
+    """Compute each normal number from two uniform numbers (Box and Muller)."""
     for i in range(values.size):
         word = word_at(state, _U(i))
         size, turn = np.sqrt(-2.0 * np.log(_unit(word))), _unit(word_at(word, _U(0)))

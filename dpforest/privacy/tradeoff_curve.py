@@ -1,16 +1,18 @@
 """The trade-off curve of a ledger: how well the best test on a release distinguishes two neighboring tables.
 
-A mechanism with pure loss κ is no easier to test than randomized response, whose loss is κ or -κ (Kairouz, Oh and
-Viswanath 2015, "The composition theorem for differential privacy"). So this module replaces each application of a pure
-mechanism by one randomized response, called a *step*. The losses of steps are independent and add up. Entries of
+A test guesses which of the two tables a release comes from. A *hit* is a right "yes", and a *false alarm* is a wrong
+"yes". A mechanism with pure loss κ is no easier to test than randomized response, whose loss is κ or -κ (Kairouz, Oh
+and Viswanath 2015, "The composition theorem for differential privacy"). So this module replaces each application of a
+pure mechanism by one randomized response, called a *step*. The losses of steps are independent and add up. Entries of
 Gaussian noise are no easier to test than N(0, 1) against N(μ, 1) (Dong, Roth and Su 2022, "Gaussian differential
 privacy"). `docs/PRIVACY.md` has the proof.
 
 Every result is rounded up, so it is at least the true value. If the losses of the steps have at most `_MOST_SUMS` sums,
-the sums are exact. If there are more, the sums are moved to a grid: the probability of a sum is divided between the two
-grid points next to it, so that the total probability under either table stays the same. Such a move can only make the
-tables easier to distinguish (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "Connect the dots"). Results in
-floats are enlarged by the relative margin `_MARGIN`, which is far above the errors of floats.
+the module keeps all of these sums. If there are more, it moves the sums to a grid: the probability of a sum is
+divided between the two grid points next to the sum, so that the total probability under either table stays the same.
+Such a move can only make the tables easier to distinguish (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022,
+"Connect the dots"). Results in floats are enlarged by the relative margin `_MARGIN`, which is far above the errors of
+floats.
 """
 
 import math
@@ -31,18 +33,18 @@ from dpforest.privacy.rationals import float_up
 Steps = tuple[tuple[Fraction, int], ...]  # pairs (κ, times)
 
 _MARGIN: Final = 1e-11  # relative margin above the errors of floats
-_MOST_SUMS: Final = 4_096  # most sums of losses that are kept exactly
-_LARGE: Final = 1_000  # if the losses of all steps add up to at least this, they count as one step
+_MOST_SUMS: Final = 4_096  # largest number of sums of losses that are kept without a grid
+_LARGE: Final = 1_000  # if the losses of all steps add up to at least this number, they count as one step
 _STEEPEST: Final = 700.0  # largest ε whose exponential is a float
-_MOST_KINKS: Final = 400  # most kinks of a curve that a drawing shows
+_MOST_KINKS: Final = 400  # largest number of kinks of a curve that a drawing shows
 
 
 def steps_of(ledger: Ledger) -> Steps:
     """Return the steps of a pure ledger, as pairs (κ, times) in the order of the ledger; () for a Gaussian ledger.
 
-    If the ledger has entries for disjoint parts of the rows, each tree divides the rows into parts anew. Such a tree
+    If the ledger has entries for disjoint parts of the rows, each tree divides the rows into parts anew. Each such tree
     becomes one step, and the loss of this step is the loss of the tree's most expensive part. The function takes the
-    greatest common divisor of the `times` of these entries as the number of trees.
+    greatest common divisor of the numbers of applications in these entries as the number of trees.
 
     Examples
     --------
@@ -79,11 +81,11 @@ class TradeoffCurve:
     steps : tuple of (Fraction, int)
         Pairs (κ, times): `times` mechanisms of pure loss κ each.
     mu_squared : Fraction
-        μ² of the Gaussian noise; 0 without any.
+        μ² of the Gaussian noise; 0 if there is no Gaussian noise.
     changes : int
         Number of changes from neighbor to neighbor that lead from one table to the other, at least 1. For one change, a
-        curve h gives the hits at each rate of false alarms. For k changes, no test has more hits than h applied k times
-        to the rate of false alarms (Dong, Roth and Su, Theorem 2.14).
+        curve h maps the false alarm rate to the hit rate. For k changes, the hit rate is at most h applied k times to
+        the false alarm rate (Dong, Roth and Su, Theorem 2.14).
 
     Examples
     --------
@@ -128,7 +130,7 @@ class TradeoffCurve:
         return min(float(p @ beyond) * (1 + _MARGIN), 1.0)
 
     def epsilon(self, delta: float | Fraction) -> float:
-        """Return, for a δ below 1, the least ε with `self.delta(ε)` ≤ δ, rounded up.
+        """Return the least ε with `self.delta(ε)` ≤ δ for this δ, rounded up.
 
         Raises
         ------
@@ -142,7 +144,7 @@ class TradeoffCurve:
         """
         if not self.steps:
             return float_up(self.gaussian.epsilon(delta))
-        high = self.total + self.gaussian.epsilon(delta)  # also checks δ
+        high = self.total + self.gaussian.epsilon(delta)  # this call also checks δ
         if delta == 0 or self.delta(0) <= delta:
             return float_up(high) if delta == 0 else 0.0
         low, least = 0.0, float_up(high)
@@ -162,18 +164,19 @@ class TradeoffCurve:
         steepest = min(float_up(self.total + self.gaussian.epsilon(1e-12)), _STEEPEST)
         slopes = np.linspace(0, steepest, 201)
         deltas = np.array([self.delta(slope) for slope in slopes])
-        # Each (ε, δ) gives two upper limits on the hits at a false alarm rate a: e^ε a + δ and, because the curve is
-        # symmetric, 1 - e^-ε (1 - a - δ).
+        # Each (ε, δ) gives two upper bounds on the hit rate at a false alarm rate a: e^ε a + δ and, because the curve
+        # is symmetric, 1 - e^-ε (1 - a - δ).
         limits = np.minimum(
             np.exp(slopes) * rate[..., None] + deltas, 1 - np.exp(-slopes) * (1 - rate[..., None] - deltas)
         )
         return np.minimum(limits.min(axis=-1) * (1 + _MARGIN), 1.0)
 
     def success(self, prior: float = 0.5) -> float:
-        """Return the largest mean probability that an attacker with the prior belief p is right, rounded up.
+        """Return the largest probability that an attacker guesses the table correctly, rounded up.
 
-        A test with a false alarm rate of a is right with probability p · hits(a) + (1 - p) (1 - a). Let p ≤ 1/2, and
-        choose ε so that e^ε = (1 - p) / p. Then this probability is 1 - p + p (hits(a) - e^ε a). The largest value of
+        Before the attack, the attacker believes in one table with probability p = `prior`, above 0 and below 1. A test
+        with a false alarm rate of a is right with probability p · hits(a) + (1 - p) (1 - a). Let p ≤ 1/2, and choose ε
+        so that e^ε = (1 - p) / p. Then this probability is 1 - p + p (hits(a) - e^ε a). The largest value of
         hits(a) - e^ε a over all a is δ(ε), so the result is 1 - p + p δ(ε). The curve is symmetric, so p and 1 - p give
         the same result.
 
@@ -181,21 +184,22 @@ class TradeoffCurve:
         (0.6915, 0.9000000000000001)
         """
         likely = max(prior, 1 - prior)
-        epsilon = abs(math.log(prior) - math.log1p(-prior)) * (1 - 1e-15) - 1e-15  # down: a smaller ε has a larger δ
+        # ε is rounded down, because a smaller ε has a larger δ.
+        epsilon = abs(math.log(prior) - math.log1p(-prior)) * (1 - 1e-15) - 1e-15
         return min(math.nextafter(likely + (1 - likely) * self.delta(max(epsilon, 0.0)), 2.0), 1.0)
 
     def kinks(self) -> np.ndarray:
         """Return false alarm rates for a drawing, rising from 0 to 1.
 
-        If the curve has at most `_MOST_KINKS` kinks, these are the rates. Otherwise the rates are close together near 0
-        and near 1.
+        If the curve has at most `_MOST_KINKS` kinks, the result is the rates at these kinks. Otherwise, or with
+        Gaussian noise, the rates are close together near 0 and near 1.
         """
         if self.steps and not self.mu_squared and len(corners := np.unique(self._corners()[0])) <= _MOST_KINKS:
             return corners
         return np.unique(np.r_[0.0, ndtr(np.linspace(-8, 8, 161)), 1.0])
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return false alarms and hits of the tests "the loss is at least s", for each sum s of losses, falling."""
+        """Return false alarm and hit rates of the tests "the loss is at least s", for all sums s of losses, falling."""
         _, q, p = _law(self.steps, self.changes)
         alarms, hits = np.cumsum(q), np.cumsum(p) * (1 + _MARGIN)
         return np.r_[0.0, np.minimum(alarms[:-1], 1.0), 1.0], np.r_[0.0, np.minimum(hits[:-1], 1.0), 1.0]
@@ -203,7 +207,7 @@ class TradeoffCurve:
 
 @lru_cache(64)
 def _law(steps: Steps, changes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return all sums of losses in falling order, and their probabilities under one table and under the other."""
+    """Return all sums of losses in falling order, their probabilities under one table, and those under the other."""
     total = sum(step * times for step, times in steps)
     steps = steps if total < _LARGE else ((Fraction(total), 1),)
     laws = [_repeated(float(step), times, changes) for step, times in steps]
@@ -247,7 +251,7 @@ def _repeated(step: float, times: int, changes: int) -> tuple[np.ndarray, np.nda
 def _on_a_grid(loss: np.ndarray, law: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:
     """Move sums of losses to a grid: return the probability at each multiple of `gap`, under one table and the other.
 
-    The sums rise, and are symmetric around 0. The grid encloses them.
+    The sums in `loss` rise, and are symmetric around 0. The grid encloses the sums.
     """
     half = math.ceil(loss[-1] / gap)
     below = np.clip(np.floor(loss / gap).astype(int), -half, half - 1)
@@ -260,7 +264,7 @@ def _on_a_grid(loss: np.ndarray, law: np.ndarray, gap: float) -> tuple[np.ndarra
 
 
 def _gaussian_delta(epsilon: np.ndarray, loss: PrivacyLoss) -> np.ndarray:
-    """Return δ of a Gaussian loss at each ε, also below 0: Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2), rounded up."""
+    """Return δ of a Gaussian loss at each ε, which may be below 0: Φ(-ε/μ + μ/2) - e^ε Φ(-ε/μ - μ/2), rounded up."""
     mu = float_up(loss.mu)
     first, second = ndtr(mu / 2 - epsilon / mu), np.exp(epsilon + log_ndtr(-epsilon / mu - mu / 2))
     return np.maximum(first * (1 + _MARGIN) - second * (1 - _MARGIN), 0.0)

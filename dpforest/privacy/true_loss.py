@@ -1,11 +1,11 @@
 """The privacy loss of a leaf mechanism, computed from its law.
 
-For a published mechanism, the loss is a maximum over neighboring leaves. The law depends only on the top label and its
-lead, so a leaf is in one of few states: one top label with lead j >= 1, or T tied labels. A *change* is a pair of
-states that differ by one row, added, removed or moved within the leaf. Labels with the same probability before and the
-same probability after have the same *role*. For each role, the change lists the number of labels and their
-log-probability before and after. The worst log-ratio and hockey-stick divergence are maxima over changes
-(docs/PAPERS.md).
+For a published mechanism, the loss is a maximum over neighboring leaves. The law depends only on the top labels and
+their lead, so each leaf is in one of these states: one top label with lead j >= 1, or T tied top labels. A *change* is
+a pair of states that differ by one row, which is added, removed, or moved to another class within the leaf. Labels with
+the same probability before and the same probability after have the same *role*. For each role, the change lists the
+number of labels, and the log-probability of each of them before and after. The largest log-ratio and the largest
+hockey-stick divergence are maxima over changes (docs/PAPERS.md).
 """
 
 import math
@@ -20,17 +20,20 @@ from dpforest.privacy.ledger import ADD_REMOVE, rows_changed
 
 Change = list[tuple[int, np.ndarray, np.ndarray]]  # (number of labels in this role, log P before, log P after)
 
-_MOST_LEADS: Final = 200_000
+_MOST_LEADS: Final = 200_000  # if there are more leads than this, only a grid of leads is tried
 CONTINUOUS: Final = "continuous-laplace"
 
 
 def smooth_sensitivity_published(gap: np.ndarray, epsilon: float) -> np.ndarray:
-    """Return S* = exp(-jε), as in theorem 1 of the paper."""
+    """Return S* = exp(-jε) at the lead j = `gap`, as in theorem 1 of Fletcher & Islam 2017 (docs/PAPERS.md)."""
     return np.exp(-epsilon * np.asarray(gap, float))
 
 
 def smooth_sensitivity(gap: np.ndarray, epsilon: float, neighbors: str = ADD_REMOVE) -> np.ndarray:
-    """Return the correct S*: exp(-max(j-1, 0) ε), or exp(-max(⌈j/2⌉-1, 0) ε) under replace-one (docs/PAPERS.md)."""
+    """Return the correct S* at the lead j = `gap` (docs/PAPERS.md).
+
+    S* is exp(-max(j-1, 0) ε) under add-remove, and exp(-max(⌈j/2⌉-1, 0) ε) under replace-one.
+    """
     j = np.asarray(gap, float)
     steps = j if rows_changed(neighbors) == 1 else np.ceil(j / 2)
     return np.exp(-epsilon * np.maximum(steps - 1, 0))
@@ -46,7 +49,7 @@ def true_loss(
     n_trees: int = 1,
     one_leaf: bool = False,
 ) -> float | Fraction:
-    """Return the worst loss of a forest if its noise follows its law exactly. Floats stand for ideal real numbers.
+    """Return the largest loss of a forest whose noise follows its law exactly, in ideal real numbers.
 
     Parameters
     ----------
@@ -55,12 +58,16 @@ def true_loss(
     rate : float or Fraction
         κ of a certified mechanism; the ε of each tree for a published mechanism.
     n_classes : int
+        Number of classes. It matters only for smooth sensitivity with the cap.
     neighbors : {"add-remove", "replace-one"}
+        Neighbor relation: one row is added or removed, or one row is replaced.
     partition : {"independent", "shared", "blocks"}
+        How trees get rows: each row is in one tree, or in every tree, or in one of several equal blocks.
     n_trees : int
+        Number of trees. It matters only for the partitions "shared" and "blocks".
     one_leaf : bool
         Whether to ignore replacements in which a row leaves one leaf and enters another. Such a replacement costs twice
-        as much as an added row.
+        as much as an added row. The parameter matters only for smooth sensitivity with the cap.
 
     Returns
     -------
@@ -69,6 +76,11 @@ def true_loss(
         leaves, computed as the maximum over the leads until the exponent reaches the cap of 50. With blocks under
         add-remove, the result is an upper bound, which is attained if all leaves are equal. The result is exact if
         `rate` is a Fraction and the loss is a multiple of `rate`.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism is unknown.
 
     Examples
     --------
@@ -106,22 +118,32 @@ def delta_lower_bound(
     neighbors: str = ADD_REMOVE,
     contenders: int | None = None,
 ) -> float:
-    """Return a lower bound of any δ for which one leaf of a published mechanism is (target, δ)-private.
+    """Return a lower bound on every δ for which one leaf of a published mechanism is (target, δ)-private.
 
     Parameters
     ----------
     mechanism : {"smooth-sensitivity", "smooth-sensitivity-clamped"}
+        Published mechanism, without or with the cap of the exponent.
     epsilon : float
         Nominal ε.
     target : float, optional
         The ε of the claim; by default the nominal ε.
+    n_classes : int
+        Number of classes.
+    neighbors : {"add-remove", "replace-one"}
+        Neighbor relation. Under replace-one, the row changes its class within the leaf.
     contenders : int, optional
-        Largest number of tied labels. Leaves with more tied labels are ignored.
+        Largest number of tied labels, by default `n_classes`. Leaves with more tied labels are ignored.
 
     Returns
     -------
     float
         The largest hockey-stick divergence Σ max(0, P - exp(target) Q) between two neighboring states of a leaf.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism is not published.
     """
     if mechanism not in PUBLISHED:
         raise ValueError(f"{mechanism!r} is not a published mechanism; its delta is 0.")
@@ -133,7 +155,10 @@ def delta_lower_bound(
 
 
 def first_violation(epsilon: float, n_classes: int = 2) -> int:
-    """Return the least lead at which one more row of the top label costs more than ε (two contenders, no cap)."""
+    """Return the least lead at which one more row of the top label costs more than ε.
+
+    The mechanism is smooth sensitivity without the cap. At most two labels are tied.
+    """
     changes = _changes(epsilon, n_classes, clamped=False, replaced=False, contenders=2)
     lead, tie = next(changes), next(changes)
     if _worst(tie) > epsilon:
@@ -146,10 +171,10 @@ def _changes(
 ) -> Iterator[Change]:
     """Yield all changes of one leaf: a row added or removed or, if `replaced`, a row moved from one class to another.
 
-    The first change has arrays over the leads j = 1, 2, ... If ε is tiny, there are too many leads; then the arrays
-    hold only a grid of leads and the leads near the cap. These leads give only a lower bound of δ, but the exact loss:
-    up to the cap, the exponent a_j is convex in j, and so is -ln P of a losing label. So -ln P grows most from the last
-    lead before the cap to the next lead.
+    The first change has arrays over the leads j = 1, 2, ... If ε is tiny, there are too many leads. Then the arrays
+    hold only a grid of leads and the leads near the cap. These leads give only a lower bound on δ, but they give the
+    exact loss: up to the cap, the exponent a_j is convex in j, and so is -ln P of a losing label. So -ln P grows most
+    from the last lead before the cap to the next lead.
     """
     k = n_classes
     last = math.ceil(max(0.0, math.log(1600 / epsilon)) / epsilon) + 3  # exp(-a) is 0 in floats from a = 745
@@ -171,7 +196,7 @@ def _changes(
     top, other = single(leads)
     one, one_other = single(np.ones(1))
     most = k if contenders is None else min(k, contenders)
-    outsiders = k >= 3  # a row may leave or enter a third class without an effect on the two contenders
+    outsiders = k >= 3  # the replaced row may belong to a third class, so the change looks like an added row
     if not replaced or outsiders:
         top_next, other_next = single(leads + 1)
         yield [(1, top, top_next), (k - 1, other, other_next)]

@@ -39,6 +39,7 @@ class Server:
             "false",
         ]
         environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+        environment["DPFOREST_DATA_DIR"] = "off"
         with log.open("wb") as out:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
 

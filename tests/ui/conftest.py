@@ -7,6 +7,12 @@ from ui.jobs import first_release
 
 
 @pytest.fixture(autouse=True)
+def no_book(monkeypatch):
+    """Switch the app's book off, except in tests that name a folder for it."""
+    monkeypatch.setenv("DPFOREST_DATA_DIR", "off")
+
+
+@pytest.fixture(autouse=True)
 def few_releases(monkeypatch, request):
     """Refine figures to two releases, and simulate no other lines of the instrument, except in tests marked `refined`.
 

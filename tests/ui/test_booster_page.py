@@ -28,7 +28,7 @@ from ui.jobs.sweep_job import Line, Releases, sweep_job
 from ui.shared import release, tables
 from ui.shared.attribute_effects import chance_of_a_turn
 from ui.shared.forests import TREES, ForestSettings, as_code, as_it_comes
-from ui.shared.loss_sums import success_share
+from ui.shared.loss_words import success_share
 from ui.shared.sidebar import Choice
 
 KIND = "random-tree booster"

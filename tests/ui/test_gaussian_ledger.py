@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpforest.book.sums import Cost
 from dpforest.privacy.certificate import certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
@@ -16,7 +17,6 @@ from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
 from ui.choose import answer
 from ui.explore import budget_tab, curve_panel
 from ui.shared.forests import EPSILONS
-from ui.shared.loss_sums import Cost
 from ui.shared.release import after_this
 from ui.shared.wording import sum_text
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpforest.book.sums import Cost, added_up, counted
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv
@@ -17,7 +18,6 @@ from ui.explore import curve_panel
 from ui.explore.questions import EVERYTHING
 from ui.shared import session_ledger
 from ui.shared.forests import EPSILONS
-from ui.shared.loss_sums import Cost, added_up, counted
 from ui.shared.session_ledger import Release, delta_of, explained, groups, spent
 
 FIRST = Release(

@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, product
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpforest.book.sums import Cost, added_up
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss
 from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
@@ -16,7 +17,6 @@ from tests.ui.test_session_ledger import state as state  # a fixture
 from tests.ui.test_use_page import choice
 from ui.explore import budget_tab
 from ui.shared import release, session_ledger
-from ui.shared.loss_sums import Cost, added_up
 from ui.shared.release import after_this
 from ui.shared.session_ledger import explained, not_added, promise_of, sentence, spent
 from ui.shared.sidebar import Choice

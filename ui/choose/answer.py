@@ -35,7 +35,7 @@ from ui.shared import tables
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import EPSILONS, WITH_DELTA, ForestSettings
-from ui.shared.loss_sums import would_promise
+from ui.shared.loss_words import would_promise
 from ui.shared.page import badge, chart
 from ui.shared.tables import Table
 from ui.shared.wording import plain

@@ -32,7 +32,7 @@ from ui import state
 from ui.shared import cache
 from ui.shared.controls import within
 from ui.shared.forests import FORESTS, ForestSettings
-from ui.shared.loss_sums import at_delta, would_promise
+from ui.shared.loss_words import at_delta, would_promise
 from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain

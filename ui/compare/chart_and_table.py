@@ -26,7 +26,7 @@ from ui.shared.epsilon import OTHERS
 from ui.shared.forest_options import DELTA
 from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.headroom_words import points
-from ui.shared.loss_sums import at_delta, caution_on_delta
+from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import badge, chart
 from ui.shared.tables import Table, n_persons
 from ui.shared.wording import epsilon_text, plain, unbroken

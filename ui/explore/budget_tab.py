@@ -15,7 +15,7 @@ from dpforest.privacy.loss import PURE, PrivacyLoss
 from dpforest.privacy.rationals import text_up
 from ui.shared import figures, session_ledger
 from ui.shared.glossary import tip
-from ui.shared.loss_sums import at_delta, caution_on_delta
+from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import chart, titled
 from ui.shared.release import LOOKED, certificate_text, released_here
 from ui.shared.sidebar import Choice

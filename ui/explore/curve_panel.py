@@ -28,7 +28,7 @@ from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.headroom_words import learns_nothing, what_helps, what_privacy_costs
-from ui.shared.loss_sums import at_delta
+from ui.shared.loss_words import at_delta
 from ui.shared.page import badge, chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split

@@ -17,7 +17,7 @@ from dpforest.tables.features import plural
 from ui.explore.stories import class_words, story
 from ui.jobs.baselines import THIS_FOREST, Baselines
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
-from ui.shared.loss_sums import at_delta, success_share, would_promise
+from ui.shared.loss_words import at_delta, success_share, would_promise
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
 from ui.shared.tables import counted

@@ -33,7 +33,7 @@ from ui.server.streamlit_patches.internals import let_draw_again
 from ui.shared import boost_controls
 from ui.shared.epsilon import grid_with, put_epsilon, scale_of
 from ui.shared.forests import FORESTS, ForestSettings
-from ui.shared.loss_sums import at_delta
+from ui.shared.loss_words import at_delta
 from ui.shared.shape_controls import Shape, take_depth, take_trees
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split

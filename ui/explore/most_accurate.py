@@ -13,7 +13,7 @@ from ui.explore.other_forests import RELEASES, OtherForests
 from ui.jobs.results import SweepResult
 from ui.jobs.workers import INTERACTIVE
 from ui.shared.forests import ForestSettings
-from ui.shared.loss_sums import at_delta
+from ui.shared.loss_words import at_delta
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
 

@@ -26,7 +26,7 @@ from ui.server import uploads
 from ui.shared import cache, figures, tables
 from ui.shared.attribute_effects import attributes
 from ui.shared.downloads import offer_csv
-from ui.shared.loss_sums import at_delta
+from ui.shared.loss_words import at_delta
 from ui.shared.page import Badge, sorry, titled
 from ui.shared.release import certificate_text
 from ui.shared.session_ledger import at_hand

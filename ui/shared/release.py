@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.book import BookError, Cost
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
@@ -14,9 +17,11 @@ from dpforest.privacy.tradeoff_curve import steps_of
 from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import state
-from ui.shared import cache, tables
-from ui.shared.loss_sums import Cost, at_delta, caution_on_delta
+from ui.shared import cache, population_question, tables
+from ui.shared.app_book import kept_book
+from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import badge, sorry
+from ui.shared.population_question import ChosenPopulation
 from ui.shared.session_ledger import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -58,19 +63,21 @@ def certificate_text(certificate: Certificate, caution: object = None) -> str:
     return visible("\n".join([first, *cautions, *rest]))
 
 
-def make(choice: Choice, people: int, number: int) -> Release:
+def make(choice: Choice, people: int, number: int, chosen: ChosenPopulation | None = None) -> Release:
     """Draw exact noise once, on all rows, and return the release. It has no file if reading the file back fails.
 
-    After the noise is drawn, this function must not call Streamlit, because any call of Streamlit may end this run.
+    If a population is chosen, the release is booked before the noise is drawn. After the noise is drawn, this function
+    must not call Streamlit, because any call of Streamlit may end this run.
 
     Raises
     ------
     ValueError
-        If the table does not fit its domain, or a setting is out of range.
+        If the table does not fit its domain, a setting is out of range, or the release cannot be booked.
     """
     table, settings = choice.table, choice.settings
     is_public, key = table.is_public, rows_key(table)
-    forest = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label]).released_
+    account = chosen.account() if chosen else None
+    forest = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label], account=account).released_
     if not is_public:
         forest.about["caution"] = LOOKED
     try:
@@ -78,6 +85,9 @@ def make(choice: Choice, people: int, number: int) -> Release:
     except ForestFormatError:
         file = b""
     text = certificate_text(forest.certificate, forest.about.get("caution"))
+    if chosen and account and account.booking and file:
+        with suppress(BookError):  # the booking stays; only the hash of the file is missing
+            chosen.book.mark_written(account.booking, file, {"certificate": text, "table": table.short_title})
     loss, delta = forest.ledger.loss, forest.certificate.delta
     mu_squared = loss.mu_squared if loss.kind == GAUSSIAN else None
     return Release(
@@ -96,6 +106,7 @@ def make(choice: Choice, people: int, number: int) -> Release:
         delta,
         steps_of(forest.ledger),
         forest.ledger.unit,
+        chosen.population.name if chosen else "",
     )
 
 
@@ -214,12 +225,29 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
         f"The file will have about **{size_text(size)}**. A simulated release has this size, and the app could read it "
         "back."
     )
-    people = _people(choice)
-    sure = _each_row_a_person(table) & _really_others(choice, people)
-    if group := groups().get(people):
+    try:
+        book = kept_book() if table.uploaded else None
+    except BookError as problem:
+        sorry(problem)
+        return
+    chosen = None
+    if book is not None:
+        same_rows = [r for r in releases() if r.table_key == rows_key(table)]
+        chosen = population_question.ask(book, table, cost, delta, same_rows)
+        people = _people_in(chosen)
+    else:
+        people = _people(choice)
+    sure = _each_row_a_person(table) & _really_others(choice, people) & (book is None or chosen is not None)
+    if book is None and (group := groups().get(people)):
         st.markdown(after_this(group, cost, delta))
     if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not sure):
-        _release(choice, people)
+        _release(choice, people, chosen)
+
+
+def _people_in(chosen: ChosenPopulation | None) -> int:
+    """Return this session's group of people for a population: that of its earlier releases, or a new one."""
+    name = chosen.population.name if chosen else ""
+    return next((r.people for r in releases() if r.population == name != ""), max(groups(), default=0) + 1)
 
 
 def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
@@ -310,12 +338,12 @@ def _really_others(choice: Choice, people: int) -> bool:
     )
 
 
-def _release(choice: Choice, people: int) -> None:
+def _release(choice: Choice, people: int, chosen: ChosenPopulation | None = None) -> None:
     """Release the forest and keep it, even if the user closes the dialog meanwhile: drawn noise costs ε."""
     kept = releases()
     try:
         with st.spinner("Drawing exact noise …"):
-            made = make(choice, people, len(kept) + 1)
+            made = make(choice, people, len(kept) + 1, chosen)
             kept.append(made)  # inside the spinner, because a closed dialog ends this run when the spinner ends
     except ValueError as problem:  # DomainError and BudgetError are ValueErrors
         sorry(problem)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.book.sums import Cost, added_up, as_loss, counted, loss_under
 from dpforest.privacy.hashing import GOLDEN
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE, unit_noun
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
@@ -19,9 +20,10 @@ from dpforest.privacy.tradeoff_curve import Steps
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
 from ui import state
+from ui.shared import app_book
 from ui.shared.controls import among, known
 from ui.shared.forests import NEIGHBORS
-from ui.shared.loss_sums import Cost, added_up, as_loss, at_delta, belief_words, counted, guess_words, loss_under
+from ui.shared.loss_words import at_delta, belief_words, guess_words
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 
@@ -51,6 +53,8 @@ class Release:
     unit : str or None
         Column of identifiers if the release protects a person with all of their rows (`Domain.unit`), else None. It is
         kept when the table is cleared, because the released file names it, and sums of later releases depend on it.
+    population : str
+        Population of the user's book on which the release is booked; empty if this server keeps no book.
     """
 
     number: int
@@ -68,6 +72,7 @@ class Release:
     delta: float = 0.0
     steps: Steps = ()
     unit: str | None = None
+    population: str = ""
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -429,7 +434,14 @@ def _account() -> None:
     with st.expander("What this means"):
         for group in grouped.values():
             st.caption(f"{by_table(group)}. {explained(group)}" if len(grouped) > 1 else explained(group))
-        st.caption("The app knows of this session only. Keep a record of the sum where the data are kept.")
+        st.caption(_BOOKED if app_book.is_kept() else _OF_SESSION)
+
+
+_BOOKED: Final = (
+    "This sum is for this session. Releases of uploaded tables are also booked on this computer, where their sum "
+    "survives the session: see “Use a released forest”."
+)
+_OF_SESSION: Final = "The app knows of this session only. Keep a record of the sum where the data are kept."
 
 
 def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]]) -> None:

@@ -22,7 +22,7 @@ from ui.shared.controls import LINKED, all_known, follow, known, select
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBORS, OPENING, ForestSettings, as_code
 from ui.shared.link import copy_link
-from ui.shared.loss_sums import caution_on_delta
+from ui.shared.loss_words import caution_on_delta
 from ui.shared.page import sorry
 from ui.shared.shape_controls import Shape, choose_shape
 from ui.shared.tables import Table

@@ -1,1 +1,1 @@
-"""Attacks by replay: record a fit, and replay it on a neighboring table with the same draws."""
+"""Attacks by replay: record a fit, and repeat it on a neighboring table with the same random draws."""

@@ -1,4 +1,4 @@
-"""Random cases: a certified forest with random settings, and two tables on a random domain that differ in one row."""
+"""Draw random cases: a certified forest with random settings, and two neighboring tables on a random domain."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +20,10 @@ ODD_AND_BAD: Final = (*BAD, *DOUBTFUL, None, "", "?", "nan", 0.5, 7, True)
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A forest, two tables that differ in one row, and `rare`: a key of `RARE`, or empty."""
+    """A forest, two neighboring tables, and the input format of the fits.
+
+    `rare` is a key of `RARE` if rare answers replace the random answers of the fit, and otherwise empty.
+    """
 
     model: ForestClassifier
     before: Table
@@ -80,21 +83,35 @@ def random_case(
 
     Parameters
     ----------
+    rng : Generator
+        Source of all random values.
+    kind : class
+        Estimator class of the forest.
     n : int
         Number of rows of the larger table.
+    domain : Domain
+        Domain of both tables.
+    input_format : function
+        Function that fits the forest to a table in some format; by default a data frame.
     rare : str, optional
-        A key of `RARE`: rare answers that replace the random answers of a fit. Empty: no answer is replaced. By default
-        random.
+        A key of `RARE`: rare answers replace the random answers of a fit. Empty: no answer is replaced. By default, the
+        function draws a key or the empty text.
     n_bad : int, optional
-        Number of unreadable cells in each column, beside other odd cells. By default there are no odd cells.
-    neighbors : str
-        How the two tables differ; by default random.
+        Number of unreadable cells in each column of the common rows; these rows also get other odd cells. By default
+        there are no odd cells.
+    neighbors : {"", "add-remove", "replace-one"}
+        How the two tables differ. If empty, the function draws the relation.
     alike : bool
         True: all rows are equal, except the replacement of the row that differs.
     listed : bool
-        True: the class of the row that differs is in the domain.
+        True: the class of the row that differs is in the domain. False: it may be a value that is no class.
     **fixed
-        Parameters of the forest.
+        Parameters of the forest. Parameters that the forest does not have are ignored.
+
+    Returns
+    -------
+    Case
+        The forest, and both tables in random order.
     """
     neighbors = neighbors or str(rng.choice(NEIGHBORS))
     classes, label, other = _labels(rng, domain.n_classes)

@@ -1,4 +1,4 @@
-"""Input formats of a fit: a data frame, an array, nested lists, a CSV file, parts of a table, or counts of parts."""
+"""Input formats of a fit: a data frame, an array, nested lists, a file, parts of a table, or counts of parts."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ def as_list(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestCl
 
 
 def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit a CSV file whose format is detected. The forest's domain alone decides how its cells are read."""
+    """Fit a CSV file whose format the reader detects. Only the forest's domain decides how cells are read."""
     assert model.domain is not None
     text = X.assign(**{model.domain.label: y}).to_csv(index=False)
     table = read_csv(text.encode()).read_with(model.domain)
@@ -41,7 +41,7 @@ def as_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestCla
 
 
 def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit a CSV file of fixed format, which may have no rows."""
+    """Fit a CSV file of a fixed format. The file may have no rows."""
     domain = model.domain
     assert domain is not None
     table = read_table(X.assign(**{domain.label: y}).to_csv(index=False).encode(), domain)
@@ -55,7 +55,7 @@ def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestC
 
 
 def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit the counts of three parts: first counts for the scale of the attributes, then counts of leaves."""
+    """Fit the summed counts of three parts: first the counts for the scale of the attributes, then those of leaves."""
     assert isinstance(model, RandomStructureClassifier)
     model.fit_scale(sum(model.partial_scale(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
     return model.fit_counts(sum(model.partial_counts(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def as_parquet(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> Fores
 
 
 def as_counts_of_persons(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit the counts of three parts, where all rows of a person are in one part."""
+    """Fit the summed counts of three parts. All rows of a person are in the same part."""
     assert isinstance(model, RandomStructureClassifier) and model.domain is not None
     place = pd.util.hash_pandas_object(X[model.domain.unit].astype(str), index=False).to_numpy() % 3
     parts = [(X[place == part], y[place == part]) for part in range(3)]
@@ -89,7 +89,7 @@ def in_two_parts(cut: int) -> InputFormat:
 
 
 def counts_of_two_parts(cut: int) -> InputFormat:
-    """Return the format that fits the counts of the first `cut` rows and the counts of the remaining rows."""
+    """Return the format that fits the summed counts of two parts: the first `cut` rows, and the remaining rows."""
 
     def as_part_counts(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
         both = (X[:cut], y[:cut]), (X[cut:], y[cut:])
@@ -100,7 +100,7 @@ def counts_of_two_parts(cut: int) -> InputFormat:
 
 
 def _parts(X: pd.DataFrame, y: np.ndarray) -> Iterator[Table]:
-    """Yield three parts. Adding or removing a row at the end of the table does not move the borders between parts."""
+    """Return an iterator over three parts. One more row at the end of the table rarely moves the borders of parts."""
     most = 2 ** max((len(y) - 2).bit_length() - 1, 0)
     cuts = (0, most // 2, most, len(y))
     return ((X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:]))

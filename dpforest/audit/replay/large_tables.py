@@ -1,7 +1,7 @@
 """Replay certified forests in all input formats, and on tables with more rows than a block of the encoder.
 
-Large tables are balanced, so that the row that differs changes every majority and every median. That row lies on the
-border between two blocks.
+Large tables are balanced, so that the row that differs changes every majority and every median. The row that differs
+lies at the end of a block, or at the beginning of the next block.
 """
 
 from collections.abc import Iterator
@@ -30,8 +30,8 @@ from dpforest.models.random.majority_label import MajorityLabelForestClassifier
 from dpforest.models.random.random_decision import RandomDecisionForestClassifier
 from dpforest.privacy.ledger import rows_changed
 
-BLOCK: Final = 65_536
-_LARGE: Final = (BLOCK, BLOCK + 1)  # rows of the larger of two tables
+BLOCK: Final = 65_536  # number of rows that the encoder reads at a time
+_LARGE: Final = (BLOCK, BLOCK + 1)  # number of rows of the larger of two tables
 _BOUND: Final = 2 * BLOCK
 _TWO: Final[dict[str, Any]] = {"n_estimators": 2, "max_depth": 2}
 QUICK_SETTINGS: Final[dict[type[ForestClassifier], dict[str, Any]]] = {
@@ -48,7 +48,15 @@ QUICK_SETTINGS: Final[dict[type[ForestClassifier], dict[str, Any]]] = {
 
 
 def replay_formats(kind: type[ForestClassifier], neighbors: str, *, n: int = 12) -> Iterator[tuple[str, Replay]]:
-    """Replay one certified forest in all input formats, on a small table with attributes of every kind."""
+    """Replay one certified forest in all input formats, on a small table with attributes of every kind.
+
+    Yields
+    ------
+    where : str
+        Name of the input format.
+    replay : Replay
+        Comparison of the two fits.
+    """
     X, y = random_rows(n + 1, 2, 4)
     for input_format in formats_of(kind):
         yield input_format.__name__, _replayed(kind, neighbors, (X, y), input_format)
@@ -61,14 +69,25 @@ def replay_large(
 
     Parameters
     ----------
+    kind : class
+        One of `QUICK_SETTINGS`.
+    neighbors : {"add-remove", "replace-one"}
+        How the two tables differ.
     formats : tuple of functions, optional
         Input formats; by default all formats that the forest accepts.
     rare : str
         Key of `rare.RARE` for answers that replace the drawn answers; empty if answers are drawn.
+
+    Yields
+    ------
+    where : str
+        Input format and number of rows.
+    replay : Replay
+        Comparison of the two fits.
     """
     for n in _LARGE:
         for input_format in formats_of(kind) if formats is None else formats:
-            # Under replace-one both tables have the same size. Under add-remove only one table has the last row.
+            # Under add-remove, one of the two tables lacks a row. Under replace-one, each table lacks a different row.
             table = balanced_rows(n + rows_changed(neighbors) - 1)
             yield f"{input_format.__name__}, {n:,} rows", _replayed(kind, neighbors, table, input_format, rare)
 
@@ -91,10 +110,10 @@ def balanced_rows(n: int) -> Table:
 def _replayed(
     kind: type[ForestClassifier], neighbors: str, table: Table, input_format: InputFormat, rare: str = ""
 ) -> Replay:
-    """Record a fit, and replay it on the neighbor.
+    """Record a fit, and replay it on a neighbor.
 
-    The neighbor lacks the last row; under replace-one, the second-last row of `table` takes the place of the last row.
-    Rows without ids are identified by their positions.
+    Under add-remove, the neighbor lacks the last row of `table`. Under replace-one, one table lacks the second-last row
+    of `table`, and the other lacks the last row. Rows without ids are identified by their positions.
     """
     X, y = table
     n = len(y) - 1

@@ -1,8 +1,8 @@
 """Replay every certified forest on tables that differ in a person with all of their rows.
 
-The person has 1, 2, 7, 256 or 300 rows; of 300 rows, 256 are kept. The rows are equal, or equal except for their
-classes, or random rows in many leaves. The rows of all persons are mixed, and some rows have no identifier. In half of
-the tables, no other person has a second row. This tests that nothing public shows whether any person has a second row.
+The person has 1, 2, 7, 256 or 300 rows; of 300 rows, a fit keeps 256. The rows are equal, or equal except for their
+classes, or random. The rows of all persons are in random order, and some rows have no identifier. In half of the
+tables, no other person has a second row. This case tests that nothing public shows whether any person has a second row.
 """
 
 import warnings
@@ -23,7 +23,7 @@ from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.privacy.ledger import rows_changed
 
 UNIT: Final = "person"
-N_ROWS: Final = (7, 300, 2, 256, 1)  # rows of the person that differs
+N_ROWS: Final = (7, 300, 2, 256, 1)  # numbers of rows of the person that differs
 WAYS: Final = ("random rows", "equal rows", "several classes")
 # These settings have no bound for a person, so a fit refuses them (docs/PRIVACY.md).
 REFUSED: Final = ("majority label, global-01", "multinomial, normalized", "boosted, values")
@@ -31,7 +31,7 @@ OF_PERSONS: Final = tuple(name for name in VARIANTS if name not in REFUSED)
 
 
 def rows_of_person(n: int, n_classes: int, way: str, seed: int) -> Table:
-    """Return n rows of one person in one of `WAYS`."""
+    """Return n rows of one person: random rows, equal rows, or equal rows of several classes (`way`, from `WAYS`)."""
     X, y = random_rows(n, n_classes, 3 * seed)
     if way == "random rows":
         return X, y
@@ -40,17 +40,25 @@ def rows_of_person(n: int, n_classes: int, way: str, seed: int) -> Table:
 
 
 def neighbors_of_persons(n: int, n_classes: int, neighbors: str, way: str, seed: int) -> tuple[Table, Table]:
-    """Return a table, and its neighbor without a person, or with another person in the place of this person.
+    """Return two tables in which one person differs, in an order that depends on the seed.
 
     Parameters
     ----------
     n : int
         Number of rows of the person that differs.
     n_classes : int
+        Number of classes.
     neighbors : {"add-remove", "replace-one"}
+        Whether one of the tables lacks the person, or has another person instead.
     way : str
-        One of `WAYS`.
+        One of `WAYS`: kind of the rows of this person.
     seed : int
+        Seed of all rows.
+
+    Returns
+    -------
+    tuple of (DataFrame, array)
+        The two tables: cells with a column of identifiers, and classes.
     """
     rng = np.random.default_rng(seed)
     n_others = (1, 1, 2, 7, 1, 3) if seed % 2 else (1,) * 6
@@ -77,13 +85,27 @@ def replay_persons(
     ways: tuple[str, ...] = WAYS,
     formats: tuple[InputFormat, ...] = (as_frame,),
 ) -> Iterator[tuple[str, Replay]]:
-    """Replay one certified forest, one of `OF_PERSONS`, on tables that differ in a person.
+    """Replay one certified forest on tables that differ in a person.
+
+    Parameters
+    ----------
+    name : str
+        One of `OF_PERSONS`.
+    neighbors : {"add-remove", "replace-one"}
+        How the two tables differ.
+    n_rows : tuple of int
+        Numbers of rows of the person.
+    ways : tuple of str
+        Kinds of rows, from `WAYS`.
+    formats : tuple of functions
+        Input formats of the fits.
 
     Yields
     ------
     where : str
         Description of the pair of tables.
     replay : Replay
+        Comparison of the two fits.
     """
     kind, parameters = VARIANTS[name]
     seed = 0
@@ -99,7 +121,7 @@ def replay_persons(
 
 
 def replay_formats_of_persons(name: str, neighbors: str, *, n: int = 7) -> Iterator[tuple[str, Replay]]:
-    """Replay one certified forest in all input formats."""
+    """Replay one certified forest in all input formats, on tables that differ in a person with n rows."""
     return replay_persons(name, neighbors, n_rows=(n,), ways=WAYS[:1], formats=formats_of_persons(VARIANTS[name][0]))
 
 
@@ -110,5 +132,5 @@ def _replayed(model: ForestClassifier, pair: tuple[Table, Table], input_format: 
     several = model.n_jobs not in (None, 1)
     how: dict[str, Any] = {"one_tree": shares_out(model), "threads": several, "neighbors": model.neighbors}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rows without an identifier are left out
+        warnings.simplefilter("ignore")  # a fit warns that it leaves out rows without an identifier
         return replay(fit, *pair, epsilon=most_of(model), **how)

@@ -1,6 +1,7 @@
 """Replay certified forests on random cases: up to 50 classes, 1 to a million rows, all settings and input formats.
 
-A seed and a theme determine a case, whose two tables differ in one row. `replay` compares the two fits.
+A theme, a forest and a seed determine a case: the settings of the forest, and two neighboring tables. `replay` compares
+the fits of the two tables.
 """
 
 import warnings
@@ -20,8 +21,8 @@ from dpforest.audit.replay.themes import KEYS, THEMES
 from dpforest.audit.replay.variants import shares_out
 from dpforest.models.base import ForestClassifier
 
-SAMPLE: Final = 4  # cases of each theme and forest in the ordinary run
-_ATTEMPTS: Final = 20  # random settings to try, until a fit accepts them
+SAMPLE: Final = 4  # number of cases of each theme and forest in an ordinary run
+_ATTEMPTS: Final = 20  # largest number of random settings to try until a fit accepts them
 
 
 def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]) -> Iterator[tuple[str, Replay]]:
@@ -56,7 +57,7 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
 
 
 def replay_case(case: Case) -> Replay | None:
-    """Replay one case. Return None if its settings contradict each other and the fit refuses both tables."""
+    """Replay one case. Return None if a fit refuses both tables, because the settings contradict each other."""
     model: Any = case.model
 
     def fit(table: Table) -> Any:

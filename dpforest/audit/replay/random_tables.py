@@ -12,7 +12,7 @@ from dpforest.trees.released_scale import CELLS
 
 _BOUNDS: Final = ((0.0, 1.0), (-5.0, 5.0), (0.0, 1e6), (1e-3, 1e3), (-1e9, 3.0), (10.0, 11.0))
 _WIDTHS: Final = (1, 2, 3, 5, 12, 70, 1_000)
-# Cells that are numbers to some readers and not to others.
+# Cells that some readers of tables take for numbers, and other readers do not.
 ODD: Final[tuple[Any, ...]] = (
     "1,5",
     "TRUE",
@@ -54,8 +54,8 @@ ODD: Final[tuple[Any, ...]] = (
     pd.NA,
     pd.Timestamp("2026-01-31"),
 )
-BAD: Final[tuple[Any, ...]] = ("1,5", "x", "1/2", "1 000", "3%", "2026-01-31")  # not numbers to any reader
-DOUBTFUL: Final[tuple[Any, ...]] = ("TRUE", "1e0", " 0.5 ", "false", "01", "+.5", "inf")  # numbers to some readers
+BAD: Final[tuple[Any, ...]] = ("1,5", "x", "1/2", "1 000", "3%", "2026-01-31")  # no reader takes these for numbers
+DOUBTFUL: Final[tuple[Any, ...]] = ("TRUE", "1e0", " 0.5 ", "false", "01", "+.5", "inf")  # some readers do
 
 
 def random_feature(rng: np.random.Generator, name: str) -> Feature:
@@ -76,9 +76,9 @@ def random_feature(rng: np.random.Generator, name: str) -> Feature:
 def random_domain(
     rng: np.random.Generator, n_classes: int, most_features: int = 12, classes: tuple[Any, ...] = ()
 ) -> Domain:
-    """Draw a domain of 1 to `most_features` attributes; small numbers are more likely.
+    """Draw a domain of 1 to `most_features` attributes; a small number of attributes is more likely.
 
-    Without `classes`, the classes are numbers or texts.
+    If `classes` is empty, the function draws `n_classes` numbers or texts as classes.
     """
     m = 1 + int((most_features - 1) * rng.random() ** 2 + 0.5)
     features = tuple(random_feature(rng, f"x{j}") for j in range(m))
@@ -88,7 +88,7 @@ def random_domain(
 
 
 def edges(feature: Feature) -> np.ndarray:
-    """Return numbers on the borders of histogram cells, just below these borders, and beyond both bounds."""
+    """Return numbers on borders of histogram cells, just below these borders, and on and beyond both bounds."""
     assert feature.low is not None and feature.high is not None
     first, span = feature.first_code, 65_536 - feature.first_code
     codes = first + -(-np.arange(1, CELLS) * span // CELLS)
@@ -99,7 +99,7 @@ def edges(feature: Feature) -> np.ndarray:
 
 
 def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.ndarray) -> Table:
-    """Draw a row for each class index in `classes`, with few different values, so that rows share leaves.
+    """Draw n rows whose class indices are drawn from `classes`. Values repeat, so that rows share leaves.
 
     Many values lie on the borders of histogram cells. The function draws whole columns, which is fast for a million
     rows.
@@ -123,7 +123,7 @@ def labels_of(domain: Domain, index: np.ndarray) -> np.ndarray:
 
 
 def edge_row(rng: np.random.Generator, domain: Domain, label: int) -> Table:
-    """Draw a row whose numbers lie on cell borders or bounds. Its categories are the first or last of the domain."""
+    """Draw a row whose numbers come from `edges`. Its categories are the first or the last category of an attribute."""
     cells: dict[str, list[Any]] = {}
     for feature in domain.features:
         pool = list(edges(feature)) if feature.kind == "numeric" else [feature.categories[0], feature.categories[-1]]
@@ -149,7 +149,7 @@ def together(rows: Table, row: Table, place: int, number: int) -> Table:
     (X, y), (more, label) = rows, row
     more = more.set_axis([number], axis=0)
     cells = pd.concat([X.iloc[:place], more, X.iloc[place:]]) if len(X) else more
-    for name in X.columns:  # concat must not change the type of a column that holds the same cells
+    for name in X.columns:  # `concat` may change the type of a column, but both tables must have the same types
         if len(X) and X[name].dtype == object and cells[name].dtype != object:
             cells[name] = cells[name].astype(object)
     labels = y.astype(object) if label.dtype == object or y.dtype == object else y

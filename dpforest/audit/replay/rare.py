@@ -1,6 +1,6 @@
 """Rare answers that replace the drawn answers in a fit: no noise, extreme noise, equal answers, unlikely answers.
 
-A mistake may show only with a rare answer: a released zero, a leaf whose counts are all negative, a very unlikely
+Some mistakes show only with a rare answer: a released zero, a leaf whose counts are all negative, or a very unlikely
 split. A fit and its replay on a neighbor get the same answers; see `replay`.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from dpforest.audit.replay.tape import Forced, Question
 
-_FAR: Final = 1_000  # size of extreme noise, in scales
+_FAR: Final = 1_000  # size of extreme noise, in units of the noise scale
 
 
 def _answers(
@@ -19,10 +19,10 @@ def _answers(
     noise: Callable[[Question], np.ndarray],
     pick: Callable[[np.ndarray], np.ndarray],
 ) -> Forced:
-    """Return a function that answers any question.
+    """Return a function that answers any question of a fit.
 
     `rows` maps row ids and the number of trees to the tree of each row. `noise` maps a question about counts to a noisy
-    table. `pick` maps log-probabilities (n_draws, n_answers) to the answer of each draw.
+    table. `pick` maps log-probabilities (n_draws, n_answers) to the index of the answer of each draw.
     """
 
     def forced(question: Question, drawn: Any) -> Any:
@@ -41,7 +41,7 @@ def _far(question: Question, sign: Any) -> np.ndarray:
 
 
 def _least(pmf: np.ndarray) -> np.ndarray:
-    """Return the least likely of the possible answers."""
+    """Return for each draw the index of the least likely of the possible answers."""
     return np.where(np.isfinite(pmf), pmf, np.inf).argmin(axis=1)
 
 

@@ -1,12 +1,12 @@
 """Record a fit: every question to private rows, every step from one line of code to the next, and all results.
 
-The recorder replaces only the samplers, one level below `release` and `selection`, so that it records the rates and
-inputs that the samplers use. On a second run, the fit gets the recorded answers. Draws for a single row are recorded by
-the id of the row.
+The recorder replaces answers only in the samplers, one level below `release` and `selection`, so it sees the rates and
+inputs that the samplers use. On a second run, the fit gets the recorded answers. The recorder stores the tree of each
+row under the id of the row.
 
 The recorder replaces functions of `dpforest/privacy/` from outside, for the threads of the fit, one fit at a time. So
-`dpforest/privacy/` itself contains no way to replace noise. No module outside of `dpforest/audit/` imports this one,
-and a test enforces that.
+`dpforest/privacy/` itself contains no way to replace noise. A test checks that no module outside of `dpforest/audit/`
+imports this module.
 """
 
 import sys
@@ -33,13 +33,13 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 
 
 class _Stop(Exception):
-    """Raised if the recorded answers do not fit the questions of the fit on the neighbor."""
+    """Raised to end a fit: its questions differ from the recorded questions, or its noise comes from a seed."""
 
 
 def record(
     fit: Callable[[Any], Any], table: Any, recorded: Tape | None = None, *, forced: Forced | None = None
 ) -> Tape:
-    """Run a fit on a table and record it.
+    """Run a fit on a table and record the fit.
 
     Parameters
     ----------
@@ -48,9 +48,14 @@ def record(
     table : (DataFrame, array), or any other argument of the fit
         Argument of `fit`. The index of a DataFrame holds the row ids.
     recorded : Tape, optional
-        Tape of an earlier run, whose answers the fit gets; by default answers are drawn.
+        Tape of an earlier run, whose answers the fit gets; by default, answers are drawn.
     forced : function, optional
-        Maps a question and the drawn answer to the answer that the fit gets instead.
+        Maps a question and the drawn answer to the answer that the fit gets instead. Not used if `recorded` is given.
+
+    Returns
+    -------
+    Tape
+        The recorded fit. If the fit on a neighbor cannot use the recorded answers, a finding says so.
     """
     tape = Tape()
     stand_ins = _StandIns(tape, recorded, forced)
@@ -73,7 +78,7 @@ def record(
 
 
 class _StandIns:
-    """Replacements of the samplers. They record every question, and in a replay they return the recorded answers."""
+    """Replacements of the samplers, which record every question and, in a replay, return the recorded answers."""
 
     def __init__(self, tape: Tape, recorded: Tape | None, forced: Forced | None) -> None:
         self._tape, self._recorded, self._forced = tape, recorded, forced
@@ -114,7 +119,7 @@ class _StandIns:
             yield patch.object(kind, name, self._in_threads_of_fit(real, stand_in(real)))
 
     def _in_threads_of_fit(self, real: Callable, stand_in: Callable) -> Callable:
-        """Return a function that calls `stand_in` in threads of the fit, and `real` in threads that ran before."""
+        """Return a function that calls `stand_in` in threads of the fit, and `real` in all threads that are older."""
 
         def either(*arguments, **more):
             is_older = threading.get_ident() in self._older_threads
@@ -158,18 +163,21 @@ class _StandIns:
             if any(drawn[i] != tree for i, tree in zip(ids, trees, strict=True)):
                 self._tape.findings.append(Finding("trees", caller(), "rows of one person have different draws"))
             known = self._answer(Question("assignment", caller(), (n_trees, key), np.empty((0, 1))), lambda: drawn)
-            return np.array([known.get(i, drawn[i]) for i in ids], np.int32)  # each row, or person, keeps its draw
+            # A row (or person) of both tables keeps its recorded tree. A row of only this table keeps its new draw.
+            return np.array([known.get(i, drawn[i]) for i in ids], np.int32)
 
         return assign_rows
 
     def _declares(self, real, sensitivity):
         def declaring(private, *arguments, **more):
-            if np.any(private):  # a preview of a fit queries an empty table, with any source
+            if np.any(private):  # a preview of a fit queries an empty table, for which any source is allowed
                 self._check_source(next(a for a in (*arguments, *more.values()) if hasattr(a, "reasons")))
             self._charged = None
             nodes = more.get("nodes", 1)
             self._declared = (float(sensitivity((private, *arguments), more)), np.array(private), nodes)
-            if "epsilon" in more:  # the ε of labels and counts covers all changed rows and all trees
+            if (
+                "epsilon" in more
+            ):  # this ε of `release_labels` or `release_counts` covers all changed rows and all trees
                 self._paid = float(more["epsilon"]) / rows_changed(more["neighbors"])
             try:
                 return real(private, *arguments, **more)
@@ -256,7 +264,7 @@ class _StandIns:
 
 
 def _trees_of_a_row(arguments: tuple, more: dict) -> int:
-    """Return the most that one row, or one person, can add to the counts of all trees together."""
+    """Return the largest sum that one row, or one person, can add to the counts of all trees together."""
     return (more["n_trees"] if more["partition"] == "shared" else 1) * more.get("count_unit", 1)
 
 

@@ -1,12 +1,12 @@
 """Record and replay: fit a table, then its neighbor with the same draws, and compare the two fits.
 
-With the same draws, everything public must be the same: the questions to the rows, the allowed answers, the executed
-lines, and the final state of the fit. Only the private inputs of questions may differ: by at most the declared
-sensitivity, and only in as many trees as one row may affect. The inputs determine the privacy loss of the recorded
-answers: how much more likely these answers are on one table than on the other.
+With the same draws, everything public must be the same in both fits: the questions to the rows, the allowed answers,
+the executed lines, and the final state. Only the private inputs of questions may differ: by at most the declared
+sensitivity, and only in as many trees as one row may affect. From the inputs, `replay` computes the privacy loss: how
+much more likely an answer can be on one table than on the other.
 
-The replay runs the shipped code. It does not trace compiled kernels, but it compares their results when they reach a
-question or the release.
+The replay runs the shipped code. It does not trace compiled kernels. It compares the results of kernels when these
+results reach a question or the release.
 """
 
 from collections import Counter
@@ -36,8 +36,8 @@ class Replay:
     findings : tuple of Finding
         Mistakes; empty for a correct fit.
     loss : float
-        Privacy loss of the pair of tables for the recorded answers, in the worse direction: the sum over all questions
-        of the largest log-ratio of an answer; for Gaussian noise, the total μ.
+        Privacy loss of the pair of tables, in the direction with the larger loss: the sum over all questions of the
+        largest log-ratio of an answer; for Gaussian noise, the total μ.
     n_questions : int
         Number of accesses to private rows in the first fit.
     """
@@ -76,12 +76,12 @@ def replay(
     threads : bool
         True: the fit uses several threads. Lines then run in any order, so the replay compares only the sets of steps.
     forced : function, optional
-        Maps a question and its drawn answer to the answer on both tables; for rare answers.
+        Maps a question and its drawn answer to the answer that both fits get, such as a rare answer (`rare`).
 
     Returns
     -------
     Replay
-        Its findings are in the order of the checks.
+        Findings in the order of the checks, and the loss.
     """
     first = record(fit, before, forced=forced)
     second = record(fit, after, first)
@@ -100,7 +100,7 @@ def replay(
     if not any(f.kind in ("question", "public") for f in findings):
         findings += _released(first, second)
         findings += _not_in_the_ledger(first)
-    is_gaussian = any(a.is_gaussian for a, _ in asked)  # one implies all: a ledger has one kind of loss
+    is_gaussian = any(a.is_gaussian for a, _ in asked)  # then all questions are, because a ledger has one kind of loss
     loss = max(_total((_loss(*pair) for pair in way), is_gaussian) for way in (asked, [(b, a) for a, b in asked]))
     if loss > epsilon * (1 + ROUNDING):
         worst = max(asked, key=lambda pair: _loss(*pair) + _loss(*pair[::-1]))[0]
@@ -147,13 +147,13 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
 
 
 def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: int) -> list[Finding]:
-    """Check the number of trees that are affected by a row of only one table."""
+    """Check that one row affects at most as many trees as rows change between the tables."""
     touched: dict[int, str] = {}
     for a, b in asked:
         rows = np.flatnonzero((a.private != b.private).any(axis=1))
         trees = _trees_of_leaves(tape.result, len(a.private))
         if trees is None and a.tree < 0:
-            continue  # asked about the whole table before trees grow; its loss counts anyway
+            continue  # this question is about the whole table, before trees grow; its loss counts elsewhere
         for tree in np.unique(trees[rows]) if trees is not None and a.what != "choice" else [a.tree] * (len(rows) > 0):
             touched.setdefault(int(tree), a.line)
     if len(touched) <= changed:
@@ -219,7 +219,7 @@ def _not_in_the_ledger(tape: Tape) -> list[Finding]:
 
 
 def _loss(a: Question, b: Question) -> float:
-    """Return the sum over independent draws of the largest ln P(answer | a) - ln P(answer | b), or μ if Gaussian."""
+    """Return the sum over independent draws of the largest ln P(answer | a) - ln P(answer | b), or the Gaussian μ."""
     if a.what == "assignment" or a.private.shape != b.private.shape:
         return 0.0
     moved = (a.private != b.private).any(axis=1)
@@ -236,5 +236,5 @@ def _size(moved: np.ndarray, is_gaussian: bool) -> float:
 
 
 def _total(losses: Iterable[float], is_gaussian: bool) -> float:
-    """Return the total loss of one path: the sum of ε, or the root of the sum of μ²."""
+    """Return the total loss of all questions: the sum of ε, or the root of the sum of μ²."""
     return sum(loss**2 for loss in losses) ** 0.5 if is_gaussian else sum(losses)

@@ -1,9 +1,9 @@
 """Fit the same rows with more threads, in another format, in parts, and with labels of another type.
 
-The questions of a fit must depend on the rows alone. If answers are equal, the released file must also depend on the
-rows alone. This module records a fit, and then a second fit of the same rows with one of these changes. The inputs of
-all questions and the released files must be bitwise equal. The answer to a question is without noise, or the likeliest
-answer (`rare`), so the fits are deterministic.
+The questions of a fit must depend only on the rows. If the answers are equal, the released file must also depend only
+on the rows. This module records a fit, and then a second fit of the same rows with one of these changes. The inputs of
+all questions and the released files must be bitwise equal. Each answer has no noise, or is the likeliest answer
+(`rare`), so the fits are deterministic.
 """
 
 import warnings
@@ -32,11 +32,11 @@ from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.privacy.ledger import NEIGHBORS
 
-SAMPLE: Final = 2  # tables of each forest in the ordinary run
+SAMPLE: Final = 2  # number of small tables for each forest in an ordinary run
 MANY_OF_BOOSTER, MANY = 200_003, 131_077  # numbers of rows that no number of threads divides
 _EXACT: Final = RARE["no noise, the likeliest"]
 _CLASSES: Final = ((0, 1), (10, 50, 100), (-3, 7), tuple(range(50)), (-100, 0, 27))
-_STRANGE: Final = (-100, 101, 200, 3)  # some domains have some of these labels as classes
+_STRANGE: Final = (-100, 101, 200, 3)  # labels that are classes in only a few of the domains
 _TYPES: Final = (np.int8, np.int16, np.int32, np.float32, np.float64, object, str)
 
 Seen = tuple[list[bytes], str]
@@ -48,7 +48,7 @@ def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[i
     Parameters
     ----------
     estimators : collection of str, optional
-        Names of classes; by default all forests.
+        Names of estimator classes; by default all forests.
     seeds : iterable of int
         Seeds. Each forest fits a small table for each seed, and one large table.
     """
@@ -64,7 +64,8 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
     for _ in range(20):
         n, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
         settings = settings_of(rng, kind, n + 1, len(classes)) | {"n_jobs": None}
-        if hasattr(kind, "fit_chunks") and rng.random() < 0.5:  # public scale: no question before trees grow
+        # With a public scale, a fit asks no question before trees grow.
+        if hasattr(kind, "fit_chunks") and rng.random() < 0.5:
             settings |= {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
         domain = random_domain(rng, len(classes), 3, classes=classes)
         X, y = random_table(rng, domain, n, np.arange(len(classes)))
@@ -75,7 +76,7 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
         try:
             base = _seen(model, as_frame, (X, y))
         except ValueError:
-            continue  # these settings contradict each other
+            continue  # the fit refuses settings that contradict each other
         for name, input_format, table, jobs in _others(model, X, y, n // 2):
             yield from _compared(f"{kind.__name__}, {n} rows, {name}", base, model, input_format, table, jobs)
         return
@@ -99,7 +100,7 @@ def _others(
 
 
 def _large(kind: type[ForestClassifier]) -> Iterator[str]:
-    """Fit large tables with several threads. Many rows are equal, also on two sides of a border between threads."""
+    """Fit large tables with several threads. Many rows are equal, also rows that different threads read."""
     n = MANY_OF_BOOSTER if kind is RandomTreeBoosterClassifier else MANY
     rng = np.random.default_rng(0)
     domain = random_domain(rng, 2, 1, classes=(0, 1))
@@ -127,7 +128,7 @@ def _compared(
 
 
 def _seen(model: Any, input_format: InputFormat, table: Table, jobs: int | None = None) -> Seen:
-    """Return the inputs of all questions and the released file. Inputs are sorted, as trees may grow in any order."""
+    """Return the inputs of all questions, and the released file. Inputs are sorted, because trees grow in any order."""
 
     def fit(table: Table) -> Any:
         return input_format(clone(model).set_params(n_jobs=jobs), *table)

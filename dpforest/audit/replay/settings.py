@@ -1,4 +1,4 @@
-"""Random, mutually compatible settings of certified forests."""
+"""Draw random settings of certified forests. Most of the drawn settings do not contradict each other."""
 
 from typing import Any, Final
 
@@ -54,7 +54,10 @@ _CHEAP: Final = 3_000  # a fit with more rows than this grows few trees
 
 
 def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, n_classes: int) -> dict[str, Any]:
-    """Draw parameters for a table of n rows. The estimator may lack some of them. A bound on the rows holds for n."""
+    """Draw parameters for a table of n rows. If there is an `n_bound`, it is above n.
+
+    The estimator may lack some of these parameters; the caller drops those.
+    """
     settings: dict[str, Any] = {name: _one(rng, options) for name, options in CHOICES[kind].items()}
     settings["n_estimators"] = _one(rng, (1, 2, 3, 7) if n <= _CHEAP else (1, 2))
     if n <= 100 and n_classes <= 5 and rng.random() < 0.2:

@@ -24,9 +24,10 @@ State = dict[str, Any]
 
 
 def state_of(thing: Any) -> State:
-    """Return a dictionary from the path of each part of an object to a comparable value, with the pickle's bytes.
+    """Return a dictionary from the path of each part of an object to a comparable value.
 
-    The state is a copy: later changes of the object do not change it.
+    The key "pickle" holds the bytes of the object's pickle. The dictionary is a copy: later changes of the object do
+    not change the dictionary.
     """
     state: State = {}
     _walk(thing, "", state, {})
@@ -35,7 +36,7 @@ def state_of(thing: Any) -> State:
 
 
 def difference(a: State, b: State) -> str:
-    """Return the path of the first difference, which may be a part of one state only; empty if the states are equal."""
+    """Return the path of the first part that differs or is in only one of the states; empty if the states are equal."""
     for path in [*a, *[path for path in b if path not in a]]:
         if path not in a or path not in b or a[path] != b[path]:
             return path
@@ -48,7 +49,7 @@ def _walk(thing: Any, path: str, state: State, seen: dict[int, tuple[str, Any]])
     if id(thing) in seen and not isinstance(thing, _PLAIN):
         state[path] = ("as", seen[id(thing)][0])
         return
-    seen[id(thing)] = path, thing  # `seen` keeps the object, so that no other object gets its id
+    seen[id(thing)] = path, thing  # a reference to the object, so that no other object gets the same id
     if kind.__name__ in _LOCKS:
         return
     state[path] = (f"{kind.__module__}.{kind.__qualname__}", _value(thing))
@@ -75,7 +76,7 @@ def _value(thing: Any) -> Any:
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (last step of the path, part) for each part of an object."""
+    """Yield each part of an object, as the pair (last step of the path to this part, part)."""
     if isinstance(thing, type | types.ModuleType):
         return
     if isinstance(thing, Mapping):
@@ -103,7 +104,7 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
 
 def _ask(thing: Any) -> None:
     """Compute all cached properties of an object."""
-    for kind in type(thing).__mro__ if hasattr(thing, "__dict__") else ():  # no cache without `__dict__`
+    for kind in type(thing).__mro__ if hasattr(thing, "__dict__") else ():  # cached properties need a `__dict__`
         for name, part in vars(kind).items():
             if isinstance(part, cached_property):
                 getattr(thing, name)

@@ -15,12 +15,13 @@ Table = tuple[pd.DataFrame, np.ndarray]
 
 @dataclass(frozen=True)
 class Finding:
-    """A forbidden difference between the two fits, or a question without a charge.
+    """A mistake that a replay found: a forbidden difference between two fits, or a question without a correct charge.
 
     Parameters
     ----------
     kind : {"branch", "question", "public", "undeclared", "unpaid", "rate", "sensitivity", "trees", "parts", "source",
         "release", "loss"}
+        Rule of `replay` or `record` that the fit breaks.
     line : str
         Location as "file:line", followed by an arrow and the location of the caller.
     message : str
@@ -37,7 +38,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Charge:
-    """One charge of a ledger: its number in the fit, its entry, and the number of answers that it pays for."""
+    """One charge of a ledger.
+
+    Parameters
+    ----------
+    number : int
+        Number of the charge in the fit, from 0.
+    entry : LedgerEntry
+        Entry that the charge added to the ledger.
+    uses : int
+        Number of answers that the charge pays for.
+    query_budget : QueryBudget or None
+        Result of `Ledger.charge`.
+    """
 
     number: int
     entry: LedgerEntry
@@ -47,12 +60,12 @@ class Charge:
 
 @dataclass
 class Question:
-    """One access to private rows.
+    """One access to private rows: a call of a sampler.
 
     Parameters
     ----------
     what : {"assignment", "labels", "noise", "choice"}
-        The answer: a tree for each row, a label for each leaf, noisy counts, or chosen candidates.
+        Kind of the answer: a tree for each row, a label for each leaf, noisy counts, or chosen candidates.
     line : str
         Location of the question, as in `Finding`.
     public : tuple
@@ -75,7 +88,8 @@ class Question:
     log_pmf: Callable[[np.ndarray], np.ndarray] | None = None
     rate: float = 0.0
     answer: Any = None
-    declared: tuple[float, np.ndarray, int] | None = None  # sensitivity, its input, and nodes that a row may touch
+    # sensitivity, input of the release or the choice, and number of nodes that a row may affect
+    declared: tuple[float, np.ndarray, int] | None = None
     paid: float | None = None  # charge for one row: ε, or μ
     tree: int = -1  # number of the current tree; -1 before the first tree
     is_gaussian: bool = False
@@ -87,7 +101,7 @@ Forced = Callable[[Question, Any], Any]  # maps a question and the drawn answer 
 
 @dataclass
 class Tape:
-    """A recorded fit: questions, steps between lines of code, the result, and the lines that returned objects."""
+    """A recorded fit: its questions, its steps between lines, its result, and the lines that returned objects."""
 
     questions: list[Question] = field(default_factory=list)
     steps: list[tuple[str, int, int]] = field(default_factory=list)  # file, line, next line

@@ -1,8 +1,8 @@
 """Themes of random cases. Each theme targets one kind of mistake.
 
 The themes are: a number of rows on a threshold, a `size` far from the number of rows, many classes, many rounds,
-unreadable cells, values on borders of histogram cells, rows in parts, and persons with several rows. Each theme chooses
-the row or person that differs so that it exposes a mistake.
+unreadable cells, values on borders of histogram cells, rows in parts, random settings, and persons with several rows.
+Each theme chooses the row or person that differs so that a mistake is likely to show.
 """
 
 import math
@@ -43,16 +43,15 @@ Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case with a round number of rows, which exposes code that uses the true number of rows.
 
-    Seeds alternate between three kinds: a multiple of 1,000 with very negative noise, one or two full blocks of equal
-    rows, and any round number with very negative or very positive noise.
+    The seed modulo 4 selects one of three kinds: a multiple of 1,000 with very negative noise, one or two full blocks
+    of equal rows, or any round number with very negative noise, very positive noise, or drawn noise.
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
     depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster spends budget on the number of rows
     settings: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
     if seed % 4 == 0:
-        n = 1_000 * int(
-            rng.integers(51, 101)
-        )  # so that n / 1,000 exceeds 50, the least number of rows that a fit releases
+        # n / 1,000 must exceed 50, the least number of rows that a fit releases.
+        n = 1_000 * int(rng.integers(51, 101))
         return random_case(rng, kind, n, domain, rare=_FAR_DOWN, epsilon=0.1, listed=True, **settings)
     if seed % 4 == 1:
         n = 65_536 * int(rng.choice([1, 1, 2]))
@@ -142,14 +141,14 @@ def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -
     settings = {"epsilon": 1.0, **settings_of(rng, kind, n_others + 1, domain.n_classes)}
     before, after = pair if rng.random() < 0.5 else pair[::-1]
     settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
-    formats = [read for read in formats_of_persons(kind) if read is not as_csv]  # raises an error for a file of one row
+    formats = [read for read in formats_of_persons(kind) if read is not as_csv]  # `as_csv` refuses a file of one row
     rare = "" if rng.random() < 0.5 else str(rng.choice(list(RARE)))
     model = kind(domain=domain, neighbors=neighbors, **settings)
     return Case(model, before, after, formats[rng.integers(len(formats))], rare)
 
 
 def any_settings(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with all settings random. Few tables have more than 3,000 rows."""
+    """Return a case in which all settings are random. Few tables have more than 3,000 rows."""
     n = _log_uniform(rng, 1_000_000 if rng.random() < 0.05 else 3_000)
     domain = random_domain(rng, _n_classes(rng), 12 if n < 3_000 else 3)
     formats = _WHOLE_TABLE if n < 3_000 else (as_frame, as_array)

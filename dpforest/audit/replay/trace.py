@@ -18,7 +18,10 @@ _UNNAMED: Final = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcom
 
 
 def caller() -> str:
-    """Return the innermost running line outside of `dpforest/privacy` and `dpforest/audit`, and its caller's line."""
+    """Return the innermost running line outside of `dpforest/privacy` and `dpforest/audit`, and its caller's line.
+
+    The result has the form "path:line <- path:line".
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_NOT_CALLERS):
         frame = frame.f_back
@@ -31,7 +34,7 @@ def caller() -> str:
 
 
 def place_of(file: str, line: int) -> str:
-    """Return a line of code as "path:line", with the path relative to the project."""
+    """Return a line of code as "path:line", with the path relative to the folder of the project."""
     return f"{os.path.relpath(file, os.path.dirname(_HOME))}:{line}"
 
 
@@ -39,9 +42,9 @@ def place_of(file: str, line: int) -> str:
 def traced(tape: Tape, fit: Callable) -> Iterator[None]:
     """Record steps from one line to the next, in `dpforest/models`, `dpforest/trees` and the file of `fit`.
 
-    For each function call, a step is recorded only once, at its first occurrence, because a loop over rows has one more
-    or one fewer round on the other table. The trace also records which line returned each object. It omits all other
-    folders, because samplers in `dpforest/privacy` take a random number of steps. It also omits lambdas,
+    Within each function call, a step is recorded only at its first occurrence, because a loop over rows has one more or
+    one fewer round on the other table. The trace also records which line returned each object. The trace omits all
+    other folders, because samplers in `dpforest/privacy` take a random number of steps. It also omits lambdas,
     comprehensions, compiled kernels, and `trees/routing.py`, which reads blocks of rows and treats each row separately.
     """
     watched = (os.path.join(_HOME, "models", ""), os.path.join(_HOME, "trees", ""), fit.__code__.co_filename)

@@ -1,4 +1,4 @@
-"""Replay every certified forest, with all settings that change its questions, on tables of many sizes and kinds."""
+"""Replay every certified forest on tables of several sizes, with all settings that change the questions of its fit."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -28,7 +28,7 @@ from dpforest.privacy.loss import mu_for
 from dpforest.tables.domain import Domain, Feature
 
 EPSILON: Final = 0.8
-SIZES: Final = (12, 3, 40, 1, 5, 2)  # numbers of rows; the most likely to expose a mistake comes first
+SIZES: Final = (12, 3, 40, 1, 5, 2)  # numbers of rows; the size that is most likely to expose a mistake comes first
 _SMALL: Final[dict[str, Any]] = {"max_depth": 2, "n_bins": 4, "scale_share": "public"}
 _BOOST: Final = {"n_estimators": 3, "n_bound": 41, **_SMALL}
 _ENTROPY: Final = {"criterion": "entropy", "n_bound": 41, **_SMALL}
@@ -111,7 +111,7 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
 
 
 def domain_of(n_classes: int) -> Domain:
-    """Return a domain with attributes of every kind and every rule that accepts missing cells."""
+    """Return a domain with a numeric and a categorical attribute for each rule that accepts missing cells."""
     note = {"source": "documented", "source_note": "variants.py"}
     features = (
         Feature("a", "numeric", 0.0, 1.0, missing="category", **note),  # type: ignore[arg-type]
@@ -137,7 +137,10 @@ def random_rows(n: int, n_classes: int, seed: int) -> Table:
 
 
 def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[Table, Table]:
-    """Return a table and its neighbor. The neighbor lacks a row, or has a row of `other` with a new id in its place."""
+    """Return a table and its neighbor, in which `row` is removed or, under replace-one, replaced by a row of `other`.
+
+    The replacement has a new id.
+    """
     X, y = table
     if rows_changed(neighbors) == 1:
         return table, (X.drop(index=row), np.delete(y, row))
@@ -147,18 +150,18 @@ def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[
 
 
 def shares_out(model: ForestClassifier) -> bool:
-    """Return whether the forest assigns each row to only one tree."""
+    """Return whether each row is in only one tree of the forest."""
     return getattr(model, "partition", "shared") in (None, "independent")
 
 
 def replay_variant(name: str, neighbors: str, *, sizes: tuple[int, ...] = SIZES) -> Iterator[Replay]:
-    """Replay one certified forest on pairs of tables of all sizes."""
+    """Replay one certified forest, one of `VARIANTS`, on three pairs of tables of each size."""
     for seed, n in enumerate([*sizes, *sizes, *sizes]):
         yield _replayed(name, neighbors, n, seed)
 
 
 def replay_rare(name: str, neighbors: str, *, sizes: tuple[int, ...] = (1, 12)) -> Iterator[Replay]:
-    """Replay one certified forest with rare answers to all questions; see `rare`."""
+    """Replay one certified forest, one of `VARIANTS`, with rare answers to all questions (`rare`)."""
     for seed, n in enumerate(sizes):
         for forced in RARE.values():
             yield _replayed(name, neighbors, n, seed, forced)

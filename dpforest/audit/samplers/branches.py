@@ -1,7 +1,7 @@
 """Enumerate all paths of a random function, each with its exact probability.
 
 The function runs once for each sequence of possible answers to its draws. The code of the function is unchanged; only
-the names of the functions that it calls are bound to stand-ins (`rebound`).
+the names of the functions that it calls refer to stand-ins (`rebound`).
 
 A probability is a sum of terms c exp(-x) with rational c and x (`Sum`). The powers exp(-x) with different x are
 linearly independent over the rationals (Lindemann and Weierstrass). So two sums are the same number only if they are
@@ -14,12 +14,12 @@ from types import FunctionType
 from typing import Any, Final
 
 Rational = int | Fraction
-_MOST: Final = 2_000_000  # largest number of answers on all paths together
+_MOST: Final = 2_000_000  # largest total number of answers on all paths
 OPEN: Final = "open"  # the result of a path that was not followed to its end
 
 
 class Sum:
-    """A sum of c exp(-x): `terms` maps each x to its coefficient c, which is not 0.
+    """A sum of terms c exp(-x): `terms` maps each x to its coefficient c, which is not 0.
 
     Examples
     --------
@@ -86,7 +86,13 @@ class Unfinished(Exception):
 
 
 class Draws:
-    """Source of answers to draws. It follows one path after another; see `ways`."""
+    """Source of the answers to all draws of a function, for one path after another; see `ways`.
+
+    Parameters
+    ----------
+    rounds, most : int
+        As for `ways`.
+    """
 
     def __init__(self, rounds: int, most: int) -> None:
         self._rounds, self._most = rounds, most
@@ -98,7 +104,22 @@ class Draws:
         self._round = 1
 
     def pick(self, question: object, options: Callable[[], Iterable[tuple[Any, Sum]]]) -> Any:
-        """Return the answer on this path, one of (answer, probability) pairs. The first question begins each round."""
+        """Return the answer to a question on this path.
+
+        Parameters
+        ----------
+        question : object
+            Identifies the draw. Each repetition of the first question of a path begins a round.
+        options : function
+            Returns all possible answers as pairs (answer, probability).
+
+        Raises
+        ------
+        Unfinished
+            If the path has more than `rounds` rounds or more than `most` questions.
+        ValueError
+            If there are too many answers on all paths together.
+        """
         place = self._place
         self._given += 1
         if self._given > _MOST:
@@ -122,7 +143,13 @@ class Draws:
         return self._weights[self._place]
 
     def turn(self) -> bool:
-        """Prepare the next path, and return False after the last one."""
+        """Prepare the next path and return True; return False after the last path.
+
+        Raises
+        ------
+        ValueError
+            If the last run asked fewer questions than an earlier run with the same answers.
+        """
         if self._place != len(self._picked):
             raise ValueError("it goes another way with the same draws, so something else decides as well")
         while self._picked:
@@ -144,12 +171,19 @@ def ways(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> It
     Parameters
     ----------
     run : function
-        Function of a `Draws`, which answers all draws. The result depends on the answers alone.
+        Takes a `Draws`, which answers all draws, and returns a result. The result must depend only on the answers.
     rounds : int
         Largest number of rounds of a loop; each repetition of the first question begins a round. The result of a longer
         path is `OPEN`.
     most : int
         Largest number of questions on a path. The result of a longer path is `OPEN`.
+
+    Yields
+    ------
+    result : object
+        What `run` returns on this path, or `OPEN`.
+    probability : Sum
+        Product of the probabilities of the answers on this path.
 
     Raises
     ------
@@ -176,7 +210,7 @@ def law_of(run: Callable[[Draws], Any], *, rounds: int = 1, most: int = 400) -> 
 
 
 def rebound(function: Any, **others: Any) -> Callable:
-    """Return a function, compiled or not, as plain Python, with some of its global names bound to other objects."""
+    """Return a compiled or plain function as plain Python, with some of its global names bound to other objects."""
     source = getattr(function, "py_func", function)
     names = {**source.__globals__, **others}
     return FunctionType(source.__code__, names, source.__name__, source.__defaults__, source.__closure__)

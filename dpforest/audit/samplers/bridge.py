@@ -1,8 +1,8 @@
 """Check that compiled samplers equal their Python source, and that a cut tape yields the results of an endless tape.
 
 `identities` checks the Python source. This module runs the compiled kernels and the source on the same random tapes,
-some of which are short: both must stop at the same row and tape position with the same results. A tape may end within a
-draw. The results must be those of an endless tape, which shows that no fresh draw replaces an unfinished one.
+some of which are short. Both must stop at the same row and tape position with the same results. A tape may end within a
+draw. The results must still be those of an endless tape. This shows that no fresh draw replaces an unfinished draw.
 """
 
 import functools
@@ -29,7 +29,7 @@ def check_bridge(*, n_tapes: int = 2_000, cuts: int = 64) -> Iterator[str]:
     n_tapes : int
         Number of random tapes for each kernel.
     cuts : int
-        Largest length of a cut tape, in lanes; an endless tape is cut at each length up to this one.
+        Largest length of a piece of tape, in lanes. The check cuts an endless tape into pieces of each smaller length.
     """
     rng = np.random.default_rng(20_004)
     for number in range(n_tapes):
@@ -60,7 +60,7 @@ def _cases(rng: np.random.Generator) -> Iterator[Case]:
     k = int(rng.integers(1, 6))
     counts = rng.integers(0, rng.choice([2, 30, 2**31]), (_ROWS, k))
     num, den = _RATIOS[rng.integers(len(_RATIOS))]
-    few, scale = np.minimum(counts, 40), max(num, 1)  # gaps are small, because splits refuse products that overflow
+    few, scale = np.minimum(counts, 40), max(num, 1)  # small gaps, because splits refuse products that would overflow
     allowed = rng.random(counts.shape) < 0.6
     allowed[:, 0] |= ~allowed.any(axis=1)
     yield samplers._assign_kernel, _ROWS, (int(rng.choice([1, 2, 3, 77, 65_535])),)
@@ -91,7 +91,7 @@ def _in_pieces(case: Case, tape: np.ndarray, cut: int) -> list[int]:
 
 
 def as_python(kernel: Any) -> Callable:
-    """Return the source of a kernel and of all kernels that it calls, as plain Python."""
+    """Return a kernel as plain Python, which calls the plain Python source of all other kernels."""
     return _python(kernel) if isinstance(kernel, Dispatcher) else kernel
 
 
@@ -105,7 +105,7 @@ def _python(kernel: Dispatcher) -> Callable:
 
 
 class _OneStream(SecretSource):
-    """Source that yields the same sequence of words for requests of any size."""
+    """Source that yields one prepared sequence of words, whatever the sizes of the requests."""
 
     __slots__ = ("_place", "_words")
 

@@ -12,7 +12,7 @@ from dpforest.audit.samplers.branches import Sum, power
 from dpforest.audit.samplers.oracles import Case, Law, after_rounds, law_of_rows
 from dpforest.privacy import samplers, selection
 
-ROUNDS: Final = 3  # number of rounds of a loop to follow; later rounds have the same law
+ROUNDS: Final = 3  # number of rounds of a loop that the check follows; later rounds have the same law
 _RATES: Final = ((1, 1), (3, 7), (2**32 - 5, 2**32 - 17), (1, 2**32 - 1), (2**32 - 1, 1))
 _FAR: Final = ((40, 0), (0, 1_000, 1_000), (65_535, 65_536), (2**31 - 1, 0, 2**31 - 2), (70_000, 70_000, 69_999))
 
@@ -27,7 +27,7 @@ def labels(whole: bool) -> Iterator[Case]:
 
 
 def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Iterator[Case]:
-    """Yield identities for the labels of these leaves. Labels of several leaves are independent."""
+    """Yield identities for the labels of these leaves. The labels of several leaves must be independent."""
     table, so_many = np.array(leaves, np.int64), len(leaves[0])
     order = np.full(so_many, -9, np.int64)  # scratch array; its old contents must have no effect
     where = f"{' and '.join(map(str, leaves))} at rate {num}/{den}"
@@ -36,7 +36,7 @@ def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Itera
     computed_law = partial(law_of_rows, kernel, arguments, len(leaves))
     yield f"labels by permute-and-flip of {where}", computed_law, _joint(laws)
     if len(leaves) > 1:
-        return  # the exponential mechanism runs a separate loop for each row
+        return  # the exponential mechanism runs a loop for each row, and `Draws` would count the rounds of all loops
     for cap in (2**31, 1):
         once: Law = {(c,): w for c, w in _accepted(leaves[0], range(so_many), num, den, cap).items()}
         computed_law = partial(law_of_rows, samplers._exponential_kernel, (table, num, den, cap), ROUNDS)
@@ -64,7 +64,7 @@ def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
 
 
 def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int, cap: int = 2**62) -> dict[int, Sum]:
-    """Return for each candidate the probability that a round draws it (uniformly) and keeps it (q^gap)."""
+    """Return for each candidate the probability that a round draws it (uniformly) and keeps it (probability q^gap)."""
     best = max(scores[c] for c in allowed)
     return {c: power(min(best - scores[c], cap) * num, den) * Fraction(1, len(allowed)) for c in allowed}
 
@@ -109,7 +109,7 @@ def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) 
 
 
 def _two_nodes() -> Case:
-    """Return the case of two nodes with different candidates. All candidates tie, so that no round is void."""
+    """Return the case of two nodes with different allowed candidates. In each node, these tie, so no round is void."""
     scores, mask = np.array([[5, 9, 5], [2, 2, 2]]), np.array([[True, False, True], [False, True, True]])
     pmf: Law = {(a, b): Sum({0: Fraction(1, 4)}) for a in (0, 2) for b in (1, 2)}
     return "choices of two nodes", partial(_law_of_choices, scores, mask, 1, 8, 2), pmf

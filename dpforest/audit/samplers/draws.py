@@ -27,7 +27,7 @@ _LEAVES: Final = (
     ([90_000, 0], "123457/10000000"),
     ([2_000_003, 2_000_000, 7], "999983/2000003"),
 )
-_LEADS: Final = (5, 10, 14)  # lead times rate in a leaf of 50 classes; an answer of probability exp(-14) still occurs
+_LEADS: Final = (5, 10, 14)  # products of lead and rate in a leaf of 50 classes; with 14, losing labels still occur
 _SCALES: Final = ("1/2", "4/3", "7", "60", "65537/65536", "51200", "204800/3")
 _LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)
 
@@ -39,7 +39,7 @@ def check_draws() -> Iterator[str]:
 
 
 def check_rare_draws() -> Iterator[str]:
-    """Yield a message for each sampler that draws rare labels, far behind the top label, too often or too seldom."""
+    """Yield a message for each sampler that draws labels far behind the top label too often or too rarely."""
     yield from _unlike(_rare_labels)
 
 
@@ -100,7 +100,7 @@ def _one_leaf(name: str, draw, leaf: list[int], rate: Fraction, n: int, *, top_o
     drawn = draw(np.tile(leaf, (n, 1)), rate, SecretSource())
     observed = np.bincount(drawn, minlength=len(leaf)).astype(float)
     expected = n * np.exp(log_pmf(name, np.array([leaf]), float(rate)))[0]
-    if top_only:  # all losing labels have the same probability
+    if top_only:  # all losing labels have the same probability, so the test pools them
         observed = np.array([observed[0], observed[1:].sum()])
         expected = np.array([expected[0], expected[1:].sum()])
     return chi_square(observed, expected)

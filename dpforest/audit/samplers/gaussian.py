@@ -1,9 +1,9 @@
-"""Exact checks of the sampler of round(sigma Z), for its functions and as a whole, without random draws.
+"""Exact checks of the sampler of round(sigma Z): of each function and of the whole sampler, without random draws.
 
 The checks run the sampler's source as Python, with stand-ins that return every possible answer (`branches`). They show
 five facts:
 
-- To compare two uniform numbers, the sampler reads their digits in turn, and stops when the result is certain.
+- To compare two uniform numbers, the sampler reads digits of both in turn, and stops when the result is certain.
 - For a fixed x, the series returns True with probability exp(-x p), where p = (2k + x)/(2k + 2).
 - The sampler proposes and keeps a pair (k, x) with a density proportional to exp(-(k+x)**2/2). This is checked as an
   identity in powers of 1/e.
@@ -93,7 +93,7 @@ def _series(whole: bool) -> Iterator[Case]:
 
 
 def _by_runs(k: int, x: Fraction, steps: int) -> Law:
-    """Raise ValueError unless the bounds on the series after `steps` steps are narrow and enclose its probability."""
+    """Raise ValueError unless, after `steps` steps, the bounds on P(True) are narrow and enclose the right value."""
     pmf = law_of(partial(_run, k, x, steps), most=10_000)
     sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
     low, high = sure.get(True, Fraction(0)), 1 - sure.get(False, Fraction(0))
@@ -106,21 +106,23 @@ def _by_runs(k: int, x: Fraction, steps: int) -> Law:
 
 
 def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
-    place: dict[str, int | None] = {"x": 0}  # places in the run x > y1 > y2 > ...
-    length = {"x": 3}  # number of known digits
+    place: dict[str, int | None] = {"x": 0}  # place of each number in the run x > y1 > y2 > ...
+    length = {"x": 3}  # number of known digits of each number
     turns = 0
 
     def below(tape: Any, at: int, fresh: str, known: str, n: int) -> tuple[bool, int, int, int]:
         j = place.get(known)
         if j is None or fresh in ("x", known) or n != length[known]:
             raise ValueError(f"a number is compared with {known}, of {n} digits, where that is not the last of the run")
-        # The new number is below x with probability x. If so, then it is the smallest of j + 1 uniform numbers below x,
-        # which has probability 1/(j + 1).
+        # The new number is below x with probability x. If it is below x, then it is the smallest of j + 1 uniform
+        # numbers below x with probability 1/(j + 1).
         chance = Sum({0: x / (j + 1)})
         hit = draws.pick(("below", known, len(place)), lambda: [(True, chance), (False, 1 - chance)])
         length[fresh], length[known] = 1 + turns % 2, n + 1
         if known != "x":
-            place[known] = None  # it is no longer the last of the run, so it must not be compared again
+            place[known] = (
+                None  # this number is no longer the last of the run, so no further number is compared with it
+            )
         place[fresh] = j + 1 if hit else None
         return hit, length[fresh], length[known], at + 1
 
@@ -228,7 +230,7 @@ def _rounded_rightly(num: int, den: int, so_many: int) -> Law:
 
 
 def _one_rounding(source: Callable, k: int, num: int, den: int, digits: list[int], n: int) -> None:
-    """Compare the rounding with the exact one: from n known digits on, it reads digits until one integer is left."""
+    """Check one rounding: after n known digits, it must read further digits only until one integer is possible."""
     sigma, half = Fraction(num, den), Fraction(1, 2)
     for used in range(n, 6):
         low = Fraction(sum(d * _BASE ** (used - 1 - i) for i, d in enumerate(digits[:used])), _BASE**used)

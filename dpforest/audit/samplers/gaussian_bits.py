@@ -1,8 +1,8 @@
-"""Check the whole sampler of round(sigma Z) with digits of one bit; `gaussian` checks its functions.
+"""Check the whole sampler of round(sigma Z) with digits of one bit; `gaussian` checks the functions of the sampler.
 
-The probability of a result lies between two sums. The completed paths to this result have at most this probability in
-total; together with all open paths, they have at least this probability. Stand-ins answer only the coins of exp(-a/b)
-and the draws of faces. The sampler reads each bit from a tape, once.
+The probability of a result is at least the sum over all completed paths to this result, and at most this sum plus the
+sum over all open paths. Stand-ins answer only the coins of exp(-a/b) and the draws of faces. The sampler reads each bit
+of a tape once.
 """
 
 import math
@@ -17,7 +17,7 @@ from dpforest.audit.samplers.bridge import as_python
 from dpforest.audit.samplers.oracles import Case, Law
 from dpforest.privacy import gaussian
 
-_REACH: Final = range(-20, 21)  # results to check: at least ten sigmas on each side
+_REACH: Final = range(-20, 21)  # results that are checked: at least ten sigmas on each side
 _ERROR: Final = 1e-10  # allowed rounding error of floats
 
 
@@ -30,9 +30,9 @@ def together(whole: bool) -> Iterator[Case]:
 def _bracketed(num: int, den: int, least: float) -> Law:
     """Raise ValueError unless the paths bound the probability of each result from below and from above.
 
-    A round keeps (k, x) with the weight (1 - exp(-1/2)) exp(-(k+x)**2/2); each sign has half of this weight. So a
-    result has its probability under the law times sqrt(pi/2) (1 - exp(-1/2)). With the remaining probability, the round
-    keeps nothing (None).
+    A round keeps (k, x) with the weight (1 - exp(-1/2)) exp(-(k+x)**2/2); each sign has half of this weight. So a round
+    yields each result with the probability of the law times sqrt(pi/2) (1 - exp(-1/2)). With the remaining probability,
+    the round keeps nothing (None).
     """
     least_chances = {result: _number(weight) for result, weight in law_of(partial(_with_bits, num, den, least)).items()}
     kept, step = math.sqrt(math.pi / 2) * (1 - math.exp(-0.5)), den / num
@@ -54,7 +54,7 @@ def _normal(x: float) -> float:
 
 
 def _chance(p: float) -> Sum:
-    """Return a probability as a float, for speed. Its error is far smaller than the probability of open paths."""
+    """Return a probability as a float, for speed. The rounding error is far below the probability of open paths."""
     return Sum({0: p})  # type: ignore[dict-item]
 
 

@@ -1,7 +1,7 @@
-"""Identities between the samplers' source and their laws, without random draws and without tolerance.
+"""Check that the samplers' source has exactly the intended laws, without random draws and without tolerance.
 
-Stand-ins replace the functions that a sampler calls. They return every possible answer with its intended probability,
-which determines the probability of every result of the sampler, as a sum of powers of 1/e (`branches`). This
+Stand-ins replace the functions that a sampler calls. They return every possible answer with its intended probability.
+These answers determine the probability of every result of the sampler, as a sum of powers of 1/e (`branches`). This
 probability must equal the probability under the law. The same method shows that the called functions have the intended
 probabilities, down to the two functions that read the tape, which `lanes` checks. `bridge` checks that the compiled
 kernels equal this source.
@@ -44,7 +44,7 @@ def check_identities(*, whole: bool = True) -> Iterator[str]:
 
 
 def _series(whole: bool) -> Iterator[Case]:
-    """Yield checks of exp(-a/b) for a <= b. The first 40 trials of the series bound it to at least 38 digits."""
+    """Yield checks of exp(-a/b) for a <= b. The first 40 trials of the series bound exp(-a/b) to within 1/38!."""
     for a, b in ((0, 1), (1, 1), (1, 2), (2, 3), (999, 1_000), (12_345, 65_536), (2**32 - 18, 2**32 - 17), (1, 2**31)):
         yield f"a coin of exp(-{a}/{b})", partial(_by_series, a, b), {}
 
@@ -86,7 +86,7 @@ def _coin_by_parts(a: int, b: int) -> Law:
 
 
 def _noise(whole: bool) -> Iterator[Case]:
-    """Yield identities of noise: up to 50 scales in the first round of the loop, and values near 0 in two rounds."""
+    """Yield identities of noise: values up to 50 scales in one round of the loop, and values near 0 in two rounds."""
     for num, den in (*_SCALES, (12, 1), (19, 13)) if whole else _SCALES[:4]:
         for most, rounds in ((50, 1), (3, 2)) if whole else ((20, 1), (2, 2)):
             what = f"noise of scale {num}/{den}, {rounds} rounds"
@@ -104,7 +104,7 @@ def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
             hits += 1
             more, at = oracles.unit(tape, at, a, b)
             hits = hits if more else 0
-            return (more, at) if hits <= most else (more, Unread.size)  # too long: the draw is void
+            return (more, at) if hits <= most else (more, Unread.size)  # a longer geometric part voids the draw
 
         names = {"uniform": oracles.uniform, "bernoulli_exp": oracles.bernoulli_exp, "_bernoulli_exp_unit": unit}
         z, at = rebound(samplers.discrete_laplace, **names)(Unread(), 0, num, den)

@@ -1,11 +1,11 @@
-"""Checks of the two compiled functions that read the tape, on every value of a lane (on a sample for two lanes).
+"""Check the two compiled functions that read the tape, on every value of a lane (on a sample if a draw has two lanes).
 
-`bernoulli` compares a uniform number with p/q. Each lane is one digit of the number, of 16 bits. A lane below the digit
-of p/q means yes, and a lane above this digit means no. If the two digits are equal, the next lane is compared with the
-next digit of p/q. So the function is exact if it is exact for each lane in turn. `uniform` assigns the same number of
-lane values to each number below n, and skips the remaining values.
+`bernoulli` compares a uniform number with p/q. Each lane is one digit of 16 bits of the number. A lane below the digit
+of p/q means yes, and a lane above this digit means no. If the two digits are equal, the function compares the next lane
+with the next digit of p/q. So the function is exact if it is exact for each lane in turn. `uniform` assigns the same
+number of lane values to each number below n, and skips the remaining values.
 
-A lane decides if the function reads no further lane. (A draw at the end of a tape is void; its result is 0.)
+A lane decides a draw if the function reads no further lane. (If a draw reaches the end of a tape, the draw is void.)
 """
 
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
     Parameters
     ----------
     whole : bool
-        True: uniform numbers below every n up to 65,536, in twenty seconds. False: n below 300 and some larger n. Above
-        65,536, a number takes two lanes. There, the check draws 100,000 values of n (5,000 if False), and tries numbers
-        around the last number that `uniform` accepts.
+        True: uniform numbers below every n up to 65,536, in twenty seconds. False: n below 300 and some larger n. If n
+        is above 65,536, a number takes two lanes. The check covers 100,000 of these n (5,000 if False), and for each n
+        it tries numbers around the last number that `uniform` accepts.
     """
     for p, q in _PAIRS:
         for start in (0, 3):
@@ -52,7 +52,7 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
 
 
 def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
-    """Check P(yes) and P(no) after one lane, two lanes, and so on; the function starts at tape position `start`."""
+    """Check P(yes) and P(no) of a coin of p/q after one lane, two lanes, and so on, from tape position `start` on."""
     tape = np.full(start + _DEPTH + 1, _NEXT_LANE, np.uint16)
     yes = no = Fraction(0)
     for depth in range(1, _DEPTH + 1):
@@ -60,7 +60,7 @@ def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
         says_yes, says_no, left = _lanes_of_bernoulli(tape, start, last_place, p, q)
         yes, no = yes + Fraction(says_yes, LANES**depth), no + Fraction(says_no, LANES**depth)
         digits = p * LANES**depth // q
-        rest = int(p < q)  # p = q is certain
+        rest = int(p < q)  # if p = q, the first lane decides
         if yes != Fraction(digits, LANES**depth) or no != 1 - Fraction(digits + rest, LANES**depth):
             yield f"a coin of {p}/{q}: after {depth} lanes it is yes with {yes} and no with {no}"
             return
@@ -71,7 +71,7 @@ def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
 
 @njit(nogil=True, cache=True)
 def _lanes_of_bernoulli(tape, start, place, p, q):
-    """Return how many values of the lane at `place` mean yes, how many mean no, and the last that means neither."""
+    """Return how many values of the lane at `place` mean yes, how many mean no, and the last value of neither kind."""
     yes, no, left = 0, 0, 0
     for lane in range(LANES):
         tape[place] = lane
@@ -87,7 +87,7 @@ def _lanes_of_bernoulli(tape, start, place, p, q):
 
 @njit(nogil=True, cache=True)
 def _is_uniform(n, hits, tape):
-    """Return whether each number has 65,536 // n lane values, and a skipped lane does not affect the lane after it."""
+    """Return whether each number has 65,536 // n lane values, and a skipped lane has no effect on the next lane."""
     hits[:] = 0
     gone = -1
     for lane in range(LANES):
@@ -132,7 +132,7 @@ def _ends_rightly(n, tape):
 
 
 def _large(n: int) -> Iterator[str]:
-    """Check that `uniform` accepts two-lane numbers below the largest multiple of n, and no others, modulo n."""
+    """Check that `uniform` accepts exactly the numbers below the largest multiple of n, and takes them mod n."""
     fair = 2**32 // n * n
     some = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
     tape = np.full(5, _NEXT_LANE, np.uint16)

@@ -1,4 +1,4 @@
-"""Stand-ins for the functions that a sampler calls. They return each answer with its probability; see `branches`."""
+"""Stand-ins for the functions that a sampler calls, which return each answer with its probability; see `branches`."""
 
 import itertools
 import sys
@@ -24,7 +24,7 @@ class Unread:
 
 
 class Oracles:
-    """Stand-ins for the functions that a sampler calls. Each call uses one lane."""
+    """Stand-ins for the functions that a sampler calls. Each call moves the tape position by one lane."""
 
     def __init__(self, draws: Draws) -> None:
         self._draws = draws
@@ -40,7 +40,7 @@ class Oracles:
         return self._coin((p, q), lambda: Sum({0: Fraction(p, q)})), at + 1
 
     def unit(self, tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
-        """Return True with probability exp(-a/b), for a/b of at most 1."""
+        """Return True with probability exp(-a/b), where a/b is at most 1."""
         a, b = _whole(a, 0, b), _whole(b, 1, 2**32 - 1)
         return self._coin((a, b), lambda: power(a, b)), at + 1
 
@@ -64,7 +64,7 @@ def _whole(value: Any, least: int, most: int) -> int:
 
 
 def filled(kernel: Callable, n: int, *arguments: Any) -> tuple[int, ...]:
-    """Return the results of a kernel for n rows. Check that it finishes all rows and leaves its inputs unchanged."""
+    """Return the results of a kernel for n rows. Raise ValueError if it omits rows or changes its inputs."""
     given = [np.array(a) for a in arguments]
     out = np.full(n, -(2**62), np.int64)
     with np.errstate(over="raise"):
@@ -76,7 +76,7 @@ def filled(kernel: Callable, n: int, *arguments: Any) -> tuple[int, ...]:
 
 
 def law_of_rows(kernel: Any, arguments: tuple, rounds: int) -> Law:
-    """Return the law of a kernel's results for a table, its first argument."""
+    """Return the law of a kernel's results for a table, which is the kernel's first argument."""
 
     def run(draws: Draws) -> tuple[int, ...]:
         oracles = Oracles(draws)
@@ -87,7 +87,10 @@ def law_of_rows(kernel: Any, arguments: tuple, rounds: int) -> Law:
 
 
 def after_rounds(once: Law, rounds: int) -> Law:
-    """Return the law after several rounds with equal probabilities, including `OPEN` after the last round."""
+    """Return the law after several rounds, where each round ends with a result of `once`, or is void and is repeated.
+
+    If the last round is void, the result is `OPEN`.
+    """
     again, times, so_often = 1 - sum(once.values(), Sum()), Sum(), Sum({0: 1})
     for _ in range(rounds):
         times, so_often = times + so_often, so_often * again
@@ -96,7 +99,7 @@ def after_rounds(once: Law, rounds: int) -> Law:
 
 
 def unlike(computed: Law, pmf: Law) -> str:
-    """Return a message on the first result whose probability differs from the law; empty if there is none."""
+    """Return a message about the first result whose probability differs from the law; empty if no result differs."""
     for result in [*pmf, *[r for r in computed if r not in pmf]]:
         have, want = computed.get(result, Sum()), pmf.get(result, Sum())
         if have != want:

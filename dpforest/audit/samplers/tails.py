@@ -1,12 +1,13 @@
 """Force extremely rare draws from the compiled samplers with prepared tapes.
 
-A release must contain the answer that the lanes of the tape determine, even if its probability is e^-1000. The checks
-run the whole path, not only the kernels: release and selection, the wrappers of the samplers, and tables of more than
-65,536 rows. Each tape forces a known answer, so a check detects an answer that is drawn again, omitted, clipped or
-exchanged.
+A release must contain the answer that the lanes of the tape determine, even if the probability of this answer is
+e^-1000. The checks run all code of a release, not only the kernels: release and selection, the wrappers of the
+samplers, and tables of more than 65,536 rows. Each tape forces a known answer, so a check detects an answer that is
+drawn again, omitted, clipped or exchanged.
 
-The lanes follow the definitions in `samplers`: a number below n is the high half of lane·n, a coin of exp(-1) is
-"1/2 yes, 1/3 no", and a coin of exp(-a/b) succeeds if its first trial fails.
+The lanes follow the definitions in `samplers`. A number below n is the high half of lane·n. A coin of exp(-1) succeeds
+if its trial of probability 1/2 succeeds and its next trial, of probability 1/3, fails. A coin of exp(-a/b) with a < b
+succeeds if its first trial fails.
 """
 
 import itertools
@@ -22,13 +23,13 @@ from dpforest.privacy.randomness import SecretSource
 
 Lanes = list[int]
 HIGH: Final = 65_535
-_MANY: Final = 65_600  # number of rows; more than one block of the encoder
-_FAR: Final = (0, 1, -1, 2, 12, 13, -13, 50, -50, 1_000, -1_000)  # noise, in scales
+_MANY: Final = 65_600  # a number of rows above a block of the encoder
+_FAR: Final = (0, 1, -1, 2, 12, 13, -13, 50, -50, 1_000, -1_000)  # noise, in units of its scale
 _COUNTS: Final = (0, 1, 5, 70_000)
 
 
 class Scripted(SecretSource):
-    """Source of prepared lanes, followed by random ones."""
+    """Source of prepared lanes, followed by random lanes."""
 
     __slots__ = ("_place", "_tape")
 
@@ -38,7 +39,7 @@ class Scripted(SecretSource):
         self._place = 0
 
     def words(self, n: int) -> np.ndarray:
-        """Return the next n words. After the prepared lanes, the words are random, and repeat."""
+        """Return the next n words. After the prepared lanes, the words are random; in the end, they repeat."""
         first, self._place = self._place, self._place + n
         places = np.arange(first, self._place)
         over = places >= self._tape.size
@@ -78,7 +79,7 @@ def miss(a: int, b: int) -> Lanes:
 
 
 def noise(z: int, scale: Fraction, *, low: int = 0) -> Lanes:
-    """Return lanes that force noise z. The division by the denominator drops the remainder `low`."""
+    """Return lanes that force noise z. `low` is the remainder that the division by the scale's denominator drops."""
     num, den = scale.numerator, scale.denominator
     v, u = divmod(abs(z) * den + low, num)
     return [*number(u, num), *hit(u, num), *[0, HIGH] * v, HIGH, *number(int(z < 0), 2)]
@@ -154,7 +155,7 @@ def _labels() -> Iterator[str]:
 
 
 def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool) -> Lanes:
-    """Return lanes that force a label of permute-and-flip; with `late`, it rejects all possible other labels first."""
+    """Return lanes that force a label of permute-and-flip; if `late`, after every other label that can be rejected."""
     left, tape = list(range(len(gaps))), Lanes()
     for other in [c for c in left if late and c != label and gaps[c]]:
         place = left.index(other)
@@ -165,7 +166,7 @@ def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool)
 
 
 def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, late: bool) -> Lanes:
-    """Return lanes that force a label of the exponential mechanism; with `late`, after three hundred rejections."""
+    """Return lanes that force a label of the exponential mechanism; if `late`, after 300 rejected proposals."""
     losers = [c for c, gap in enumerate(gaps) if gap]
     tape = Lanes()
     for other in (losers * 300)[:300] if late else []:
@@ -228,6 +229,6 @@ def _large() -> Iterator[str]:
 
 
 def _paid(epsilon: Fraction) -> dict[str, Any]:
-    """Return the arguments of a release other than its counts: one tree, under add-remove."""
+    """Return arguments of a release of one tree under add-remove, with a ledger whose budget is ε."""
     how = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
     return how | {"ledger": Ledger(epsilon)}

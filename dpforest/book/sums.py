@@ -1,27 +1,20 @@
 """Privacy loss of several releases on the same people: a sum of ε and a sum of μ², reported as one ε at one δ.
 
 A release protects a row, or a person with all of their rows (`Domain.unit`). Releases of one unit add up for this unit.
-Releases of different units add up only for one row that is exchanged for another with the same identifiers. For a
-person with all of their rows, no sum is known. The proof is in docs/PRIVACY.md, "A person instead of a row".
+Releases of different units add up only for one row that is exchanged for another with the same identifiers, or for a
+person if each person has at most a stated number of rows. The proofs are in docs/PRIVACY.md, "A person instead of a
+row" and "The ledger across releases".
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from dpforest.plotting.audit import raised
-from dpforest.privacy.certificate import Certificate, large_delta_caution
-from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE, Ledger, unit_noun
+from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
-from dpforest.privacy.tradeoff_curve import steps_of
-from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
-from dpforest.risk.tradeoff import DistinguishingGame
-from ui.shared.wording import of_100, share_text, sum_text, unbroken, value_epsilon
 
-_POWER: Final = re.compile(r"^1e-(\d+)$")
 _NO_WAY_BACK: Final = "What was released under replace-one has no ε under add-remove."
 _DIFFERENT_UNITS: Final = "Releases for different units of privacy are added up under replace-one only."
 
@@ -103,69 +96,25 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
     return total, relation
 
 
-def caution_on_delta(delta: float, n_rows: int, unit: str | None = None) -> str:
-    """Return the certificate's caution about a δ that is not below 1/n, as markdown. Empty if δ is below 1/n."""
-    return unbroken(large_delta_caution(delta, n_rows, unit))
+def for_person(cost: Cost, unit: str, rows_per_person: int) -> Cost:
+    """Return the cost of a release for rows, as a cost for a person who has at most `rows_per_person` rows.
 
+    Removing a person removes at most k rows, one after another. So a loss of ε for a row is a loss of kε for the
+    person, and μ is kμ (`PrivacyLoss.grouped`). A release under replace-one protects tables with the same number of
+    rows only, and a person who is exchanged may bring another number of rows, so it has no such cost.
 
-def at_delta(delta: float) -> str:
-    """Return the words with δ that follow an ε in a sentence; empty if δ is 0.
+    Raises
+    ------
+    ValueError
+        If the cost is for rows under replace-one.
 
-    >>> at_delta(0), at_delta(1e-6), at_delta(0.001)
-    ('', ' at δ = 10⁻⁶', ' at δ = 0.001')
+    Examples
+    --------
+    >>> for_person(Cost(Fraction(1, 2), "add-remove"), "patient_id", 3).loss.amount
+    Fraction(3, 2)
     """
-    return f" at δ = {_POWER.sub(lambda match: f'10{raised(-int(match[1]))}', sum_text(delta))}" if delta else ""
-
-
-def would_promise(certificate: Certificate, ledger: Ledger) -> Guarantee:
-    """Return the guarantee that a release would have if its schema were public, from the noise in its ledger."""
-    if certificate.certified or not ledger.has_budget:
-        return guarantee_of(certificate)
-    steps, unit = steps_of(ledger), ledger.unit
-    return Guarantee.of_loss(ledger.loss, ledger.neighbors, delta=certificate.delta, steps=steps, unit=unit)
-
-
-def guess_words(promise: Guarantee) -> str:
-    """Return the largest number of right guesses in a hundred guesses at 50:50, in words.
-
-    >>> guess_words(Guarantee(Fraction(1), 0.0, "replace-one"))
-    'of 100 guesses between two values of a row in the table, at most 73.2 are right'
-    >>> guess_words(Guarantee(Fraction(1), steps=((Fraction(1, 100), 100),)))
-    'of 100 guesses whether a row is in the table, at most 52 are right; between two values of a row, at most 54'
-    """
-    shares, noun = [success_share(promise, question) for question in promise.questions], unit_noun(promise.unit)
-    if MEMBERSHIP not in promise.questions:
-        return f"of 100 guesses between two values of a {noun} in the table, at most {shares[0]} are right"
-    return (
-        f"of 100 guesses whether a {noun} is in the table, at most {shares[0]} are right; between two values of a "
-        f"{noun}, at most {shares[1]}"
-    )
-
-
-def success_share(promise: Guarantee, question: str) -> str:
-    """Return the largest number of right guesses in a hundred guesses at 50:50, rounded up.
-
-    >>> [success_share(Guarantee(epsilon), MEMBERSHIP) for epsilon in (1, 20)]
-    ['73.2', 'practically all']
-    """
-    return of_100(DistinguishingGame(promise, question).success())
-
-
-def belief_words(promise: Guarantee) -> str:
-    """Return how sure somebody with a prior of 50 % can become after a release, as a sentence without its period.
-
-    Empty if δ > 0, because rare releases may change a belief without limit.
-
-    >>> belief_words(Guarantee(Fraction(1), 0.0, "replace-one"))
-    'Somebody who is 50 % sure which of two values a row in the table has can become at most 73.2 % sure'
-    """
-    if promise.delta:
-        return ""
-    epsilon, noun = float(promise.epsilon), unit_noun(promise.unit)
-    value = f"at most {share_text(value_epsilon(epsilon, promise.neighbors))}"
-    if MEMBERSHIP not in promise.questions:
-        return f"Somebody who is 50 % sure which of two values a {noun} in the table has can become {value} sure"
-    return (
-        f"Somebody who is 50 % sure whether a {noun} is in the table can become at most {share_text(epsilon)} sure; "
-        f"between two values of a {noun}, {value}"
-    )
+    if cost.unit is not None:
+        return cost
+    if cost.neighbors == REPLACE_ONE:
+        raise ValueError("A release for rows under replace-one has no cost for a person with several rows.")
+    return Cost(as_loss(cost.loss).grouped(rows_per_person), cost.neighbors, unit)

@@ -1,0 +1,84 @@
+"""Fits on a population: an account books a fit, and writes its file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Protocol
+
+from dpforest.book.errors import BookError
+from dpforest.book.sums import Cost
+from dpforest.privacy.ledger import Ledger
+from dpforest.trees.forest import ReleasedForest
+
+
+class _Books(Protocol):
+    """The part of a `Book` that an account uses."""
+
+    def book(self, population: str, cost: Cost, *, title: str, delta: float = 0.0) -> str: ...
+
+    def mark_written(self, identifier: str, file: bytes) -> None: ...
+
+
+class PopulationAccount:
+    """Books fits on one population: an argument of `fit` (`Account`).
+
+    Attributes
+    ----------
+    booking : str or None
+        Identifier of the last booking.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from dpforest.book import Book
+    >>> from dpforest import MajorityLabelForestClassifier, load_dataset
+    >>> data, folder = load_dataset("nursery"), TemporaryDirectory()
+    >>> book = Book(Path(folder.name) / "book.sqlite")
+    >>> book.add_population("children of 1987", cap=1)
+    >>> account = book.account("children of 1987")
+    >>> forest = MajorityLabelForestClassifier(epsilon=0.5, domain=data.domain).fit(data.X, data.y, account=account)
+    >>> account.write(forest.released_, Path(folder.name) / "forest.json.gz")
+    >>> book.population("children of 1987").total().epsilon
+    Fraction(1, 2)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, book: _Books, population: str) -> None:
+        self._book = book
+        self._population = population
+        self.booking: str | None = None
+
+    def book(self, ledger: Ledger, delta: float, title: str) -> str:
+        """Book the budget of a fit (`Account.book`)."""
+        if ledger.budget is None:
+            raise BookError("A fit without a privacy budget has no known loss, so it cannot be booked.")
+        cost = Cost(ledger.budget, ledger.neighbors, ledger.unit)
+        self.booking = self._book.book(self._population, cost, title=title, delta=delta)
+        return self.booking
+
+    def write(self, forest: ReleasedForest, path: str | os.PathLike[str]) -> None:
+        """Write the file of the last fit, and note its hash in the book.
+
+        The file appears when it is complete. Raises BookError if nothing was booked.
+        """
+        if self.booking is None:
+            raise BookError("No fit was booked here: call fit(..., account=...) with this account first.")
+        file = forest.to_bytes()
+        write_whole(Path(path), file)
+        self._book.mark_written(self.booking, file)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that appears when it is complete and on the disk."""
+    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,85 @@
+"""Copies of a book as JSON: what a copy holds, and how its bookings are added to another book."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from dpforest.book.errors import BookError
+from dpforest.book.population import Booking, check_name
+from dpforest.book.rows import from_row, insert, limits
+from dpforest.book.sums import Cost
+from dpforest.privacy.ledger import NEIGHBORS
+from dpforest.privacy.loss import KINDS, PrivacyLoss
+from dpforest.privacy.rationals import written_fraction
+
+
+def to_json(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, Any]:
+    booking = from_row(db, row)
+    return {**dict(row), "record": booking.record, "notes": [list(note) for note in booking.notes]}
+
+
+def read_copy(content: Any) -> tuple[list[tuple[str, str | None, int | None, str]], list[Booking]]:
+    """Return the populations and bookings of a copy. Raise BookError if it is no copy of a book."""
+    if not isinstance(content, dict) or content.get("format") != "dpforest book":
+        raise BookError("This file is no copy of a book of dpforest.")
+    if content.get("version") != 1:
+        raise BookError("This copy was made by a newer version of dpforest. Use that version to read it.")
+    try:
+        populations = []
+        for entry in content["populations"]:
+            check_name(entry["name"], "A population")
+            of_entry = limits(entry["cap"], entry["rows_per_person"])
+            populations.append((entry["name"], *of_entry, str(entry["created"])))
+        names = {entry[0] for entry in populations}
+        bookings = [_booking_in(entry, names) for entry in content["bookings"]]
+    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError) as error:
+        if isinstance(error, BookError):
+            raise
+        raise BookError("This copy of a book is damaged; export it again.") from None
+    return populations, bookings
+
+
+def _booking_in(entry: dict[str, Any], populations: set[str]) -> Booking:
+    amount = written_fraction(entry["amount"])
+    texts = (entry["id"], entry["population"], entry["time"], entry["title"])
+    is_valid = (
+        all(isinstance(text, str) and text for text in texts)
+        and entry["population"] in populations
+        and entry["kind"] in KINDS
+        and entry["neighbors"] in NEIGHBORS
+        and amount is not None
+        and amount > 0
+        and isinstance(entry["delta"], (int, float))
+        and 0 <= entry["delta"] < 1
+        and (entry["delta"] > 0 or entry["kind"] == "pure")
+        and all(entry[name] is None or isinstance(entry[name], str) for name in ("unit", "sha256"))
+        and (entry["record"] is None or isinstance(entry["record"], dict))
+    )
+    if not is_valid or amount is None:
+        raise ValueError("an invalid booking")
+    cost = Cost(PrivacyLoss(entry["kind"], amount), entry["neighbors"], entry["unit"])
+    notes = tuple((str(time), str(text)) for time, text in entry["notes"])
+    return Booking(*texts, cost, float(entry["delta"]), entry["sha256"], entry["record"], notes)
+
+
+def merge(db: sqlite3.Connection, booking: Booking) -> bool:
+    """Add a booking of a copy, or what the copy knows further about a booking here. Return whether it is new."""
+    row = db.execute("SELECT * FROM bookings WHERE id = ?", (booking.id,)).fetchone()
+    if row is None:
+        insert(db, booking)
+        return True
+    here = from_row(db, row)
+    same = (here.population, here.cost, here.delta) == (booking.population, booking.cost, booking.delta)
+    if not same or (here.sha256 and booking.sha256 and here.sha256 != booking.sha256):
+        raise BookError(
+            f"The booking {booking.id} (“{booking.title}”) differs from the one in this book. Nothing was imported. "
+            "One of the two files was changed by hand."
+        )
+    if here.sha256 is None and booking.sha256 is not None:
+        record = None if booking.record is None else json.dumps(booking.record)
+        db.execute("UPDATE bookings SET sha256 = ?, record = ? WHERE id = ?", (booking.sha256, record, booking.id))
+    new_notes = [note for note in booking.notes if note not in here.notes]
+    db.executemany("INSERT INTO notes VALUES (?, ?, ?)", [(booking.id, *note) for note in new_notes])
+    return False

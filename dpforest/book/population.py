@@ -1,0 +1,178 @@
+"""A population: the people whom several releases describe, the cap on their loss, and the releases that are booked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from dpforest.book.errors import BookError
+from dpforest.book.sums import Cost, added_up, for_person
+from dpforest.privacy.ledger import REPLACE_ONE
+from dpforest.privacy.rationals import positive_fraction, text_up, written_fraction
+
+MOST_CHARACTERS: Final = 200  # of the name of a population, a project or a release
+
+
+@dataclass(frozen=True)
+class Booking:
+    """A release that is booked. It counts as spent, also if its file was never written.
+
+    Attributes
+    ----------
+    id : str
+        Identifier that is the same in every copy of the book.
+    population : str
+    time : str
+        UTC, as in "2026-11-27T14:30:00+00:00".
+    title : str
+        Name of what is released, for people.
+    cost : Cost
+    delta : float
+        δ at which the ε of a Gaussian loss is stated; 0 for a pure loss.
+    sha256 : str or None
+        Hash of the released file; None if no file was written.
+    record : dict or None
+        Public record of the release.
+    notes : tuple of (str, str)
+        Times and texts, for example of a withdrawal. A note changes no sum.
+    """
+
+    id: str
+    population: str
+    time: str
+    title: str
+    cost: Cost
+    delta: float
+    sha256: str | None = None
+    record: dict[str, Any] | None = None
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Total:
+    """The loss of all releases on a population.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+    delta : float
+    neighbors : str
+        Neighbor relation for which the sum holds.
+    unit : str or None
+        Column that identifies persons, if the sum is for a person; None if it is for a row.
+    """
+
+    epsilon: Fraction
+    delta: float
+    neighbors: str
+    unit: str | None
+
+
+@dataclass(frozen=True)
+class Population:
+    """The people whom several releases describe.
+
+    Attributes
+    ----------
+    name : str
+    cap : Fraction or None
+        Largest ε that the sum of all releases may reach; None for no cap.
+    rows_per_person : int or None
+        Largest number of rows of one person, as the curator states. Without it, releases for rows and releases for
+        persons are not added, so the second kind is refused.
+    bookings : tuple of Booking
+        In the order in which they were made.
+    """
+
+    name: str
+    cap: Fraction | None = None
+    rows_per_person: int | None = None
+    bookings: tuple[Booking, ...] = ()
+
+    @classmethod
+    def named(cls, name: str, cap: float | str | Fraction | None = None) -> Population:
+        """Return a population without bookings. Raise BookError if the name or the cap is not valid."""
+        check_name(name, "A population")
+        return cls(name, exact_cap(cap))
+
+    def total(self, *planned: Cost, delta: float = 0.0) -> Total:
+        """Return the loss of all bookings together with planned releases.
+
+        Parameters
+        ----------
+        planned : Cost
+        delta : float
+            δ of the planned releases. The sum is stated at the largest δ of all releases.
+
+        Raises
+        ------
+        BookError
+            If the releases protect different units of privacy and no sum is known.
+        """
+        costs = self._of_one_unit([*(booking.cost for booking in self.bookings), *planned])
+        at = max([delta, *(booking.delta for booking in self.bookings)])
+        epsilon, neighbors = added_up(costs, at)
+        return Total(epsilon, at, neighbors, costs[0].unit if costs else None)
+
+    def check(self, cost: Cost, delta: float) -> Total:
+        """Return the loss after a further release. Raise BookError if it has no sum or exceeds the cap."""
+        after = self.total(cost, delta=delta)
+        if self.cap is not None and after.epsilon > self.cap:
+            before = self.total().epsilon
+            raise BookError(
+                f"After this release, the people of “{self.name}” would have a loss of ε = "
+                f"{shown(after.epsilon)}. Your cap is {shown(self.cap)}, and {shown(before)} is spent. Choose a "
+                "smaller ε, or release nothing more about these people."
+            )
+        return after
+
+    def _of_one_unit(self, costs: Sequence[Cost]) -> list[Cost]:
+        """Return the costs for one unit of privacy: for a person, if a release is for persons."""
+        units = list(dict.fromkeys(cost.unit for cost in costs))
+        persons = [unit for unit in units if unit is not None]
+        if len(units) < 2:
+            return list(costs)
+        if len(persons) > 1:
+            raise BookError(
+                f"Releases on “{self.name}” protect persons by the columns {persons[0]!r} and {persons[1]!r}. Their "
+                "losses have no known sum, so use one column for all releases."
+            )
+        if self.rows_per_person is None:
+            raise BookError(
+                f"Some releases on “{self.name}” protect a row, and others a person with all of their rows. State how "
+                "many rows one person has at most; until then their losses have no sum."
+            )
+        if any(cost.unit is None and cost.neighbors == REPLACE_ONE for cost in costs):
+            raise BookError(
+                f"A release on “{self.name}” protects a row that is replaced by another. It has no sum with releases "
+                "that protect persons, because a person may bring another number of rows. Use add-remove."
+            )
+        return [for_person(cost, persons[0], self.rows_per_person) for cost in costs]
+
+
+def check_name(name: Any, what: str) -> None:
+    """Raise BookError unless a name is a text of one line."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MOST_CHARACTERS or not name.isprintable():
+        raise BookError(f"{what} has a name of 1 to {MOST_CHARACTERS} characters in one line.")
+
+
+def exact_cap(cap: Any) -> Fraction | None:
+    """Return a cap as a fraction. Raise BookError unless it is None or a number above 0."""
+    if cap is None:
+        return None
+    try:
+        exact: Any = written_fraction(cap) if isinstance(cap, str) else cap
+        return positive_fraction(exact, "cap")
+    except (ValueError, ZeroDivisionError):
+        raise BookError(f"The cap is an ε above 0, such as 2, not {cap!r}.") from None
+
+
+def shown(epsilon: Fraction) -> str:
+    """Return an ε as text, rounded up to four significant digits.
+
+    >>> shown(Fraction(1, 3)), shown(Fraction(3, 2))
+    ('0.3334', '1.5')
+    """
+    return text_up(epsilon, 4)

@@ -1,0 +1,119 @@
+"""The ledger on the page of released forests: every release that is booked on this computer, and copies of the book."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from dpforest.book import Book, BookError, Booking, Population
+from dpforest.book.sums import as_loss
+from dpforest.privacy.loss import GAUSSIAN
+from dpforest.tables.features import plural
+from ui import state
+from ui.shared.app_book import kept_book
+from ui.shared.loss_words import at_delta
+from ui.shared.page import sorry, titled
+from ui.shared.session_ledger import in_words
+from ui.shared.wording import plain, sum_text
+
+MOST_BYTES = 20_000_000  # of a copy
+
+
+def show() -> None:
+    """Draw the sums of all populations, and the controls that copy, merge and delete. Nothing if no book is kept."""
+    try:
+        book = kept_book()
+        populations = book.populations() if book else []
+    except BookError as problem:
+        sorry(problem)
+        return
+    if book is None:
+        return
+    st.divider()
+    titled("Releases booked on this computer", None)
+    if not populations:
+        st.caption(
+            "None yet. A release from an uploaded table is booked here before its noise is drawn, so that the sum "
+            "survives this session."
+        )
+    for population in populations:
+        _population(population)
+    with st.expander("Copy, merge or delete"):
+        st.caption(
+            f"The book is the file `{book.path}`. It holds names of people's groups, settings and costs, and no rows. "
+            "Keep a copy where the data are kept."
+        )
+        if populations:
+            copy = json.dumps(book.export(), indent=1)
+            st.download_button("Download a copy", copy, "dpforest_book.json", "application/json", on_click="ignore")
+        _merge(book)
+        if populations:
+            _delete(book, populations)
+
+
+def _population(population: Population) -> None:
+    """Draw the sum of a population and the table of its releases."""
+    name, n = plain(population.name, 80), len(population.bookings)
+    try:
+        total = population.total()
+    except BookError as problem:
+        st.markdown(f"**{name}**: {plural(n, 'release')}")
+        sorry(problem)
+    else:
+        cap = "" if population.cap is None else f" of at most {sum_text(population.cap)}"
+        st.markdown(
+            f"**{name}**: ε = {sum_text(total.epsilon)}{at_delta(total.delta)}{cap} "
+            f"({in_words(total.neighbors, total.unit)}) in {plural(n, 'release')}"
+        )
+    if population.bookings:
+        st.dataframe(_table(population.bookings), hide_index=True, width="stretch", alt=f"Releases on {name}.")
+
+
+def _table(bookings: Sequence[Booking]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "booked (UTC)": booking.time.replace("T", " ")[:16],
+                "forest": booking.title,
+                "cost": _cost(booking),
+                "for": in_words(booking.cost.neighbors, booking.cost.unit),
+                "file": "not written, counts as spent" if booking.sha256 is None else f"SHA-256 {booking.sha256[:16]}…",
+                "notes": "; ".join(text for _, text in booking.notes),
+            }
+            for booking in bookings
+        ]
+    )
+
+
+def _cost(booking: Booking) -> str:
+    loss = as_loss(booking.cost.loss)
+    epsilon = sum_text(loss.epsilon(booking.delta if loss.kind == GAUSSIAN else 0))
+    return f"ε = {epsilon}{at_delta(booking.delta)}"
+
+
+def _merge(book: Book) -> None:
+    """Offer to add the bookings of a copy."""
+    file = st.file_uploader("Merge a copy into this book", "json", key=state.COPY_OF_BOOK, max_upload_size=20)
+    if file is None or not st.button("Merge", key="merge_book"):
+        return
+    try:
+        n = book.import_copy(json.loads(file.getvalue()))
+    except (ValueError, RecursionError) as problem:  # BookError is a ValueError
+        sorry(problem if isinstance(problem, BookError) else "This file is not JSON, so it is no copy of a book.")
+        return
+    st.success(f"{plural(n, 'release')} added." if n else "Everything in this copy is in the book already.")
+
+
+def _delete(book: Book, populations: Sequence[Population]) -> None:
+    """Offer to delete a population, whose name must be typed."""
+    name = st.text_input(
+        "Delete a group of people with all of its releases: type its name",
+        key=state.DELETED_POPULATION,
+        help="The sum of their releases is then forgotten. What was released stays released.",
+    )
+    if st.button("Delete", disabled=name not in {each.name for each in populations}, key="delete_population"):
+        book.delete_population(name)
+        st.rerun()

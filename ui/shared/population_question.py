@@ -1,0 +1,148 @@
+"""The question of the release dialog: whose data is it? The answer decides in which sum of the book it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from dpforest.book import Book, BookError, Cost, Population, PopulationAccount
+from dpforest.tables.features import plural
+from ui import state
+from ui.shared.loss_words import at_delta
+from ui.shared.page import sorry
+from ui.shared.session_ledger import Release, in_words
+from ui.shared.tables import Table
+from ui.shared.wording import plain, sum_text
+
+NEW: Final = "new people, not in this list"
+LARGEST_CAP: Final = 1_000.0
+
+
+@dataclass(frozen=True)
+class ChosenPopulation:
+    """A population that the user chose or named, with the changes that the release makes first.
+
+    Attributes
+    ----------
+    population : Population
+        With the cap and the number of rows of one person that the release will set.
+    is_new : bool
+    """
+
+    book: Book
+    population: Population
+    is_new: bool
+
+    def account(self) -> PopulationAccount:
+        """Return the account that books the release. Add the population to the book, or change it, before."""
+        name, limits = self.population.name, (self.population.cap, self.population.rows_per_person)
+        if self.is_new:
+            self.book.add_population(name, cap=limits[0], rows_per_person=limits[1])
+        elif self.book.population(name).rows_per_person != limits[1]:
+            self.book.change_population(name, cap=limits[0], rows_per_person=limits[1])
+        return self.book.account(name)
+
+
+def ask(book: Book, table: Table, cost: Cost, delta: float, earlier: list[Release]) -> ChosenPopulation | None:
+    """Ask for the population, and show the sum after the release. Return None if the release cannot be booked.
+
+    Parameters
+    ----------
+    earlier : list of Release
+        Releases of this session from the same rows. They hold the same people, so they have the same population.
+    """
+    populations = {each.name: each for each in book.populations()}
+    chosen = _chosen_name(populations, earlier)
+    if chosen is None:
+        return None
+    answer = ChosenPopulation(book, populations[chosen], False) if chosen in populations else _new(book, table)
+    if answer is None:
+        return None
+    if len({cost.unit, *(each.cost.unit for each in answer.population.bookings)}) > 1:
+        answer = _with_rows(answer)
+    try:
+        after = answer.population.check(cost, delta)
+        before = answer.population.total()
+    except BookError as problem:
+        sorry(problem)
+        return None
+    n = len(answer.population.bookings)
+    spent = f"ε = {sum_text(before.epsilon)}{at_delta(before.delta)} in {plural(n, 'release')}" if n else "nothing"
+    cap = answer.population.cap
+    st.markdown(
+        f"Spent on these people so far: {spent}. After this release: **ε = {sum_text(after.epsilon)}"
+        f"{at_delta(after.delta)}** ({in_words(after.neighbors, after.unit)})"
+        f"{'' if cap is None else f', and at most {sum_text(cap)} is allowed'}. The release is booked on this computer "
+        "before noise is drawn, so the sum survives this session."
+    )
+    return answer
+
+
+def _chosen_name(populations: dict[str, Population], earlier: list[Release]) -> str | None:
+    """Return the name of a population, `NEW`, or None if the user has not answered."""
+    if not populations:
+        return NEW
+    if known := [release.population for release in earlier if release.population in populations]:
+        st.markdown(
+            f"An earlier forest came from these rows, so they hold the same people: **{plain(known[-1], 80)}**."
+        )
+        return known[-1]
+    return st.selectbox(
+        "Whose data is it?",
+        [*populations, NEW],
+        index=None,
+        placeholder="Choose the people",
+        format_func=lambda name: name if name == NEW else plain(name, 80),
+        help="Choose the people of an earlier release if anybody is in both tables: then the costs add up. A file that "
+        "was saved again, filtered or extended holds the same people.",
+        key=state.POPULATION,
+    )
+
+
+def _new(book: Book, table: Table) -> ChosenPopulation | None:
+    """Ask for the name of new people, and for a cap."""
+    name_place, cap_place = st.columns([3, 2])
+    with name_place:
+        name = st.text_input(
+            "Name for these people",
+            f"people in {' '.join(table.short_title.split())}"[:200],
+            max_chars=200,
+            help="For example “patients of ward 3, 2025”. Later releases about the same people add to the same sum.",
+            key=state.POPULATION_NAME,
+        )
+    with cap_place:
+        cap = st.number_input(
+            "Largest ε in all, if there is a limit",
+            0.001,
+            LARGEST_CAP,
+            None,
+            format="%g",
+            placeholder="no limit",
+            help="A release that would exceed it is refused.",
+            key=state.POPULATION_CAP,
+        )
+    try:
+        return ChosenPopulation(book, Population.named(name.strip(), cap), True)
+    except BookError as problem:
+        sorry(problem)
+        return None
+
+
+def _with_rows(answer: ChosenPopulation) -> ChosenPopulation:
+    """Ask how many rows a person has at most, because some releases protect rows, and others persons."""
+    before = answer.population.rows_per_person
+    rows = st.number_input(
+        "At most how many rows does one of these people have?",
+        before or 1,
+        1_000_000,
+        before,
+        placeholder="a public number",
+        help="Some releases about these people protect a row, and others a person with all of their rows. With this "
+        "number they have one sum. State it without looking at the rows.",
+        key=state.ROWS_PER_PERSON,
+    )
+    population = answer.population
+    changed = Population(population.name, population.cap, None if rows is None else int(rows), population.bookings)
+    return ChosenPopulation(answer.book, changed, answer.is_new)
