@@ -94,7 +94,6 @@ def _chosen_name(populations: dict[str, Population], earlier: list[Release]) -> 
         [*populations, NEW],
         index=None,
         placeholder="Choose the people",
-        format_func=lambda name: name if name == NEW else plain(name, 80),
         help="Choose the people of an earlier release if anybody is in both tables: then the costs add up. A file that "
         "was saved again, filtered or extended holds the same people.",
         key=state.POPULATION,
