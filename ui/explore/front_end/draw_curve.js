@@ -20,7 +20,7 @@ const TICKS = [0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 25];
 /** The picture of the curve: {draw(at)}. It measures its place once; make a new one after a change of size. */
 function curvePicture(svg, data) {
   const {width, height} = svg.getBoundingClientRect();
-  const edge = {left: 46, right: 12, top: 20, bottom: 40};
+  const edge = {left: 46, right: 12, top: 20, bottom: 42};
   const epsilons = data.curves.epsilons;
   const ends = [Math.min(epsilons[0], data.epsilon.value), Math.max(epsilons.at(-1), data.epsilon.value)].map(Math.log);
   const [low, high] = accuracyRange(data);
@@ -47,12 +47,12 @@ function curvePicture(svg, data) {
       percentText(accuracy, high - low < 0.05 ? 1 : 0)));
   }
   for (const epsilon of TICKS.filter((one) => Math.log(one) >= ends[0] - 1e-9 && Math.log(one) <= ends[1] + 1e-9)) {
-    svg.append(shape("text", {class: "tick", x: x(epsilon), y: height - 22, "text-anchor": "middle"}, String(epsilon)));
+    svg.append(shape("text", {class: "tick", x: x(epsilon), y: height - 24, "text-anchor": "middle"}, String(epsilon)));
   }
-  svg.append(shape("text", {class: "tick", x: edge.left, y: height - 4}, "← more private"));
-  svg.append(shape("text", {class: "tick", x: (edge.left + width) / 2, y: height - 4, "text-anchor": "middle"},
+  svg.append(shape("text", {class: "tick", x: edge.left, y: height - 6}, "← more private"));
+  svg.append(shape("text", {class: "tick", x: (edge.left + width) / 2, y: height - 6, "text-anchor": "middle"},
     data.words.axis));
-  svg.append(shape("text", {class: "tick", x: width - edge.right, y: height - 4, "text-anchor": "end"},
+  svg.append(shape("text", {class: "tick", x: width - edge.right, y: height - 6, "text-anchor": "end"},
     "more accurate →"));
   for (const level of data.levels) {
     svg.append(shape("line", {class: `level ${level.kind}`, x1: edge.left, x2: width - edge.right, y1: y(level.value),
