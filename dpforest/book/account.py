@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
 from dpforest.book.errors import BookError
 from dpforest.book.sums import Cost
 from dpforest.privacy.ledger import Ledger
 from dpforest.trees.forest import ReleasedForest
 
-
-class _Books(Protocol):
-    """The part of a `Book` that an account uses."""
-
-    def book(self, population: str, cost: Cost, *, title: str, delta: float = 0.0) -> str: ...
-
-    def mark_written(self, identifier: str, file: bytes) -> None: ...
+if TYPE_CHECKING:
+    from dpforest.book.book import Book
 
 
 class PopulationAccount:
@@ -45,7 +40,7 @@ class PopulationAccount:
     >>> folder.cleanup()
     """
 
-    def __init__(self, book: _Books, population: str) -> None:
+    def __init__(self, book: Book, population: str) -> None:
         self._book = book
         self._population = population
         self.booking: str | None = None
@@ -63,11 +58,19 @@ class PopulationAccount:
 
         The file appears when it is complete. Raises BookError if nothing was booked.
         """
-        if self.booking is None:
-            raise BookError("No fit was booked here: call fit(..., account=...) with this account first.")
+        self._last_booking()
         file = forest.to_bytes()
         write_whole(Path(path), file)
-        self._book.mark_written(self.booking, file)
+        self.mark_written(file)
+
+    def mark_written(self, file: bytes, record: dict[str, Any] | None = None) -> None:
+        """Note that the file of the last fit was written (`Book.mark_written`)."""
+        self._book.mark_written(self._last_booking(), file, record)
+
+    def _last_booking(self) -> str:
+        if self.booking is None:
+            raise BookError("No fit was booked here: call fit(..., account=...) with this account first.")
+        return self.booking
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -13,11 +13,10 @@ from typing import Any
 from dpforest.book.account import PopulationAccount
 from dpforest.book.copies import merge, read_copy, to_json
 from dpforest.book.errors import BookError, StaleProjectError
-from dpforest.book.population import Booking, Population, check_name
+from dpforest.book.population import Booking, Population, check_cost, check_name
 from dpforest.book.rows import booking_of, insert, limits, listed, now, population_of
 from dpforest.book.store import Store, default_path
 from dpforest.book.sums import Cost
-from dpforest.privacy.loss import PrivacyLoss
 
 
 class Book:
@@ -88,20 +87,24 @@ class Book:
                 raise BookError(f"There already is a population “{name}”. Book on it, or choose another name.")
             db.execute("INSERT INTO populations VALUES (?, ?, ?, ?)", (name, *limits(cap, rows_per_person), now()))
 
-    def change_population(self, name: str, *, cap: float | str | Fraction | None, rows_per_person: int | None) -> None:
-        """Set the cap and the number of rows of one person anew. The bookings stay.
+    def set_cap(self, name: str, cap: float | str | Fraction | None) -> None:
+        """Set the largest ε that the sum of all releases may reach; None for no cap."""
+        cap_text, _ = limits(cap, None)
+        with self._store.writing() as db:
+            population_of(db, name)
+            db.execute("UPDATE populations SET cap = ? WHERE name = ?", (cap_text, name))
 
-        A smaller number of rows would lower the sum of earlier releases, so it is refused.
-        """
-        new_limits = limits(cap, rows_per_person)
+    def set_rows_per_person(self, name: str, rows: int) -> None:
+        """Set the largest number of rows of one person. A smaller one is refused: it would lower the sum."""
+        limits(None, rows)
         with self._store.writing() as db:
             before = population_of(db, name).rows_per_person
-            if before is not None and (rows_per_person is None or rows_per_person < before):
+            if before is not None and rows < before:
                 raise BookError(
                     f"“{name}” was stated to have at most {before:,} rows for each person. A smaller number would "
                     "lower the sum of earlier releases, so it cannot be set."
                 )
-            db.execute("UPDATE populations SET cap = ?, rows_per_person = ? WHERE name = ?", (*new_limits, name))
+            db.execute("UPDATE populations SET rows_per_person = ? WHERE name = ?", (rows, name))
 
     def populations(self) -> list[Population]:
         """Return all populations in the order of their names, with their bookings."""
@@ -143,16 +146,16 @@ class Book:
         Raises
         ------
         BookError
-            If the loss of all releases would exceed the cap, or has no known sum. Nothing is booked.
+            If the cost is not valid, or the loss of all releases would exceed the cap or has no known sum. Nothing is
+            booked.
         """
         check_name(title, "A release")
-        loss = cost.loss if isinstance(cost.loss, PrivacyLoss) else PrivacyLoss.pure(cost.loss)
-        identifier = str(uuid.uuid4())
+        check_cost(cost, delta)
+        booking = Booking(str(uuid.uuid4()), population, now(), title, cost, delta)
         with self._store.writing() as db:
             population_of(db, population).check(cost, delta)
-            booking = Booking(identifier, population, now(), title, Cost(loss, cost.neighbors, cost.unit), delta)
             insert(db, booking)
-        return identifier
+        return booking.id
 
     def mark_written(self, identifier: str, file: bytes, record: dict[str, Any] | None = None) -> None:
         """Note that the file of a booked release was written, with its hash and its public record."""

@@ -7,11 +7,10 @@ import sqlite3
 from typing import Any
 
 from dpforest.book.errors import BookError
-from dpforest.book.population import Booking, check_name
+from dpforest.book.population import Booking, check_cost, check_name
 from dpforest.book.rows import from_row, insert, limits
 from dpforest.book.sums import Cost
-from dpforest.privacy.ledger import NEIGHBORS
-from dpforest.privacy.loss import KINDS, PrivacyLoss
+from dpforest.privacy.loss import PrivacyLoss
 from dpforest.privacy.rationals import written_fraction
 
 
@@ -34,34 +33,27 @@ def read_copy(content: Any) -> tuple[list[tuple[str, str | None, int | None, str
             populations.append((entry["name"], *of_entry, str(entry["created"])))
         names = {entry[0] for entry in populations}
         bookings = [_booking_in(entry, names) for entry in content["bookings"]]
-    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError) as error:
-        if isinstance(error, BookError):
-            raise
+    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):  # BookError is a ValueError
         raise BookError("This copy of a book is damaged; export it again.") from None
     return populations, bookings
 
 
 def _booking_in(entry: dict[str, Any], populations: set[str]) -> Booking:
-    amount = written_fraction(entry["amount"])
     texts = (entry["id"], entry["population"], entry["time"], entry["title"])
     is_valid = (
         all(isinstance(text, str) and text for text in texts)
         and entry["population"] in populations
-        and entry["kind"] in KINDS
-        and entry["neighbors"] in NEIGHBORS
-        and amount is not None
-        and amount > 0
         and isinstance(entry["delta"], (int, float))
-        and 0 <= entry["delta"] < 1
-        and (entry["delta"] > 0 or entry["kind"] == "pure")
         and all(entry[name] is None or isinstance(entry[name], str) for name in ("unit", "sha256"))
         and (entry["record"] is None or isinstance(entry["record"], dict))
     )
+    amount = written_fraction(entry["amount"])
     if not is_valid or amount is None:
         raise ValueError("an invalid booking")
-    cost = Cost(PrivacyLoss(entry["kind"], amount), entry["neighbors"], entry["unit"])
+    cost, delta = Cost(PrivacyLoss(entry["kind"], amount), entry["neighbors"], entry["unit"]), float(entry["delta"])
+    check_cost(cost, delta)
     notes = tuple((str(time), str(text)) for time, text in entry["notes"])
-    return Booking(*texts, cost, float(entry["delta"]), entry["sha256"], entry["record"], notes)
+    return Booking(*texts, cost, delta, entry["sha256"], entry["record"], notes)
 
 
 def merge(db: sqlite3.Connection, booking: Booking) -> bool:

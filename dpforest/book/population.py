@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpforest.book.errors import BookError
-from dpforest.book.sums import Cost, added_up, for_person
-from dpforest.privacy.ledger import REPLACE_ONE
+from dpforest.book.sums import Cost, added_up, as_loss, for_person
+from dpforest.privacy.ledger import NEIGHBORS, REPLACE_ONE
+from dpforest.privacy.loss import PURE
 from dpforest.privacy.rationals import positive_fraction, text_up, written_fraction
 
 MOST_CHARACTERS: Final = 200  # of the name of a population, a project or a release
@@ -156,6 +157,17 @@ def check_name(name: Any, what: str) -> None:
     """Raise BookError unless a name is a text of one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_CHARACTERS or not name.isprintable():
         raise BookError(f"{what} has a name of 1 to {MOST_CHARACTERS} characters in one line.")
+
+
+def check_cost(cost: Cost, delta: float) -> None:
+    """Raise BookError unless a cost has a loss above 0, a neighbor relation, and a δ that fits its kind of loss."""
+    loss = as_loss(cost.loss)
+    is_possible = delta == 0 if loss.kind == PURE else 0 < delta < 1
+    if loss.amount <= 0 or cost.neighbors not in NEIGHBORS or not is_possible:
+        raise BookError(
+            f"A release has a loss above 0, neighbors {' or '.join(NEIGHBORS)}, and δ = 0 for a pure loss or δ between "
+            f"0 and 1 for a Gaussian loss; this one has {cost} and δ = {delta!r}."
+        )
 
 
 def exact_cap(cap: Any) -> Fraction | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpforest.book.errors import BookError
 from dpforest.book.population import Booking, Population, exact_cap
-from dpforest.book.sums import Cost
+from dpforest.book.sums import Cost, as_loss
 from dpforest.privacy.loss import PrivacyLoss
 
 
@@ -49,14 +49,13 @@ def from_row(db: sqlite3.Connection, row: sqlite3.Row) -> Booking:
 
 
 def insert(db: sqlite3.Connection, booking: Booking) -> None:
-    loss, neighbors, unit = booking.cost
-    assert isinstance(loss, PrivacyLoss)
+    loss = as_loss(booking.cost.loss)
     record = None if booking.record is None else json.dumps(booking.record)
     db.execute(
         "INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(booking.id, booking.population, booking.time, booking.title),
-            *(loss.kind, str(loss.amount), neighbors, unit, booking.delta),
+            *(loss.kind, str(loss.amount), booking.cost.neighbors, booking.cost.unit, booking.delta),
             *(booking.sha256, record),
         ),
     )

@@ -93,7 +93,7 @@ class Store:
         return db
 
     def _check(self, db: sqlite3.Connection) -> None:
-        if self.path.stat().st_size == 0:  # a book never is empty, because it gets its name when it is complete
+        if self.path.stat().st_size == 0:  # `_make` names a book when it is complete, so it is never empty
             raise BookError(self._damaged)
         (application,), (version,) = (
             db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
@@ -140,7 +140,7 @@ class Store:
 
 
 def _make(path: Path) -> None:
-    """Make a book beside its place, and give it its name when it is complete."""
+    """Make a book under another name, and give it its name when it is complete."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     os.close(handle)

@@ -89,12 +89,34 @@ def test_only_the_name_deletes_a_population(book):
     assert book.population(WARD).bookings == ()
 
 
-def test_rows_of_a_person_never_become_fewer(book):
-    book.change_population(WARD, cap=5, rows_per_person=8)
-    assert (book.population(WARD).cap, book.population(WARD).rows_per_person) == (5, 8)
-    for fewer in (7, None):
-        with pytest.raises(BookError, match="A smaller number would lower"):
-            book.change_population(WARD, cap=5, rows_per_person=fewer)
+def test_limits_are_set_apart_and_rows_of_a_person_never_become_fewer(book):
+    book.set_rows_per_person(WARD, 8)
+    book.set_cap(WARD, "5/2")
+    assert (book.population(WARD).cap, book.population(WARD).rows_per_person) == (Fraction(5, 2), 8)
+    with pytest.raises(BookError, match="A smaller number would"):
+        book.set_rows_per_person(WARD, 7)
+    for rows in (0, 1.5, True):
+        with pytest.raises(BookError, match="is a whole number from 1"):
+            book.set_rows_per_person(WARD, rows)
+    book.set_rows_per_person(WARD, 9)
+    book.set_cap(WARD, None)
+    assert (book.population(WARD).cap, book.population(WARD).rows_per_person) == (None, 9)
+
+
+@pytest.mark.parametrize(
+    ("cost", "delta"),
+    [
+        (Cost(Fraction(1), "friends"), 0.0),
+        (Cost(PrivacyLoss.pure(0), "add-remove"), 0.0),
+        (ONE, 1e-6),
+        (ONE, float("nan")),
+        *((Cost(PrivacyLoss.gaussian(1), "add-remove"), delta) for delta in (0.0, 1.0, -1e-6, float("nan"))),
+    ],
+)
+def test_an_impossible_cost_is_not_booked(book, cost, delta):
+    with pytest.raises(BookError, match="A release has a loss above 0"):
+        book.book(WARD, cost, title="first", delta=delta)
+    assert book.population(WARD).bookings == ()
 
 
 @pytest.mark.parametrize("cap", [0, -1, "x", float("nan"), float("inf"), True, "1e10000000"])
@@ -194,7 +216,7 @@ def test_a_damaged_copy_adds_nothing(book, tmp_path, damage):
     ("key", "value"),
     [
         *(("amount", value) for value in ("0", "-1", "1e9", 1, "1/0", None)),
-        *(("delta", value) for value in (-1, 1, "x", None)),
+        *(("delta", value) for value in (-1, 1, 1e-6, "x", None)),
         ("kind", "gaussian"),  # a Gaussian loss has a δ above 0
         ("neighbors", "friends"),
         ("population", "nobody"),

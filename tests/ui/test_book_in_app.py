@@ -13,7 +13,9 @@ from streamlit.testing.v1 import AppTest
 from dpforest.book import Book, Cost
 from dpforest.tables.csv_table import read_csv
 from dpforest.tables.domain import Domain, Feature
+from tests.ui.test_guards import listening
 from tests.ui.test_use_page import choice
+from ui.shared import app_book
 from ui.shared.forests import ForestSettings
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
@@ -156,6 +158,39 @@ def test_a_bundled_table_is_not_booked(folder):
     app = dialog(choice("zoo"))
     assert "Spent on these people" not in shown(app) and not release_button(app).disabled
     assert not (folder / "book.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("folder_variable", "address", "names", "is_kept"),
+    [
+        ("", "localhost", [], True),
+        ("", "127.0.0.1", [], True),
+        ("", "0.0.0.0", [], False),
+        ("", "localhost", ["forests.example"], False),  # a proxy on this machine brings in other people
+        ("/data", "0.0.0.0", [], True),
+        ("off", "localhost", [], False),
+    ],
+)
+def test_a_server_that_others_can_reach_keeps_no_book_by_itself(monkeypatch, folder_variable, address, names, is_kept):
+    monkeypatch.setenv("DPFOREST_DATA_DIR", folder_variable)
+    server = listening(address, names)
+    next(server)
+    try:
+        assert app_book.is_kept() == is_kept
+    finally:
+        next(server, None)
+
+
+def test_a_locked_book_is_reported_where_it_is_changed(folder, monkeypatch):
+    monkeypatch.setattr("dpforest.book.store._WAIT", 0.01)
+    Book().add_population(WARD)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600).run()
+    app.switch_page("pages/4_Use_a_forest.py").run()
+    next(field for field in app.text_input if field.label.startswith("Delete a group")).set_value(WARD).run()
+    with closing(sqlite3.connect(folder / "book.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        passed(app.button(key="delete_population").click().run())
+    assert "Another program is writing to" in shown(app) and len(Book().populations()) == 1
 
 
 def test_the_page_of_releases_shows_merges_and_deletes(folder, tmp_path):

@@ -19,19 +19,18 @@ from ui.shared.page import sorry, titled
 from ui.shared.session_ledger import in_words
 from ui.shared.wording import plain, sum_text
 
-MOST_BYTES = 20_000_000  # of a copy
-
 
 def show() -> None:
     """Draw the sums of all populations, and the controls that copy, merge and delete. Nothing if no book is kept."""
     try:
-        book = kept_book()
-        populations = book.populations() if book else []
+        if (book := kept_book()) is not None:
+            _show(book)
     except BookError as problem:
         sorry(problem)
-        return
-    if book is None:
-        return
+
+
+def _show(book: Book) -> None:
+    populations = book.populations()
     st.divider()
     titled("Releases booked on this computer", None)
     if not populations:
@@ -43,8 +42,8 @@ def show() -> None:
         _population(population)
     with st.expander("Copy, merge or delete"):
         st.caption(
-            f"The book is the file `{book.path}`. It holds names of people's groups, settings and costs, and no rows. "
-            "Keep a copy where the data are kept."
+            f"The file `{book.path}` holds the names that you gave to people, and settings and costs of releases. It holds "
+            "no rows. Keep a copy where the data are kept."
         )
         if populations:
             copy = json.dumps(book.export(), indent=1)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from typing import Final
 
-import streamlit as st
-
 from dpforest.book import Book
 from dpforest.book.store import FOLDER_VARIABLE
-from ui.server.host_names import LOOPBACK
+from ui.server.host_names import LOOPBACK, HostNames
 
 OFF: Final = "off"  # value of the environment variable that switches the book off
 
@@ -17,11 +15,12 @@ OFF: Final = "off"  # value of the environment variable that switches the book o
 def is_kept() -> bool:
     """Return whether this server keeps a book.
 
-    Several people may use a server that others can reach. So such a server keeps a book only if the environment
-    variable `DPFOREST_DATA_DIR` names a folder. The value `off` switches the book off everywhere.
+    Several people may use a server that others can reach, also through a proxy on the same machine, for which the
+    server must answer to other names. So such a server keeps a book only if the environment variable
+    `DPFOREST_DATA_DIR` names a folder. The value `off` switches the book off everywhere.
     """
     folder = os.environ.get(FOLDER_VARIABLE, "")
-    return folder != OFF and (bool(folder) or st.get_option("server.address") in LOOPBACK)
+    return folder != OFF and (bool(folder) or HostNames.of_config() == HostNames(LOOPBACK))
 
 
 def kept_book() -> Book | None:

@@ -37,11 +37,11 @@ class ChosenPopulation:
 
     def account(self) -> PopulationAccount:
         """Return the account that books the release. Add the population to the book, or change it, before."""
-        name, limits = self.population.name, (self.population.cap, self.population.rows_per_person)
+        name, rows = self.population.name, self.population.rows_per_person
         if self.is_new:
-            self.book.add_population(name, cap=limits[0], rows_per_person=limits[1])
-        elif self.book.population(name).rows_per_person != limits[1]:
-            self.book.change_population(name, cap=limits[0], rows_per_person=limits[1])
+            self.book.add_population(name, cap=self.population.cap, rows_per_person=rows)
+        elif rows is not None:
+            self.book.set_rows_per_person(name, rows)
         return self.book.account(name)
 
 

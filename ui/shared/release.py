@@ -85,9 +85,9 @@ def make(choice: Choice, people: int, number: int, chosen: ChosenPopulation | No
     except ForestFormatError:
         file = b""
     text = certificate_text(forest.certificate, forest.about.get("caution"))
-    if chosen and account and account.booking and file:
+    if account and file:
         with suppress(BookError):  # the booking stays; only the hash of the file is missing
-            chosen.book.mark_written(account.booking, file, {"certificate": text, "table": table.short_title})
+            account.mark_written(file, {"certificate": text, "table": table.short_title})
     loss, delta = forest.ledger.loss, forest.certificate.delta
     mu_squared = loss.mu_squared if loss.kind == GAUSSIAN else None
     return Release(

@@ -74,9 +74,9 @@ _SHOW_WHOLE: Final = """<style>html:not([data-whole]) [data-testid=stApp] * {vis
   const look = (now) => {
     const main = document.querySelector("[data-testid=stMainBlockContainer]");
     const parts = main ? main.querySelectorAll("[data-testid=stElementContainer]").length : 0;
-    const drawn = `${parts} ${document.querySelectorAll("[data-testid=stSkeleton]").length} ${main?.offsetWidth}`;
-    if (drawn !== before) [before, since] = [drawn, now];
     const skeletons = [...document.querySelectorAll("[data-testid=stSkeleton]")];
+    const drawn = `${parts} ${skeletons.length} ${main?.offsetWidth}`;
+    if (drawn !== before) [before, since] = [drawn, now];
     const isWhole = parts > 2 && document.querySelector("[data-testid=stSidebar]")
       && !skeletons.some((box) => box.getBoundingClientRect().top < innerHeight) && now - since > $rest;
     if (isWhole || now > $latest) document.documentElement.dataset.whole = "";

@@ -97,7 +97,6 @@ html {font-size: 19px}
 LESSON: Final = """<style>
 [data-testid=stMainBlockContainer] {padding-bottom: 1rem}
 .st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1rem; line-height: 1.4}
-
 .st-key-lesson_page h4 {padding: 0}
 @media (min-width: 641px) {
   .st-key-step {min-width: 22.6rem}
