@@ -42,8 +42,8 @@ def _show(book: Book) -> None:
         _population(population)
     with st.expander("Copy, merge or delete"):
         st.caption(
-            f"The file `{book.path}` holds the names that you gave to people, and settings and costs of releases. It holds "
-            "no rows. Keep a copy where the data are kept."
+            f"The file `{book.path}` holds the names that you gave to people, and settings and costs of releases. "
+            "It holds no rows. Keep a copy where the data are kept."
         )
         if populations:
             copy = json.dumps(book.export(), indent=1)
