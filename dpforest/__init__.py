@@ -16,6 +16,8 @@ from dpforest.models.repeated_fits import RepeatedReleaseWarning
 from dpforest.tables.chunked_files import read_chunks
 from dpforest.tables.csv_rows import read_table
 from dpforest.tables.datasets import load_dataset, make_synthetic, read_csv
+from dpforest.tables.date_columns import date_attributes
+from dpforest.tables.dates import DatePart
 from dpforest.tables.domain import Domain, DomainError, Feature, PrivacyLeakWarning
 from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.trees.forest import ReleasedForest
@@ -27,6 +29,7 @@ check_on_reading(file_consistency.check)
 
 __all__ = [
     "BoostedForestClassifier",
+    "DatePart",
     "Domain",
     "DomainError",
     "Feature",
@@ -42,6 +45,7 @@ __all__ = [
     "RandomForestLaplaceClassifier",
     "ReleasedForest",
     "RepeatedReleaseWarning",
+    "date_attributes",
     "load_dataset",
     "make_synthetic",
     "read_chunks",

@@ -9,6 +9,8 @@ MISSING_STRIP: Final = N_CODES // 11  # codes below a numeric range, if "missing
 MIN_CLASSES: Final = 2
 MAX_CLASSES: Final = 50
 MAX_CATEGORIES: Final = 1_000
+MAX_WORDS: Final = 100  # words for missing cells of an attribute
+MAX_SPELLINGS: Final = 1_000  # spellings of the values of an attribute, or of the classes
 # A packed node numbers columns with 15 bits. Half of these numbers are for additional columns of one-vs-rest tests.
 MAX_FEATURES: Final = 16_383
 

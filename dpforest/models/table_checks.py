@@ -46,7 +46,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return X
         if self.domain is not None and isinstance(X, (list, tuple)):
-            X = table_of_lists(X, self.domain.n_features, refuse=not reset)
+            X = table_of_lists(X, len(self.domain.source_columns), refuse=not reset)
         X = X if self.domain is None else any_cells(X)
         # With a public domain, any cells are valid, and so is a table without rows.
         checks: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
@@ -63,8 +63,9 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         elif not domain.classes:
             inferred = Domain.infer(np.zeros((len(y), 1)), y)
             domain = replace(domain, classes=inferred.classes, classes_source="data")
-        if not hasattr(X, "iloc") and X.shape[1] != domain.n_features:
-            raise DomainError(f"X has {X.shape[1]} columns, but the domain describes {domain.n_features} features.")
+        n_columns = len(domain.source_columns)
+        if not hasattr(X, "iloc") and X.shape[1] != n_columns:
+            raise DomainError(f"X has {X.shape[1]} columns, but the domain describes {n_columns} features.")
         self._warn_of_leaks(domain)
         return domain
 

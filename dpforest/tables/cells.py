@@ -19,6 +19,7 @@ import pandas as pd
 
 from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
+from dpforest.tables.reading_rules import Spellings, folded, number_with_sign, without_number_words
 
 # The pattern matches each digit in only one way, so that a cell of a million digits does not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
@@ -82,28 +83,46 @@ def key(cell: Any) -> str:
 
 
 class Keys:
-    """Index of listed values. Cells are looked up by text, then by key. Of several equal keys, the first one wins."""
+    """Index of listed values. Cells are looked up by text, then by key. Of several equal keys, the first one wins.
 
-    def __init__(self, listed: Iterable[Any]) -> None:
+    If there are spellings, a cell that is no listed text is compared with the listed texts and the spellings, without
+    the spaces around it.
+    """
+
+    def __init__(self, listed: Iterable[Any], spellings: Spellings = ()) -> None:
         self._text: dict[str, int] = {}
+        self._trimmed: dict[str, int] = {}
         self._key: dict[str, int] = {}
         for place, value in enumerate(listed):
             self._text.setdefault(cell_text(value), place)
             self._key.setdefault(key(value), place)
+        for spelling, value in spellings:
+            self._trimmed[spelling] = self._text[value]
+            self._key.setdefault(key(spelling), self._text[value])
+        if spellings:
+            for value, place in self._text.items():
+                self._trimmed.setdefault(value.strip(), place)
 
     def find(self, cell: Any, otherwise: int = -1) -> int:
         """Return the index of a cell's value in the list, or `otherwise` if the value is not listed."""
         place = self._text.get(cell_text(cell))
+        if place is None and self._trimmed:
+            place = self._trimmed.get(cell_text(cell).strip())
         return self._key.get(key(cell), otherwise) if place is None else place
 
 
-def values_with_one_key(listed: Iterable[Any]) -> tuple[str, str] | None:
+def values_with_one_key(listed: Iterable[Any], spellings: Spellings = ()) -> tuple[str, str] | None:
     """Return the first two listed values that share a key although their texts differ, or None.
 
+    A spelling counts as a listed value unless its key is that of the value that it means, or of an equal spelling.
     The words that numpy writes for a missing cell in an array of texts count as the value "missing".
     """
     seen = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
-    for value in listed:
+    spelled: dict[tuple[str, str], str] = {}
+    for spelling, value in spellings:
+        if key(spelling) != key(value):
+            spelled.setdefault((key(spelling), value), spelling)
+    for value in (*listed, *spelled.values()):
         first = seen.setdefault("nan" if _COMPLEX_NAN.fullmatch(text(value)) else key(value), text(value))
         if first != text(value):
             return first, text(value)
@@ -159,6 +178,11 @@ def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | Non
     A cell that is not a number raises a DomainError. If `out_of_domain` is given, there is no error: `out_of_domain`
     counts the cell, and the cell becomes missing.
     """
+    read = _numbers(feature, column, out_of_domain)
+    return without_number_words(read, feature.missing_words)
+
+
+def _numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None) -> np.ndarray:
     if column.dtype == object or getattr(column.dtype, "kind", "") in "US":
         return _numbers_of_objects(feature, np.asarray(column), out_of_domain)
     series = pd.Series(column)
@@ -187,8 +211,11 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, out_of_domain: OutO
             pass
     read = np.full(len(cells), np.nan)
     bad = []
+    words = folded(feature.missing_words)
     for i in np.flatnonzero(~is_missing(cells)):
         value = number(cells[i])
+        if value is None and (words or feature.signs):
+            value = _number_by_rules(cells[i], words, feature.signs)
         if value is None:
             bad.append(i)
         else:
@@ -202,6 +229,14 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, out_of_domain: OutO
     if bad and out_of_domain is not None:
         out_of_domain.add(feature.name, OutOfDomain.NO_NUMBER, len(bad))
     return read
+
+
+def _number_by_rules(cell: Any, words: frozenset[str], signs: Sequence[str]) -> float | None:
+    """Return NaN for a word that means "missing", and the number of a text with a sign. Other cells give None."""
+    if not isinstance(cell, (str, bytes)):
+        return None
+    trimmed = _words(cell).strip()
+    return math.nan if trimmed.casefold() in words else number_with_sign(trimmed, signs)
 
 
 def is_missing(cells: np.ndarray) -> np.ndarray:
@@ -264,12 +299,14 @@ def _is_utf8(cells: np.ndarray) -> bool:
     return True
 
 
-def places(column: Any, listed: Sequence[Any], otherwise: int) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+def places(
+    column: Any, listed: Sequence[Any], otherwise: int, spellings: Spellings = ()
+) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     """Return each cell's index in `listed`, the index of each distinct value, and the distinct values.
 
     A missing cell has the index -1, and a value that is not listed has the index `otherwise`.
     """
     codes, values = factorize(column)
-    keys = Keys(listed)
+    keys = Keys(listed, spellings)
     of_value = np.array([keys.find(value, otherwise) for value in values] + [-1], dtype=np.int64)
     return of_value[codes], of_value[:-1], values

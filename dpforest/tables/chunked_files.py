@@ -119,8 +119,8 @@ def _parquet_parts(file: pq.ParquetFile, domain: Domain, rows: int) -> Iterator[
     with file:
         try:
             for batch in file.iter_batches(rows, columns=[*domain.columns, domain.label]):
-                table = {f.name: _typed_column(f.name, batch.column(f.name), f) for f in domain.features}
-                for name in (*domain.columns[domain.n_features :], domain.label):
+                table = {f.column: _typed_column(f.column, batch.column(f.column), f) for f in domain.features}
+                for name in (*domain.columns[len(domain.source_columns) :], domain.label):
                     table[name] = _typed_column(name, batch.column(name))
                 yield pd.DataFrame(table)
         except (pa.ArrowException, OSError) as error:
@@ -131,10 +131,12 @@ def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) ->
     """Return cells of a Parquet column as floats or texts. The choice depends only on the type of the column."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
+    if feature is not None and feature.date is not None and pa.types.is_temporal(cells.type):
+        cells = cells.cast(pa.string())
     is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
     if not is_text and not any(known(cells.type) for known in _KNOWN):
         raise DomainError(f"{name!r} holds {cells.type}; turn it into numbers or texts, or leave it out.")
-    if feature is not None and feature.kind == "numeric" and not is_text:
+    if feature is not None and feature.kind == "numeric" and feature.date is None and not is_text:
         return cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     cells = (_utf8(cells) if is_text else cells).dictionary_encode()
     # Float32 is kept, because 0.1 has another text as a float64.

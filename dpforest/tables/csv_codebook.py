@@ -60,6 +60,8 @@ class CodebookEntry:
         Value that replaces missing cells under the rule "value".
     sources : dict
         Sources, with the keys `VALUES`, TYPE and MISSING.
+    rules : dict, optional
+        Reading rules, as parameters of `Feature`. A codebook in a CSV file has no rules, and does not change them.
     """
 
     where: str
@@ -72,6 +74,7 @@ class CodebookEntry:
     missing: str | None = None
     missing_value: Any = None
     sources: dict[str, Source] = field(default_factory=dict)
+    rules: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -293,7 +296,8 @@ def _unmarked(cell: str) -> str:
 def codebook(domain: Domain) -> pd.DataFrame:
     """Return the codebook of a domain; each cell is a text that no spreadsheet takes for a formula.
 
-    The last line describes the label. The codebook omits the format of the file and the source of the columns.
+    The last line describes the label. The codebook omits the format of the file, the source of the columns
+    and the reading rules.
 
     >>> codebook(Domain((Feature("age", "numeric", 0, 90, source="asserted", source_note="the law on voting"),)))[
     ...     ["name", "low", "high", "source"]].values.tolist()

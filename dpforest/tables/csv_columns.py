@@ -12,7 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES
+from dpforest.tables.cells import key
+from dpforest.tables.dates import date_of
+from dpforest.tables.features import Feature
 from dpforest.tables.features import text as text_of
+from dpforest.tables.reading_rules import Spellings, folded, without_number_words, without_sign
 
 # Texts that count as missing in every column, and further texts that count as missing in a column of numbers.
 MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
@@ -104,8 +108,10 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
     return ParsedColumn(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed, has_points)
 
 
-def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, list[str]]:
-    """Parse each text cell independently.
+def numbers_one_by_one(
+    raw: pa.ChunkedArray, decimal: str, feature: Feature | None = None
+) -> tuple[pd.Series, list[str]]:
+    """Parse each text cell independently, by the words for missing cells and the signs of a feature if it is given.
 
     Return all cells as float64, and the cells that are neither number nor missing.
 
@@ -113,18 +119,50 @@ def numbers_one_by_one(raw: pa.ChunkedArray, decimal: str) -> tuple[pd.Series, l
     """
     cells = pc.utf8_trim_whitespace(raw)
     values = _floats(cells, decimal)
+    if feature is not None and (feature.missing_words or feature.signs):
+        return _numbers_by_rules(cells, decimal, feature)
     strange = pc.and_(pc.is_null(values), pc.invert(pc.is_in(cells, value_set=_NO_NUMBERS)))
     return values.to_pandas().astype(np.float64), cells.filter(strange).to_pylist()
 
 
-def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str) -> pd.Series:
-    """Replace each text cell by the listed text that equals it as text or as number.
+def _numbers_by_rules(cells: pa.ChunkedArray, decimal: str, feature: Feature) -> tuple[pd.Series, list[str]]:
+    """Return the result of `numbers_one_by_one` for trimmed cells of a feature with words or signs."""
+    encoded = cells.combine_chunks().dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    words = folded(feature.missing_words)
+    plain = [cell if not feature.signs else without_sign(cell, feature.signs) or cell for cell in texts]
+    numbers = _floats(pa.array(plain, pa.string()), decimal).to_numpy(zero_copy_only=False).astype(np.float64)
+    is_word = np.array([cell.casefold() in words for cell in texts], dtype=bool)
+    numbers[is_word] = np.nan
+    is_missing = np.array([cell in MISSING_TEXTS + MISSING_NUMBERS for cell in texts], dtype=bool)
+    is_strange = np.isnan(numbers) & ~is_word & ~is_missing
+    place = encoded.indices.to_numpy(zero_copy_only=False)
+    strange = [texts[i] for i in place[is_strange[place]]]
+    return pd.Series(without_number_words(numbers, feature.missing_words)[place]), strange
+
+
+def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series, list[str]]:
+    """Keep each text cell that states a date.
+
+    Return all cells as trimmed texts, missing if they are no dates, and the cells that are neither dates nor missing.
+    """
+    cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
+    is_date = [date_of(key(cell), date_format) is not None for cell in cells.dictionary.to_pylist()]
+    kept = [cell if known else None for cell, known in zip(cells.dictionary.to_pylist(), is_date, strict=True)]
+    dates = pa.array(kept, pa.string()).take(cells.indices)
+    trimmed = cells.cast(pa.string())
+    strange = pc.and_(pc.is_null(dates), pc.invert(pc.is_in(trimmed, value_set=_NO_NUMBERS)))
+    return dates.to_pandas().astype("str"), trimmed.filter(strange).to_pylist()
+
+
+def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str, spellings: Spellings = ()) -> pd.Series:
+    """Replace each text cell by the listed text that equals it as text or as number, or that it is a spelling of.
 
     Other cells stay or are missing.
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary
-    known = {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
+    known = dict(spellings) | {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
     read = []
     for cell, number in zip(texts.to_pylist(), _floats(texts, decimal).to_pylist(), strict=True):
         same = known.get(cell)

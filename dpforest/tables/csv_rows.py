@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.tables import csv_text
-from dpforest.tables.csv_columns import numbers_one_by_one, texts_one_by_one
+from dpforest.tables.csv_columns import dates_one_by_one, numbers_one_by_one, texts_one_by_one
 from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.csv_text import TableError
 from dpforest.tables.domain import Domain, DomainError
@@ -38,6 +38,9 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     read as "1"). If no listed text equals the cell, an empty cell or a text such as "NA" is missing, and any other text
     stays unchanged.
 
+    The reading rules of a `Feature` apply too: a word for missing cells and a cell that is no date in the declared
+    format are missing, a sign next to a number is ignored, and a spelling becomes the value that it means.
+
     A quoted cell may contain line breaks, so a row may span several lines. If a row has too few or too many cells, all
     its cells are missing.
 
@@ -51,7 +54,7 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        float64 for numeric attributes, str for categorical ones and the label.
+        float64 for numeric attributes, str for categorical ones, columns of dates and the label.
 
     Raises
     ------
@@ -94,17 +97,20 @@ def bytes_of(source: Any) -> tuple[bytes, str]:
 
 @dataclass
 class UnreadCells:
-    """The number of ragged rows, and the cells of numeric attributes that are not numbers. Curator only."""
+    """The number of ragged rows, and the cells that are not numbers or not dates. Curator only."""
 
     ragged: int = 0
     cells: dict[str, list[str]] = field(default_factory=dict)  # key: name of a numeric attribute
+    dates: dict[str, list[str]] = field(default_factory=dict)  # key: name of a column of dates
 
     def sentences(self) -> list[str]:
         """Return one sentence for each attribute with unread cells, and one sentence about ragged rows."""
         messages = [
-            f"{plural(len(cells), 'cell')} of {name!r} {'is no number' if len(cells) == 1 else 'are no numbers'} and "
+            f"{plural(len(cells), 'cell')} of {name!r} {'is no' if len(cells) == 1 else 'are no'} "
+            f"{what if len(cells) == 1 else what + 's'} and "
             f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
-            for name, cells in self.cells.items()
+            for what, columns in (("number", self.cells), ("date", self.dates))
+            for name, cells in columns.items()
             if cells
         ]
         if self.ragged:
@@ -130,7 +136,8 @@ def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells
     blocks = [block.select(places) for block in records]
     cells = pa.concat_tables(blocks).rename_columns(wanted) if blocks else _nothing(wanted)
     table, strange = typed_cells(cells, domain, written)
-    return table, UnreadCells(records.n_ragged, strange)
+    strange.ragged = records.n_ragged
+    return table, strange
 
 
 def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
@@ -144,8 +151,7 @@ def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCel
         All cells of the file as texts; columns have their names.
     domain : Domain
     """
-    table, strange = typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
-    return table, UnreadCells(cells=strange)
+    return typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
 
 
 def _wanted(names: Sequence[str], domain: Domain) -> list[str]:
@@ -234,21 +240,27 @@ def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
     return block.take(pa.array(rows, mask=null))
 
 
-def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Return the columns like `read_table`, and for each numeric attribute the cells that are not numbers."""
+def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.DataFrame, UnreadCells]:
+    """Return the columns like `read_table`, and the cells that are not numbers or not dates."""
     table: dict[str, pd.Series] = {}
-    strange: dict[str, list[str]] = {}
+    strange = UnreadCells()
     for feature in domain.features:
-        cells, decimal = pc.fill_null(raw.column(feature.name), ""), written.decimal_of(feature.name)
-        if feature.kind == "numeric":
-            table[feature.name], strange[feature.name] = numbers_one_by_one(cells, decimal)
+        name = feature.column
+        if name in table:  # another part of the same date
+            continue
+        cells, decimal = pc.fill_null(raw.column(name), ""), written.decimal_of(name)
+        if feature.date is not None:
+            table[name], strange.dates[name] = dates_one_by_one(cells, feature.date.format)
+        elif feature.kind == "numeric":
+            table[name], strange.cells[name] = numbers_one_by_one(cells, decimal, feature)
         else:
-            table[feature.name] = texts_one_by_one(cells, feature.categories, decimal)
+            table[name] = texts_one_by_one(cells, feature.categories, decimal, feature.spellings)
     if domain.unit is not None:
         cells = pc.fill_null(raw.column(domain.unit), "")
         table[domain.unit] = texts_one_by_one(cells, (), written.decimal_of(domain.unit))
     if domain.label in raw.column_names:
         classes = [text(label) for label in domain.classes]
         cells = pc.fill_null(raw.column(domain.label), "")
-        table[domain.label] = texts_one_by_one(cells, classes, written.decimal_of(domain.label))
+        decimal = written.decimal_of(domain.label)
+        table[domain.label] = texts_one_by_one(cells, classes, decimal, domain.class_spellings)
     return pd.DataFrame(table), strange

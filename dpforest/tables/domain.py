@@ -18,6 +18,13 @@ from dpforest.tables.csv_format import CsvFormat, as_format, format_in_old_words
 from dpforest.tables.features import DomainError, Feature, PrivacyLeakWarning, because, check_source, check_text, text
 from dpforest.tables.inference import infer_classes, infer_features
 from dpforest.tables.out_of_domain import OutOfDomainCells
+from dpforest.tables.reading_rules import (
+    Spellings,
+    checked_spellings,
+    signs_sentence,
+    spellings_sentence,
+    words_sentence,
+)
 from dpforest.tables.units import MOST_ROWS, UNIT_WEIGHT
 
 __all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
@@ -62,6 +69,9 @@ class Domain:
     unit : str or None
         Name of a column of identifiers, from which no forest learns. All rows with the same identifier belong to one
         person, and a person is the unit of privacy. None: each row is a person.
+    class_spellings : dict or tuple of pairs
+        Text of the listed class of each spelling, as in ``{"YES": "yes"}``. If there are spellings, spaces around a
+        label are ignored. Their source is that of the classes.
 
     Raises
     ------
@@ -91,6 +101,7 @@ class Domain:
     columns_source: str = ""
     columns_note: str = ""
     unit: str | None = None
+    class_spellings: Spellings = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", tuple(self.features))
@@ -104,11 +115,12 @@ class Domain:
         names = self.names
         if len(set(names)) < len(names):
             raise DomainError(f"Two attributes are called {_first_twice(names)!r}; rename one.")
-        if self.label in names:
+        if self.label in (*names, *self.source_columns):
             raise DomainError(f"{self.label!r} is the label, so it cannot be an attribute as well; leave it out.")
         if not isinstance(self.label, str) or not isinstance(self.reading, (str, CsvFormat)):
             raise DomainError("The label and the reading of a domain must be texts, or the latter a CsvFormat.")
         check_text(self.label, "the label")
+        self._check_dates()
         self._check_unit()
         check_text(str(self.reading), "the reading")
         if isinstance(self.reading, str):
@@ -122,11 +134,26 @@ class Domain:
                 check_source(source, note, what, f"{part}_source")
         if self.classes:
             self._check_classes()
+        texts, what = tuple(map(text, self.classes)), repr(self.label) if self.label else "the label"
+        object.__setattr__(self, "class_spellings", checked_spellings(self.class_spellings, texts, what))
+        for spelling, _ in self.class_spellings:
+            check_text(spelling, "a spelling of a class")
         _ = self._grid  # computed now, so that a pickle does not reveal whether rows were read
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
         """Return the domain itself, because a domain is immutable and thousands of clones of an estimator share it."""
         return self
+
+    def _check_dates(self) -> None:
+        """Raise DomainError if one column is read in two ways."""
+        rules: dict[str, str | None] = {}
+        for feature in self.features:
+            rule = None if feature.date is None else feature.date.format
+            if rules.setdefault(feature.column, rule) != rule:
+                raise DomainError(
+                    f"The column {feature.column!r} has two attributes that read it in different ways; give all of "
+                    "them the same format of dates."
+                )
 
     def _check_unit(self) -> None:
         if self.unit is None:
@@ -136,7 +163,7 @@ class Domain:
                 f"unit={self.unit!r} is not the name of a column; use one, or None: each row is a person."
             )
         check_text(self.unit, "the unit")
-        if self.unit in (*self.names, self.label):
+        if self.unit in (*self.names, *self.source_columns, self.label):
             raise DomainError(
                 f"{self.unit!r} names the unit of privacy, so it cannot be an attribute or the label as well; leave it "
                 "out of the attributes."
@@ -165,9 +192,14 @@ class Domain:
         return tuple(feature.name for feature in self.features)
 
     @property
+    def source_columns(self) -> tuple[str, ...]:
+        """Names of the columns that attributes are read from: their names, or the columns of their dates."""
+        return encoding.source_columns(self.features)
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that a fit reads besides the label: attributes, and the unit if there is one."""
-        return self.names if self.unit is None else (*self.names, self.unit)
+        """Names of the columns that a fit reads besides the label: `source_columns`, and the unit if there is one."""
+        return self.source_columns if self.unit is None else (*self.source_columns, self.unit)
 
     @property
     def count_unit(self) -> int:
@@ -213,7 +245,8 @@ class Domain:
         Parameters
         ----------
         X : DataFrame, array or list of shape (n, m)
-            A DataFrame is read by column name (further columns are ignored), an array by position.
+            A DataFrame is read by column name (further columns are ignored), an array by position. If attributes are
+            parts of dates, the columns of an array are those of `source_columns`.
         out_of_domain : OutOfDomainCells, optional
             If given, the public rule reads every cell, as in a fit, and `out_of_domain` counts the cells outside of the
             domain (`dpforest.tables.rows`).
@@ -249,11 +282,11 @@ class Domain:
         DomainError
             If a label is missing or not one of the classes.
         """
-        return encoding.encode_labels(self.classes, y, self.label)
+        return encoding.encode_labels(self.classes, y, self.label, self.class_spellings)
 
     def listed_labels(self, y: Any) -> np.ndarray:
         """Return the index in `classes` of each label, negative if the label is missing or not listed."""
-        return encoding.listed_labels(self.classes, y, self.label)
+        return encoding.listed_labels(self.classes, y, self.label, self.class_spellings)
 
     def report(self, X: Any) -> pd.DataFrame:
         """Return a table with a row per feature: counts of clipped, unlisted and missing cells. Curator only."""
@@ -297,14 +330,39 @@ class Domain:
             sentences.append(f"That {self.reading} is {_origin(self.reading_source, self.reading_note)}.")
         if self.columns_source not in ("", "data"):
             sentences.append(f"The choice of columns is {_origin(self.columns_source, self.columns_note)}.")
-        listed = {repr(feature.name): feature.categories for feature in self.features} | {"the label": self.classes}
-        for name, values in listed.items():
-            if two := values_with_one_key(values):
+        sentences += self._reading_sentences()
+        listed = {repr(f.name): (f.categories, f.spellings) for f in self.features}
+        listed["the label"] = self.classes, self.class_spellings
+        for name, (values, spellings) in listed.items():
+            if two := values_with_one_key(values, spellings):
                 sentences.append(
                     f"The values of {name} were handed over as texts: {two[0]!r} and {two[1]!r} may be the same else."
                 )
         of_unit = () if self.unit is None else (unit_sentence(self.unit),)
         return [*sentences, READ_BY_RULE, HANDED_OVER, *of_unit]
+
+    def _reading_sentences(self) -> list[str]:
+        """Return a sentence for each reading rule of an attribute or of the label."""
+        rules: dict[str, list[str]] = {}
+        dates: dict[tuple[str, str], list[str]] = {}
+        for feature in self.features:
+            ends = (
+                words_sentence(feature.missing_words) if feature.missing_words else "",
+                signs_sentence(feature.signs) if feature.signs else "",
+                spellings_sentence(feature.spellings) if feature.spellings else "",
+            )
+            for end in filter(None, ends):
+                rules.setdefault(end, []).append(repr(feature.name))
+            if feature.date is not None:
+                part = f"{feature.name!r} is {feature.date}"
+                dates.setdefault((feature.column, feature.date.format), []).append(part)
+        if self.class_spellings:
+            rules.setdefault(spellings_sentence(self.class_spellings), []).append("the label")
+        return [f"In {_some(names)}, {end}." for end, names in rules.items()] + [
+            f"The column {column!r} has dates in the format {form} or as 2024-01-31, with or without a time, which is "
+            f"ignored: {_some(parts)}. A cell that is no such date counts as missing."
+            for (column, form), parts in dates.items()
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe dictionary, from which `from_dict` rebuilds an equal domain."""
@@ -320,6 +378,7 @@ class Domain:
             "columns_source": self.columns_source,
             "columns_note": self.columns_note,
             **({} if self.unit is None else {"unit": {"column": self.unit, "most_rows": MOST_ROWS}}),
+            **({"class_spellings": [list(pair) for pair in self.class_spellings]} if self.class_spellings else {}),
         }
 
     @classmethod

@@ -9,7 +9,7 @@ them (docs/PRIVACY.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,8 +18,10 @@ from numba import njit
 
 from dpforest.limits import N_CODES
 from dpforest.tables.cells import Keys, as_array, number, numbers, places
+from dpforest.tables.date_columns import DateColumn, date_places, dates_of
 from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
+from dpforest.tables.reading_rules import Spellings
 from dpforest.tables.scale import MANTISSA, ONE_BITS, Scale
 
 REFUSED: Final = -1  # value in Grid.missing_code: a missing cell is an error
@@ -92,19 +94,24 @@ def encode(
     A cell outside of the domain raises a DomainError. If `out_of_domain` is given, the public rule reads such a cell
     instead, and `out_of_domain` counts it.
     """
-    columns: Sequence[int] = range(len(features))
     if isinstance(X, pd.DataFrame):
         columns = positions(features, X)
-        out = np.empty((len(X), len(features)), dtype=np.uint16)
     else:
         X = _matrix(features, X)
-        out = np.empty(X.shape, dtype=np.uint16)
-        if X.dtype.kind in "fiub" and all(feature.kind == "numeric" for feature in features):
-            _encode_block(features, grid, X, 0, out, out_of_domain)
-            return out
+        columns = _array_positions(features)
+    out = np.empty((len(X), len(features)), dtype=np.uint16)
+    are_plain = all(feature.kind == "numeric" and not feature.has_reading_rules for feature in features)
+    if are_plain and not isinstance(X, pd.DataFrame) and X.dtype.kind in "fiub":
+        _encode_block(features, grid, X, 0, out, out_of_domain)
+        return out
+    dates: dict[int, DateColumn] = {}
     for j, feature in enumerate(features):
-        column = X.iloc[:, columns[j]] if isinstance(X, pd.DataFrame) else X[:, j]
-        if feature.kind == "numeric":
+        column = X.iloc[:, columns[j]] if isinstance(X, pd.DataFrame) else X[:, columns[j]]
+        if feature.date is not None:
+            if columns[j] not in dates:
+                dates[columns[j]] = dates_of(column, feature.date.format)
+            _encode_dates(features, grid, dates[columns[j]], j, out, out_of_domain)
+        elif feature.kind == "numeric":
             column_cells = None if out_of_domain is None else OutOfDomainCells()
             read = numbers(feature, column, column_cells)
             _encode_block(
@@ -113,6 +120,25 @@ def encode(
         else:
             out[:, j] = _category_codes(feature, column, out_of_domain)
     return out
+
+
+def _encode_dates(
+    features: Sequence[Feature],
+    grid: Grid,
+    dates: DateColumn,
+    j: int,
+    out: np.ndarray,
+    out_of_domain: OutOfDomainCells | None,
+) -> None:
+    """Write the codes of an attribute that is a part of a date."""
+    feature = features[j]
+    assert feature.date is not None
+    n_strange = dates.note(feature, out_of_domain)
+    if feature.kind == "numeric":
+        _encode_block(features, grid, dates.values(feature.date)[:, None], j, out, out_of_domain, n_strange)
+        return
+    place = date_places(feature, dates, UNLISTED_PLACE)
+    out[:, j] = _codes_of_places(feature, place, out_of_domain, list, n_strange)
 
 
 def _encode_block(
@@ -171,13 +197,25 @@ def positions(features: Sequence[Feature], table: pd.DataFrame) -> list[int]:
         if str(name) in where:
             twice.add(str(name))
         where[str(name)] = position
-    absent = [feature.name for feature in features if feature.name not in where]
+    wanted = dict.fromkeys(feature.column for feature in features)
+    absent = [name for name in wanted if name not in where]
     if absent:
         raise DomainError(f"The table has no column {quoted(absent)}; give it every column of the domain.")
-    ambiguous = [feature.name for feature in features if feature.name in twice]
+    ambiguous = [name for name in wanted if name in twice]
     if ambiguous:
         raise DomainError(f"The table has more than one column {quoted(ambiguous)}; rename one.")
-    return [where[feature.name] for feature in features]
+    return [where[feature.column] for feature in features]
+
+
+def source_columns(features: Sequence[Feature]) -> tuple[str, ...]:
+    """Return the names of the columns that the features are read from, each one once."""
+    return tuple(dict.fromkeys(feature.column for feature in features))
+
+
+def _array_positions(features: Sequence[Feature]) -> list[int]:
+    """Return the position of each feature's column in an array, which has one column for each source column."""
+    place = {name: j for j, name in enumerate(source_columns(features))}
+    return [place[feature.column] for feature in features]
 
 
 def quoted(names: Sequence[str], most: int = 5) -> str:
@@ -194,23 +232,40 @@ def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
         raise DomainError(
             f"A table has rows and columns, but this array has {X.ndim} dimensions; reshape it to (rows, columns)."
         )
-    if X.shape[1] != len(features):
+    n_columns = len(source_columns(features))
+    if X.shape[1] != n_columns:
+        what = "features" if n_columns == len(features) else "columns of its features"
         raise DomainError(
-            f"The array has {X.shape[1]:,} columns, but the domain has {len(features):,} features; give one for each."
+            f"The array has {X.shape[1]:,} columns, but the domain has {n_columns:,} {what}; give one for each."
         )
     return X
 
 
 def _category_codes(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None) -> np.ndarray:
+    place, of_value, values = places(column, feature.categories, UNLISTED_PLACE, feature.spellings)
+
+    def unlisted_texts() -> list[str]:
+        return [text(value) for value, at in zip(values, of_value, strict=True) if at == UNLISTED_PLACE]
+
+    return _codes_of_places(feature, place, out_of_domain, unlisted_texts)
+
+
+def _codes_of_places(
+    feature: Feature,
+    place: np.ndarray,
+    out_of_domain: OutOfDomainCells | None,
+    unlisted_texts: Callable[[], list[str]],
+    n_strange: int = 0,
+) -> np.ndarray:
+    """Return codes from indices of categories. `n_strange` is how many of the missing cells were counted before."""
     n = len(feature.categories)
     other = {"category": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
     if feature.missing == "value":
         other = feature.categories.index(str(feature.missing_value))
-    place, of_value, values = places(column, feature.categories, UNLISTED_PLACE)
     unlisted, missing = place == UNLISTED_PLACE, place == -1
     if other != REFUSED:
         return np.where(unlisted | missing, other, place)
-    n_missing, n_unlisted = int(missing.sum()), int(unlisted.sum())
+    n_missing, n_unlisted = int(missing.sum()) - n_strange, int(unlisted.sum())
     if out_of_domain is not None:
         out_of_domain.add(feature.name, OutOfDomain.MISSING, n_missing)
         out_of_domain.add(feature.name, OutOfDomain.UNLISTED, n_unlisted)
@@ -218,18 +273,18 @@ def _category_codes(feature: Feature, column: Any, out_of_domain: OutOfDomainCel
     if n_missing:
         raise DomainError(_refused(feature, n_missing))
     if n_unlisted:
-        strange = [text(value) for value, at in zip(values, of_value, strict=True) if at == UNLISTED_PLACE]
+        shown = f" ({quoted(strange, 3)})" if (strange := unlisted_texts()) else ""
         raise DomainError(
-            f"{feature.name!r} has {plural(n_unlisted, 'cell')} whose value its domain does not list "
-            f'({quoted(strange, 3)}); add it, or set missing="category".'
+            f"{feature.name!r} has {plural(n_unlisted, 'cell')} whose value its domain does not list{shown}; add it, "
+            'or set missing="category".'
         )
     return place
 
 
-def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray:
+def encode_labels(classes: Sequence[Any], y: Any, label: str = "", spellings: Spellings = ()) -> np.ndarray:
     """Return the index of each label in `classes`, int32 (n,); see `Domain.encode_labels`."""
     name = repr(label) if label else "the label"
-    out = _labels(classes, y, name)
+    out = _labels(classes, y, name, spellings)
     if (n := int((out == -1).sum())) > 0:
         raise DomainError(
             f"{name[0].upper() + name[1:]} is missing in {plural(n, 'row')}; "
@@ -244,12 +299,12 @@ def encode_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray
     return out
 
 
-def listed_labels(classes: Sequence[Any], y: Any, label: str = "") -> np.ndarray:
+def listed_labels(classes: Sequence[Any], y: Any, label: str = "", spellings: Spellings = ()) -> np.ndarray:
     """Return the index of each label in `classes`, negative if the label is missing or not listed."""
-    return _labels(classes, y, repr(label) if label else "the label")
+    return _labels(classes, y, repr(label) if label else "the label", spellings)
 
 
-def _labels(classes: Sequence[Any], y: Any, name: str) -> np.ndarray:
+def _labels(classes: Sequence[Any], y: Any, name: str, spellings: Spellings) -> np.ndarray:
     y = y if isinstance(y, pd.Series) else as_array(y)
     if y.ndim != 1:
         raise DomainError(f"Labels are one column, but {name} has {y.ndim} dimensions.")
@@ -257,14 +312,15 @@ def _labels(classes: Sequence[Any], y: Any, name: str) -> np.ndarray:
     if len(y) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
         if high - low < _TABLE_SPAN and -_EXACT <= low <= high <= _EXACT:
-            keys = Keys(classes)
+            keys = Keys(classes, spellings)
+            listed = (*classes, *(spelling for spelling, _ in spellings))
             values = range(low, high + 1)
             of_value = np.full(len(values), UNLISTED_PLACE, np.int32)
-            for value in {value for value in map(_whole, classes) if value is not None and value in values}:
+            for value in {value for value in map(_whole, listed) if value is not None and value in values}:
                 of_value[value - low] = keys.find(value)
             place = array if not low else np.subtract(array, low, dtype=np.int64, casting="unsafe")
             return of_value[place]
-    return places(y, classes, UNLISTED_PLACE)[0].astype(np.int32)
+    return places(y, classes, UNLISTED_PLACE, spellings)[0].astype(np.int32)
 
 
 def _whole(label: Any) -> int | None:
@@ -275,17 +331,31 @@ def _whole(label: Any) -> int | None:
 
 def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
     """Return the counts of clipped, unlisted and missing cells of each feature; see `Domain.report`."""
-    where = positions(features, X) if isinstance(X, pd.DataFrame) else range(len(features))
+    where = positions(features, X) if isinstance(X, pd.DataFrame) else _array_positions(features)
     X = X if isinstance(X, pd.DataFrame) else _matrix(features, X)
     counts = np.zeros((len(features), 3), dtype=np.int64)
     for j, feature in enumerate(features):
-        column = X.iloc[:, where[j]] if isinstance(X, pd.DataFrame) else X[:, j]
-        if feature.kind == "numeric":
+        column = X.iloc[:, where[j]] if isinstance(X, pd.DataFrame) else X[:, where[j]]
+        if feature.date is not None:
+            dates = dates_of(column, feature.date.format)
+            counts[j] = _date_counts(feature, dates)
+        elif feature.kind == "numeric":
             out_of_domain = OutOfDomainCells()
             x = numbers(feature, column, out_of_domain)
             strange = out_of_domain.count(feature.name, OutOfDomain.NO_NUMBER)
             counts[j] = np.sum((x < feature.low) | (x > feature.high)), strange, np.sum(np.isnan(x)) - strange
         else:
-            place, _, _ = places(column, feature.categories, UNLISTED_PLACE)
+            place, _, _ = places(column, feature.categories, UNLISTED_PLACE, feature.spellings)
             counts[j] = 0, np.sum(place == UNLISTED_PLACE), np.sum(place == -1)
     return pd.DataFrame(counts, index=[f.name for f in features], columns=["clipped", "unlisted", "missing"])
+
+
+def _date_counts(feature: Feature, dates: DateColumn) -> tuple[int, int, int]:
+    """Return the counts of clipped, unlisted and missing cells of an attribute that is a part of a date."""
+    assert feature.date is not None
+    n_missing = int((dates.day == 0).sum())
+    if feature.kind == "numeric":
+        x = dates.values(feature.date)
+        return int(np.sum((x < feature.low) | (x > feature.high))), dates.n_bad, n_missing
+    place = date_places(feature, dates, UNLISTED_PLACE)
+    return 0, int((place == UNLISTED_PLACE).sum()) + dates.n_bad, n_missing

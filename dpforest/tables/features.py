@@ -9,6 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.limits import MAX_CATEGORIES, MISSING_STRIP, N_CODES
+from dpforest.tables.dates import DatePart
+from dpforest.tables.errors import DomainError
+from dpforest.tables.reading_rules import Spellings, checked_signs, checked_spellings, checked_words
 from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 
 KINDS = ("numeric", "categorical")
@@ -16,10 +19,6 @@ SOURCES = ("documented", "asserted", "data")
 MISSING = ("category", "value", "refuse")
 MISSING_IN_FILES: Final = {"category": "own"}  # files have another word for this rule
 OTHER = "(missing or other)"
-
-
-class DomainError(ValueError):
-    """Raised for an unusable table or schema; the message states the problem and a remedy."""
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -119,6 +118,19 @@ class Feature:
         How codes, and so thresholds, are spread over the range of a numeric attribute. "linear": evenly. "log": evenly
         over 20 octaves, which go down to `low`, or to 0 from either side if the range has both signs. "auto": by the
         mean of these two scales, which separates rows even if honest bounds are wide (`dpforest.tables.scale`).
+    missing_words : tuple of str
+        Words such as "k.A." or "<5" that mean a missing cell of a numeric attribute, without regard to case and to
+        spaces around them. A word that is a number, such as "999", is compared by its value. Their source is that of
+        `missing`.
+    signs : tuple of str
+        Signs such as "%" or "€" that may stand before or after a number and are ignored: "12 %" is 12. Their source is
+        that of `kind`.
+    spellings : dict or tuple of pairs
+        Listed category of each spelling, as in ``{"YES": "yes"}``. If there are spellings, spaces around a cell are
+        ignored. Their source is that of `categories`.
+    date : DatePart, optional
+        The attribute is a part of a date in the column ``date.column``. A cell that is not a date counts as missing.
+        The source of this rule is that of `kind`.
 
     Raises
     ------
@@ -147,6 +159,10 @@ class Feature:
     missing_source: str = ""
     missing_note: str = ""
     scale: str = "auto"
+    missing_words: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+    spellings: Spellings = ()
+    date: DatePart | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -175,6 +191,30 @@ class Feature:
         else:
             self._check_categories()
             object.__setattr__(self, "scale", "auto")
+        self._check_reading()
+
+    def _check_reading(self) -> None:
+        """Raise DomainError unless the reading rules fit the kind of the attribute."""
+        rules = {"missing_words": self.missing_words, "signs": self.signs, "spellings": self.spellings}
+        allowed = (
+            () if self.date is not None else ("missing_words", "signs") if self.kind == "numeric" else ("spellings",)
+        )
+        for rule, values in rules.items():
+            if values and rule not in allowed:
+                what = "a part of a date" if self.date is not None else self.kind
+                raise DomainError(f"{self.name!r} is {what}, so it takes no {rule}; leave them out.")
+        object.__setattr__(self, "missing_words", checked_words(self.missing_words, self.name))
+        object.__setattr__(self, "signs", checked_signs(self.signs, self.name))
+        object.__setattr__(self, "spellings", checked_spellings(self.spellings, self.categories, repr(self.name)))
+        for value in (*self.missing_words, *(spelling for spelling, _ in self.spellings)):
+            check_text(value, f"a text in a reading rule of {self.name!r}")
+        if self.date is None:
+            return
+        if not isinstance(self.date, DatePart):
+            raise DomainError(f"date={self.date!r} of {self.name!r} is not a DatePart; use one, or None.")
+        check_text(self.date.column, f"the column of {self.name!r}")
+        if fault := self.date.fault(self.kind, self.categories):
+            raise DomainError(f"{self.name!r} {fault}.")
 
     def _check_bounds(self) -> None:
         if self.categories:
@@ -224,6 +264,16 @@ class Feature:
                 raise DomainError(
                     f"missing_value={self.missing_value!r} of {self.name!r} is not one of its categories."
                 )
+
+    @property
+    def column(self) -> str:
+        """Name of the column that the attribute is read from: the column of its date, or its name."""
+        return self.name if self.date is None else self.date.column
+
+    @property
+    def has_reading_rules(self) -> bool:
+        """Whether a reading rule applies to the cells, beyond the rule for all numbers or categories."""
+        return bool(self.missing_words or self.signs or self.spellings or self.date)
 
     @property
     def n_codes(self) -> int:
@@ -276,6 +326,7 @@ class Feature:
         sentences = []
         if self.type_source == "data":
             what = "whole numbers" if self.integer else self.kind
+            what = what if self.date is None else f"{self.date} of a date in {self.date.column!r} ({self.date.format})"
             sentences.append(f"That {self.name!r} is {what} was read from the data{because(self.type_note)}.")
         if self.missing_source == "data":
             sentences.append(
@@ -286,7 +337,18 @@ class Feature:
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe dictionary, from which `from_dict` makes an equal feature."""
         missing = MISSING_IN_FILES.get(self.missing, self.missing)
-        return {**asdict(self), "categories": list(self.categories), "missing": missing}
+        entry = {**asdict(self), "categories": list(self.categories), "missing": missing}
+        rules = {
+            "missing_words": list(self.missing_words),
+            "signs": list(self.signs),
+            "spellings": [list(pair) for pair in self.spellings],
+            "date": None if self.date is None else self.date.to_dict(),
+        }
+        for rule, value in rules.items():  # a file without rules is the same as before there were rules
+            del entry[rule]
+            if value:
+                entry[rule] = value
+        return entry
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
@@ -295,4 +357,6 @@ class Feature:
         known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
         if "missing" in entry:
             known["missing"] = rules.get(entry["missing"], entry["missing"])
+        if isinstance(entry.get("date"), dict):
+            known["date"] = DatePart(**entry["date"])
         return cls(**known)

@@ -17,6 +17,7 @@ class OutOfDomain(Enum):
     MISSING = "missing although none are expected; {they} read as its lower bound or first category"
     UNLISTED = "not listed although all are expected to be; {they} read as its first category"
     NO_NUMBER = "not a number; {they} read as missing"
+    NO_DATE = "not a date in the declared format; {they} read as missing"
     INFINITE = "infinite; {they} read as the bound"
     LABEL = "no label that is listed"
     NO_UNIT = "no identifier"

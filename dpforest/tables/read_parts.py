@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature, text
+from dpforest.tables.reading_rules import Spellings
 
 BOUNDS, CATEGORIES, TYPE, MISSING = "bounds", "categories", "type", "missing"
 CLASSES, READING, COLUMNS = "classes", "reading", "columns"
@@ -82,7 +83,8 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
         if source == "data"
     ]
     if domain.classes and domain.classes_source == "data":
-        parts.append(Part(CLASSES, "", "; ".join(text(label) for label in domain.classes)))
+        classes = "; ".join(text(label) for label in domain.classes)
+        parts.append(Part(CLASSES, "", classes + _spelled(domain.class_spellings)))
     if domain.reading and domain.reading_source in ("", "data"):
         parts.append(Part(READING, "", str(domain.reading)))
     if domain.columns_source == "data":
@@ -120,10 +122,18 @@ def _value(feature: Feature, what: str) -> str:
     if what == BOUNDS:
         return f"{text(feature.low)} to {text(feature.high)}"
     if what == CATEGORIES:
-        return "; ".join(feature.categories)
+        return "; ".join(feature.categories) + _spelled(feature.spellings)
     if what == MISSING:
         rules = {"category": "a value of their own", "refuse": "none expected"}
-        return rules.get(feature.missing, f"read as {text(feature.missing_value)}")
-    if feature.kind == "categorical":
-        return "categories"
-    return "whole numbers" if feature.integer else "numbers"
+        rule = rules.get(feature.missing, f"read as {text(feature.missing_value)}")
+        return f"{rule}; missing words: {'; '.join(feature.missing_words)}" if feature.missing_words else rule
+    kind = "categories" if feature.kind == "categorical" else "whole numbers" if feature.integer else "numbers"
+    if feature.date is not None:
+        return f"{kind}: {feature.date} of a date in {feature.column!r} ({feature.date.format})"
+    return f"{kind}, with the signs {' '.join(feature.signs)}" if feature.signs else kind
+
+
+def _spelled(spellings: Spellings) -> str:
+    """Return all spellings in words, after a list of values; empty if there are none."""
+    pairs = "; ".join(f"{spelling} is {value}" for spelling, value in spellings)
+    return f" (spellings: {pairs})" if pairs else ""

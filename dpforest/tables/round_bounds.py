@@ -15,8 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from dpforest.tables.cells import numbers
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
+from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.read_parts import BOUNDS, with_sources
 
 HEADROOM: Final = Decimal("0.1")  # at least this share of the range is added at each end
@@ -59,15 +61,16 @@ class ExactBounds:
 def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
     """Return attributes with undocumented bounds that equal the lowest or highest value. Curator only.
 
-    Obvious bounds are omitted: a lower bound of 0, both ends of a range from 0 to 1, and both ends of a range from 0 to
-    100 if the attribute has the name of a percentage.
+    Parts of dates are omitted. Obvious bounds are omitted: a lower bound of 0, both ends of a range from 0 to 1, and
+    both ends of a range from 0 to 100 if the attribute has the name of a percentage.
     """
     exact = []
     for feature in domain.features:
-        if feature.kind != "numeric" or feature.source == "documented":
+        if feature.kind != "numeric" or feature.source == "documented" or feature.date is not None:
             continue
         assert feature.low is not None and feature.high is not None
-        values = np.asarray(table[feature.name], dtype=float)
+        cells = table[feature.name]
+        values = np.asarray(numbers(feature, cells, OutOfDomainCells()) if feature.has_reading_rules else cells, float)
         known = values[~np.isnan(values)]
         if not len(known):
             continue

@@ -18,12 +18,16 @@ from dpforest.limits import (
     MAX_LEAF_NUMBERS,
     MAX_NAME,
     MAX_NOTE,
+    MAX_SPELLINGS,
+    MAX_WORDS,
 )
 from dpforest.privacy.ledger import COMPOSITIONS, NEIGHBORS, PARTS
 from dpforest.privacy.loss import KINDS as LOSS_KINDS
 from dpforest.tables.csv_format import DECIMALS, CsvFormat
+from dpforest.tables.dates import DATE_FORMATS, DATE_PARTS
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import KINDS, MISSING, MISSING_IN_FILES, SOURCES
+from dpforest.tables.reading_rules import SIGNS
 from dpforest.tables.scale import SCALES
 from dpforest.tables.units import MOST_ROWS, UNIT_WEIGHT
 
@@ -112,6 +116,11 @@ _LEDGER: Final = _object(
         "mu_squared_spent": _FRACTION,
     },
 )
+_SPELLINGS: Final = _list(_list(_text(MAX_NAME), 2, 2), 0, MAX_SPELLINGS)
+_DATE: Final = _object(
+    {"column": _text(MAX_NAME), "format": {"enum": list(DATE_FORMATS)}, "part": {"enum": list(DATE_PARTS)}},
+    {"since": _text(MAX_NAME)},
+)
 _BOUND: Final = {"type": ["number", "null"]}
 _FEATURE: Final = _object(
     {"name": _text(MAX_NAME), "kind": {"enum": list(KINDS)}},
@@ -126,6 +135,10 @@ _FEATURE: Final = _object(
         "missing_value": {"anyOf": [_text(MAX_NAME), {"type": ["number", "null"]}]},
         **{name: _text() for name in ("missing_source", "missing_note", "type_source", "type_note")},
         "scale": {"enum": list(SCALES)},
+        "missing_words": _list(_text(MAX_NAME), 0, MAX_WORDS),
+        "signs": _list({"enum": list(SIGNS)}, 0, len(SIGNS)),
+        "spellings": _SPELLINGS,
+        "date": _DATE,
     },
 )
 _CSV_FORMAT: Final = _object(
@@ -148,6 +161,7 @@ _DOMAIN: Final = _object(
         "reading": {"anyOf": [_text(), _CSV_FORMAT]},
         **{name: _text() for name in ("reading_source", "reading_note", "columns_source", "columns_note")},
         "unit": _object({"column": _text(MAX_NAME), "most_rows": {"const": MOST_ROWS}}),
+        "class_spellings": _SPELLINGS,
     },
 )
 _ABOUT: Final = _object(

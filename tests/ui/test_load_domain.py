@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables.csv_codebook import codebook, read_codebook
+from dpforest.tables.date_columns import date_attributes
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import with_sources
 from tests.conftest import examples
@@ -278,3 +279,29 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     uploader().upload("domain.json", file).run()
     app.button(key="load_domain").click().run()
     assert next(iter(app.session_state["schemas"].values())) == domain
+
+
+def test_reading_rules_come_with_a_json_file_and_stay_with_a_codebook():
+    note = {"source": "asserted", "source_note": "the form, page two"}
+    crp = Feature("crp", "numeric", 0, 9, missing_words=("k.A.",), signs=("%",), missing="category", **note)
+    town = Feature("town", "categorical", categories=("a", "b"), spellings={"A": "a"}, **note)
+    dates = date_attributes("admitted", "DD.MM.YYYY", first="2020-01-01", last="2029-12-31", **note)
+    file = Domain((crp, town, *dates), ("a", "b"), "who", "asserted", "the form, page two", class_spellings={"A": "a"})
+    plain = Domain((replace(crp, missing_words=(), signs=()), replace(town, spellings=())), ("a", "b"), "who")
+    admitted = Feature("admitted", "categorical", categories=("x",), missing="category")
+    content = json.loads(json.dumps(file.to_dict()))
+    loaded = over(plain, (admitted,), entries_of(content, of_json(content)), of_json(content))
+    assert loaded.domain == file and not loaded.mistakes and loaded.domain.leaks() == []
+    assert from_codebook(file, as_csv(codebook(file))).domain == file
+    absent = from_json(plain, file)
+    assert absent.domain.names == ("crp", "town") and "does not have" in absent.notes[0]
+    unsourced = {
+        **content,
+        "features": [{**entry, "source": "data", "source_note": ""} for entry in content["features"]],
+    }
+    read = over(plain, (admitted,), entries_of(unsourced, of_json(unsourced)), of_json(unsourced)).domain
+    assert len(read.leaks()) == len(read.features)
+    elsewhere = {**content, "features": [{**content["features"][2], "name": "crp"}]}
+    assert (
+        "does not have the column 'admitted'" in over(plain, (), entries_of(elsewhere, of_json(elsewhere))).mistakes[0]
+    )

@@ -142,7 +142,7 @@ def _choose_record(table: Table, settings: ForestSettings) -> int:
 
 def _show_record(table: Table, row: int) -> None:
     """Show the record as a table of one row, its label first."""
-    columns = [table.label, *(name for name in table.domain.names if name != table.label)]
+    columns = [table.label, *(name for name in table.domain.source_columns if name != table.label)]
     record = table.frame.iloc[_rows(table).ids[[row]]][columns]
     st.dataframe(record.astype("string").fillna("missing"), hide_index=True, width="stretch", height="content")
 

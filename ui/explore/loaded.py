@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from dpforest.tables.csv_codebook import VALUES, Codebook, CodebookEntry
 from dpforest.tables.domain import Domain, DomainError
@@ -12,6 +12,9 @@ from dpforest.tables.features import Feature, plural, text
 from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, TYPE, Source, sources, with_sources
 from dpforest.trees import forest_schema
 from ui.explore import confirm
+
+NO_RULES: Final[dict[str, Any]] = {"missing_words": (), "signs": (), "spellings": (), "date": None}
+RULES: Final = tuple(NO_RULES)
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
                 feature.missing if "missing" in written else None,
                 feature.missing_value,
                 stated,
+                {rule: getattr(feature, rule) for rule in RULES},
             )
         )
     return Codebook(tuple(entries), (), ())
@@ -119,6 +123,15 @@ def over(
         except DomainError as problem:
             mistakes.append(str(problem))
             features.append(old)
+    columns = {*(feature.column for feature in domain.features), *unused}
+    for entry in book.entries:
+        if entry.name not in {*used, *unused, domain.label} and _is_date_of(entry, columns):
+            try:
+                features.append(merged(_unsourced(entry), entry))
+            except DomainError as problem:
+                mistakes.append(str(problem))
+    if absent := [feature.column for feature in features if feature.column not in columns]:
+        mistakes.append(f"This table does not have the column {_listed(absent)} with dates that the file names.")
     result = domain
     try:
         classes, of_label = _classes(domain, entries.get(domain.label), file)
@@ -129,7 +142,7 @@ def over(
     except DomainError as problem:
         mistakes.append(str(problem))
         of_label = []
-    known = {*used, *unused, domain.label}
+    known = {*used, *unused, domain.label, *(feature.name for feature in features)}
     differs = bool(set(used) ^ (set(entries) & {*used, *unused}))
     notes = [] if exactly else _not_used(used, unused, entries)
     if unknown := [name for name in entries if name not in known]:
@@ -157,9 +170,9 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
     entry = _completed(entry, kind, now)
     new = _with_values(old, entry, kind)
     changed = {
-        VALUES: (new.low, new.high, new.categories) != (old.low, old.high, old.categories),
-        TYPE: (new.kind, new.integer) != (old.kind, old.integer),
-        MISSING: (new.missing, new.missing_value) != (old.missing, old.missing_value),
+        VALUES: _differ(old, new, "low", "high", "categories", "spellings"),
+        TYPE: _differ(old, new, "kind", "integer", "signs", "date"),
+        MISSING: _differ(old, new, "missing", "missing_value", "missing_words"),
     }
     by_part = {part: _source(entry, part, now[part], changed[part]) for part in now}
     if by_part[VALUES][0] != "data" and now[VALUES][0] == "data" and not _states_all(entry, kind):
@@ -170,6 +183,10 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
         )
     values = BOUNDS if kind == "numeric" else CATEGORIES
     return with_sources(new, {values: by_part[VALUES], TYPE: by_part[TYPE], MISSING: by_part[MISSING]})
+
+
+def _differ(old: Feature, new: Feature, *names: str) -> bool:
+    return any(getattr(old, name) != getattr(new, name) for name in names)
 
 
 def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
@@ -189,6 +206,29 @@ def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> Codeb
     return entry
 
 
+def _is_date_of(entry: CodebookEntry, columns: Collection[str]) -> bool:
+    """Return whether an entry is a part of a date in one of these columns."""
+    date = (entry.rules or {}).get("date")
+    return date is not None and date.column in columns
+
+
+def _unsourced(entry: CodebookEntry) -> Feature:
+    """Return the attribute of an entry without a source, for a part of a date that the table does not use yet."""
+    return Feature(
+        entry.name,
+        entry.kind or "numeric",
+        entry.low,
+        entry.high,
+        bool(entry.whole),
+        entry.categories,
+        missing=entry.missing or "refuse",
+        missing_value=entry.missing_value,
+        type_source="data",
+        missing_source="data",
+        **(entry.rules or {}),
+    )
+
+
 def _kind_by_values(entry: CodebookEntry) -> str | None:
     if entry.categories:
         return "categorical"
@@ -203,6 +243,7 @@ def _with_values(old: Feature, entry: CodebookEntry, kind: str) -> Feature:
     values: dict[str, Any] = {"kind": kind}
     if kind != old.kind:
         values |= {"low": None, "high": None, "integer": False, "categories": (), "scale": "auto"}
+        values |= NO_RULES
     for name, value in (("low", entry.low), ("high", entry.high), ("integer", entry.whole)):
         if value is not None:
             values[name] = value
@@ -210,6 +251,8 @@ def _with_values(old: Feature, entry: CodebookEntry, kind: str) -> Feature:
         values["categories"] = tuple(text(value) for value in entry.categories)
     if entry.missing is not None:
         values |= {"missing": entry.missing, "missing_value": entry.missing_value}
+    if entry.rules is not None:
+        values |= entry.rules
     try:
         return replace(old, **values)
     except DomainError as problem:
@@ -254,11 +297,14 @@ def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -
     known = {text(label): label for label in domain.classes}
     classes = tuple(known.get(text(value), value) for value in values)
     now = domain.classes_source, domain.classes_note
-    changed = set(classes) != set(domain.classes)
+    spellings = domain.class_spellings if file is None else file.class_spellings
+    texts = set(map(text, classes))
+    spellings = tuple(pair for pair in spellings if pair[1] in texts and pair[0] not in texts)
+    changed = set(classes) != set(domain.classes) or spellings != domain.class_spellings
     source = _source(
         CodebookEntry(where, domain.label, sources={VALUES: stated} if stated else {}), VALUES, now, changed
     )
-    changes = {"classes": classes, "classes_source": source[0], "classes_note": source[1]}
+    changes = {"classes": classes, "classes_source": source[0], "classes_note": source[1], "class_spellings": spellings}
     return changes, [f"The classes of {domain.label!r} are taken from the file."]
 
 

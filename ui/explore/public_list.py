@@ -28,7 +28,7 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
     if COLUMNS in of_table:
         those = "the one attribute" if domain.n_features == 1 else f"the {domain.n_features:,} attributes"
         columns = [column.name for column in table.csv.columns] if table.csv else []
-        left_out = [name for name in columns if name not in (*domain.names, domain.label)]
+        left_out = [name for name in columns if name not in (*domain.source_columns, domain.label)]
         besides = f", and not {plain('; '.join(left_out), 2_000)}" if left_out else ""
         sentences.append(f"the forest learns from {those} below{besides}")
     rows: dict[str, dict[str, Any]] = {}

@@ -31,7 +31,8 @@ _NAMES: Final = {
 def choose_column(table: Table) -> str:
     """Draw a control, and return the chosen column: an attribute that forests learn from, or an unused column."""
     used = table.domain.names
-    names = [*used, *(name for name in table.frame if name not in (*used, table.label, table.unit))]
+    read = (*used, *table.domain.source_columns, table.label, table.unit)
+    names = [*used, *(name for name in table.frame if name not in read)]
     by_word = {name.lower(): name for name in names}
     default = next((by_word[word] for word in _FIRST if word in by_word), names[0])
     return select("Groups by", names, state.GROUPS_BY, "Any column of the table, also an unused one.", default)
@@ -46,9 +47,9 @@ def groups_of_splits(table: Table, settings: ForestSettings, column: str, folds:
 
 
 def _groups_of(table: Table, column: str, rows: np.ndarray) -> Groups:
-    cells = table.frame[[column]].iloc[rows]
     persons = np.arange(len(rows)) if table.identifiers is None else person_ranks(table.identifiers.iloc[rows])
     feature = next((feature for feature in table.domain.features if feature.name == column), None)
+    cells = table.frame[[column if feature is None else feature.column]].iloc[rows]
     if feature is None:
         return groups_by_text(cells[column].tolist(), persons)
     return groups_of(feature, Domain((feature,)).encode(cells, OutOfDomainCells())[:, 0], persons)

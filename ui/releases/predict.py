@@ -151,8 +151,8 @@ def _private(forest: ReleasedForest, from_file: bool) -> str:
 
 def _check_columns(domain: Domain, names: list[str]) -> None:
     """Raise DomainError if the file lacks columns of the forest."""
-    if absent := [name for name in domain.names if name not in names]:
-        has = "none" if len(absent) == len(domain.names) else f"not all {len(domain.names):,}"
+    if absent := [name for name in domain.source_columns if name not in names]:
+        has = "none" if len(absent) == len(domain.source_columns) else f"not all {len(domain.source_columns):,}"
         raise DomainError(
             f"This file has {has} of the columns that the forest reads; missing: {quoted(absent)}. "
             "Columns are matched by name, so load a file with the same names in its first line."
@@ -253,6 +253,9 @@ def _score(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -
     """Show the accuracy if the file holds the labels."""
     if forest.domain.label in table.columns and len(table):
         truth = [text(v) for v in table[forest.domain.label]]
+        if forest.domain.class_spellings:  # a spelling counts as the class that it means
+            place = forest.domain.listed_labels(table[forest.domain.label])
+            truth = [text(forest.domain.classes[i]) if i >= 0 else t for i, t in zip(place, truth, strict=True)]
         right = float(np.mean([t == text(p) for t, p in zip(truth, predicted, strict=True)]))
         st.markdown(
             f"The file holds **{plain(forest.domain.label)}** as well: {percent(right)} of the predictions agree. "

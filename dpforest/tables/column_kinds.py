@@ -1,0 +1,229 @@
+"""Propose what a column of texts holds: numbers, numbers with words, dates, identifiers, free text or categories.
+
+The proposals look at all rows, so they are for the curator's screen only. Nothing applies them: a part of a schema that
+follows a proposal counts as read from the data until somebody states another source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES, MAX_WORDS
+from dpforest.tables.cells import cell_text, key
+from dpforest.tables.csv_columns import MISSING_NUMBERS, MISSING_TEXTS, numbers_one_by_one
+from dpforest.tables.dates import COMPACT, DATE_FORMATS, date_of, is_in_format
+from dpforest.tables.features import plural
+from dpforest.tables.reading_rules import SIGNS, Spellings, without_sign
+
+NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER = "number", "number with words", "date", "identifier"
+FREE_TEXT, CATEGORY, CONSTANT, EMPTY = "free text", "category", "constant", "empty"
+COLUMN_KINDS: Final = (NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER, FREE_TEXT, CATEGORY, CONSTANT, EMPTY)
+
+MOST: Final = 0.9  # a column is one of numbers or dates if at least this share of its known cells is
+_FEW_ROWS: Final = 20  # fewer known cells do not show that a column holds identifiers or free text
+_LONG: Final = 25  # a free text has more characters on average, and more than
+_MANY_WORDS: Final = 50  # different words
+_SHOWN: Final = 5
+_CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these
+_TWO_DIGIT_YEAR: Final = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}( .*)?", re.ASCII)
+_DIGITS: Final = re.compile("[0-9]+", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ColumnProposal:
+    """The kind that a column seems to have. Curator only, because it was computed from the rows.
+
+    Attributes
+    ----------
+    kind : str
+        One of `COLUMN_KINDS`.
+    reason : str
+        Sentence that explains the kind.
+    n_missing, n_distinct : int
+        Number of missing cells, and number of distinct texts in the other cells.
+    decimal : str
+        Of a number: the decimal mark with which the cells were read.
+    words : tuple of str
+        Of a number with words: the words, most frequent first, for `Feature.missing_words`.
+    signs : tuple of str
+        Of a number: signs next to numbers, for `Feature.signs`.
+    date_formats : tuple of str
+        Of a date: all formats that fit equally well. If there are several, the order of day and month is ambiguous, and
+        only somebody who knows the column can choose. Empty for years of two digits, which no format has.
+    spellings : tuple of pairs
+        Of a category: spellings that differ from a more frequent one only in case, for `Feature.spellings`.
+    """
+
+    kind: str
+    reason: str
+    n_missing: int
+    n_distinct: int
+    decimal: str = ""
+    words: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+    date_formats: tuple[str, ...] = ()
+    spellings: Spellings = ()
+
+
+def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProposal:
+    """Propose the kind of a column from all of its cells. Curator only: the result depends on every row.
+
+    Parameters
+    ----------
+    cells : iterable of texts, or a column of `CsvTable.cells`
+        Cells that are not texts count by their text.
+    decimal : {".", ","}, optional
+        Decimal mark of the file (`CsvFormat.decimal_of`). By default, the mark with which more cells are numbers.
+
+    Returns
+    -------
+    ColumnProposal
+        The kind, with what a reading rule would need. No rule is applied.
+
+    Examples
+    --------
+    >>> column = propose_kind(["5", "12.5", "k.A.", *["7"] * 17])
+    >>> column.kind, column.words
+    ('number with words', ('k.A.',))
+    >>> propose_kind(["03/04/2024", "05/06/2024"]).reason
+    'Dates, but DD/MM/YYYY and MM/DD/YYYY fit equally well; state which order day and month have.'
+    """
+    counts, n_missing = _counted(cells)
+    n_known = sum(counts.values())
+    if not n_known:
+        return ColumnProposal(EMPTY, "Every cell is missing.", n_missing, 0)
+    decimals = (".", ",") if decimal is None else (decimal,)
+    return (
+        _constant(counts, n_missing)
+        or _date(counts, n_known, n_missing)
+        or _code(counts, n_missing)
+        or _number(counts, n_known, n_missing, decimals)
+        or _text(counts, n_known, n_missing)
+        or _category(counts, n_missing)
+    )
+
+
+def _counted(cells: Any) -> tuple[dict[str, int], int]:
+    """Return the number of cells with each trimmed text, most frequent first, and the number of missing cells."""
+    if not isinstance(cells, pa.ChunkedArray | pa.Array):
+        cells = pa.array([None if cell is None or cell != cell else cell_text(cell) for cell in cells], pa.string())
+    trimmed = pc.utf8_trim_whitespace(cells)
+    counted = {entry["values"]: entry["counts"] for entry in pc.value_counts(trimmed).to_pylist()}
+    known = {cell: n for cell, n in counted.items() if cell is not None and cell not in MISSING_TEXTS}
+    known = dict(sorted(known.items(), key=lambda item: (-item[1], item[0])))
+    return known, len(cells) - sum(known.values())
+
+
+def _constant(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
+    if len(counts) > 1 or n_missing:
+        return None
+    return ColumnProposal(CONSTANT, f"Every cell is {next(iter(counts))[:40]!r}.", 0, 1)
+
+
+def _date(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
+    few = list(counts)[:50]
+    likely = [name for name in DATE_FORMATS if sum(_states_date(cell, name) for cell in few) >= MOST / 2 * len(few)]
+    fits = {name: sum(n for cell, n in counts.items() if _states_date(cell, name)) for name in likely}
+    most = max(fits.values(), default=0)
+    if most < MOST * n_known:
+        if sum(n for cell, n in counts.items() if _TWO_DIGIT_YEAR.fullmatch(cell)) < MOST * n_known:
+            return None
+        reason = "Dates with years of two digits, which are not read; write years with four digits in the file."
+        return ColumnProposal(DATE, reason, n_missing, len(counts))
+    formats = tuple(name for name, n in fits.items() if n == most)
+    if len(formats) > 1:
+        reason = f"Dates, but {' and '.join(formats)} fit equally well; state which order day and month have."
+    else:
+        reason = f"Dates in the format {formats[0]}."
+    others = [cell for cell in counts if date_of(key(cell), formats[0]) is None]
+    if others:
+        reason += f" Cells without such a date count as missing: {_some(others)}."
+    return ColumnProposal(DATE, reason, n_missing, len(counts), date_formats=formats)
+
+
+def _states_date(cell: str, date_format: str) -> bool:
+    if not is_in_format(cell, date_format):
+        return False
+    return date_format != COMPACT or _CENTURIES[0] <= int(cell[:4]) < _CENTURIES[1]
+
+
+def _code(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
+    """Return a proposal for texts of digits that have the same length and partly begin with 0."""
+    lengths = {len(cell) for cell in counts}
+    if lengths <= {1, 2} or len(lengths) > 1 or not any(cell[0] == "0" for cell in counts):
+        return None
+    if not all(map(_DIGITS.fullmatch, counts)):
+        return None
+    reason = f"All cells have {lengths.pop():,} digits, and some begin with 0: codes, not numbers."
+    return ColumnProposal(IDENTIFIER, reason, n_missing, len(counts))
+
+
+def _number(counts: Mapping[str, int], n_known: int, n_missing: int, decimals: Sequence[str]) -> ColumnProposal | None:
+    texts = list(counts)
+    signs = tuple(sign for sign in SIGNS if any(without_sign(cell, (sign,)) is not None for cell in texts))
+    plain = [without_sign(cell, signs) or cell for cell in texts]
+    cells = pa.chunked_array([pa.array(plain, pa.string())])
+    read = {mark: numbers_one_by_one(cells, mark)[0].notna().tolist() for mark in decimals}
+    decimal = max(decimals, key=lambda mark: sum(n for n, ok in zip(counts.values(), read[mark], strict=True) if ok))
+    is_number = read[decimal]
+    used = tuple(
+        sign for sign in signs if any(ok and without_sign(c, (sign,)) for c, ok in zip(texts, is_number, strict=True))
+    )
+    numbers = sum(n for n, ok in zip(counts.values(), is_number, strict=True) if ok)
+    words = [cell for cell, ok in zip(texts, is_number, strict=True) if not ok]
+    if not numbers or numbers < MOST * n_known:
+        return None
+    signed = f" with {' and '.join(used)}" if used else ""
+    if all(word in MISSING_NUMBERS for word in words):
+        return ColumnProposal(NUMBER, f"Numbers{signed}.", n_missing, len(counts), decimal, signs=used)
+    n_words = n_known - numbers
+    reason = (
+        f"Numbers{signed} in {plural(numbers, 'cell')} of {n_known:,}, and words in {n_words:,}: {_some(words)}. List "
+        "the words that mean a missing cell."
+    )
+    return ColumnProposal(NUMBER_WITH_WORDS, reason, n_missing, len(counts), decimal, tuple(words[:MAX_WORDS]), used)
+
+
+def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
+    if n_known <= _FEW_ROWS:
+        return None
+    n_distinct = len(counts)
+    characters = sum(map(len, counts)) / n_distinct
+    n_words = len({word for cell in counts for word in cell.split()})
+    if characters > _LONG and n_words > _MANY_WORDS and n_distinct > n_known / 2:
+        reason = f"{plural(n_distinct, 'different text')} with {n_words:,} different words: sentences, not categories."
+        return ColumnProposal(FREE_TEXT, reason, n_missing, n_distinct)
+    if n_distinct > MANY_DISTINCT * n_known:
+        reason = (
+            f"{plural(n_distinct, 'different text')} in {plural(n_known, 'row')}: names or numbers of persons or cases."
+        )
+        return ColumnProposal(IDENTIFIER, reason, n_missing, n_distinct)
+    return None
+
+
+def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
+    by_fold: dict[str, str] = {}
+    spellings = []
+    for cell in counts:  # the most frequent spelling comes first
+        listed = by_fold.setdefault(" ".join(cell.casefold().split()), cell)
+        if listed != cell:
+            spellings.append((cell, listed))
+    texts = plural(len(counts), "different text")
+    reason = f"{texts}."
+    if len(counts) > MAX_CATEGORIES:
+        reason = f"{texts}, more than {MAX_CATEGORIES:,}; group them or leave the column out."
+    elif spellings:
+        shown = _some([f"{spelling} for {listed}" for spelling, listed in spellings])
+        reason += f" Some differ only in case or spaces: {shown}. State which spellings mean the same."
+    return ColumnProposal(CATEGORY, reason, n_missing, len(counts), spellings=tuple(spellings))
+
+
+def _some(texts: Sequence[str]) -> str:
+    shown = ", ".join(repr(text[:40]) for text in texts[:_SHOWN])
+    return shown if len(texts) <= _SHOWN else f"{shown} and {len(texts) - _SHOWN:,} more"

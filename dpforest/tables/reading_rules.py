@@ -1,0 +1,166 @@
+"""Public rules that say how an attribute reads its cells: words for missing, signs next to numbers, spellings.
+
+Each rule is a function of one cell and of the public schema. No rule looks at another cell, so the rules belong to the
+reading of a row, and cost no ε (docs/PRIVACY.md).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.limits import MAX_SPELLINGS, MAX_WORDS
+from dpforest.tables.errors import DomainError
+
+Spellings = tuple[tuple[str, str], ...]  # pairs of a spelling and the listed value that it means
+
+SIGNS: Final = ("%", "‰", "€", "$", "£", "¥", "₹", "CHF", "EUR", "GBP", "USD")
+_PLAIN_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+# Words that some readers take for a number: with other decimal marks, or because a program knows the word.
+_HALF_NUMBER: Final = re.compile(
+    r"[-+]?[0-9.,' \u2019\u00a0\u202f]*[0-9][0-9.,' \u2019\u00a0\u202f]*(e[+-]?[0-9]+)?", re.IGNORECASE
+)
+_NO_WORDS: Final = ("true", "false", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity")
+_SHOWN: Final = 6  # values that a sentence of the certificate lists; the domain in the file lists all
+
+
+# ---------------------------------------------------------------- words that mean "missing"
+
+
+def checked_words(words: Any, name: str) -> tuple[str, ...]:
+    """Return the trimmed words for missing cells of an attribute; raise DomainError if one of them cannot be a word."""
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        raise DomainError(f"The words for missing cells of {name!r} are a list of texts, not {words!r}.")
+    trimmed = tuple(word.strip() for word in words)
+    if len(trimmed) > MAX_WORDS:
+        raise DomainError(f"{name!r} has {len(trimmed):,} words for missing cells; {MAX_WORDS:,} are the most.")
+    for i, word in enumerate(trimmed):
+        if not word:
+            raise DomainError(f"A word for missing cells of {name!r} is empty; empty cells are missing anyway.")
+        if word.casefold() in (other.casefold() for other in trimmed[:i]):
+            raise DomainError(f"The word {word!r} for missing cells of {name!r} is listed twice; remove one.")
+        is_number = _PLAIN_NUMBER.fullmatch(word)
+        if word.casefold() in _NO_WORDS or (_HALF_NUMBER.fullmatch(word) and not is_number):
+            raise DomainError(
+                f"{word!r} cannot mean a missing cell of {name!r}, because it may be a number. Write a number as 999 "
+                "or 99.9: digits with a point."
+            )
+        if is_number and not math.isfinite(float(word)):
+            raise DomainError(f"{word!r} cannot mean a missing cell of {name!r}, because it is too large a number.")
+    return trimmed
+
+
+def folded(words: Iterable[str]) -> frozenset[str]:
+    """Return the words in the form in which they are compared, without regard to case."""
+    return frozenset(word.casefold() for word in words)
+
+
+def is_number_word(word: str) -> bool:
+    """Return whether a word for missing cells is a number. Such a word is compared by its value: 999 is also 999.0."""
+    return _PLAIN_NUMBER.fullmatch(word) is not None
+
+
+def without_number_words(numbers: np.ndarray, words: Sequence[str]) -> np.ndarray:
+    """Return numbers with NaN for each number that is a word for missing cells."""
+    values = [float(word) for word in words if is_number_word(word)]
+    if not values:
+        return numbers
+    numbers = np.asarray(numbers, np.float64)
+    return np.where(np.isin(numbers, values), np.nan, numbers)
+
+
+# ---------------------------------------------------------------- signs next to numbers
+
+
+def checked_signs(signs: Any, name: str) -> tuple[str, ...]:
+    """Return the signs of an attribute; raise DomainError for an unknown sign."""
+    if isinstance(signs, str) or len(set(signs)) < len(tuple(signs)) or any(sign not in SIGNS for sign in signs):
+        raise DomainError(f"signs={signs!r} of {name!r} are not known; list some of {', '.join(SIGNS)}.")
+    return tuple(signs)
+
+
+def without_sign(text: str, signs: Iterable[str]) -> str | None:
+    """Return a trimmed text without one declared sign before or after its number, or None if it has no such sign.
+
+    >>> without_sign("12,5 %", ("%",)), without_sign("-€ 3", ("€",)), without_sign("3 $", ("€",))
+    ('12,5', '-3', None)
+    """
+    for sign in signs:
+        if text.endswith(sign):
+            return text[: -len(sign)].rstrip()
+        minus = text[:1] if text[:1] in ("+", "-") else ""
+        if text[len(minus) :].startswith(sign):
+            return minus + text[len(minus) + len(sign) :].lstrip()
+    return None
+
+
+def number_with_sign(text: str, signs: Iterable[str]) -> float | None:
+    """Return the number of a trimmed text that has a declared sign next to it, or None."""
+    plain = without_sign(text, signs)
+    return float(plain) if plain is not None and _PLAIN_NUMBER.fullmatch(plain) else None
+
+
+# ---------------------------------------------------------------- spellings of listed values
+
+
+def checked_spellings(spellings: Any, listed: Sequence[str], what: str) -> Spellings:
+    """Return trimmed spellings with their listed values; raise DomainError if they contradict each other or the list.
+
+    Parameters
+    ----------
+    spellings : dict or sequence of pairs
+        Listed value of each spelling.
+    listed : sequence of str
+        Categories of an attribute, or classes as texts.
+    what : str
+        Name of the attribute or of the label, for messages.
+    """
+    pairs = tuple(spellings.items() if isinstance(spellings, Mapping) else map(tuple, spellings))
+    if not all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs):
+        raise DomainError(f"The spellings of {what} are pairs of texts: a spelling and the listed value that it means.")
+    pairs = tuple((spelling.strip(), value) for spelling, value in pairs)
+    if len(pairs) > MAX_SPELLINGS:
+        raise DomainError(f"{what} has {len(pairs):,} spellings; {MAX_SPELLINGS:,} are the most.")
+    seen: set[str] = set()
+    for spelling, value in pairs:
+        if value not in listed:
+            raise DomainError(f"The spelling {spelling!r} of {what} means {value!r}, which is not listed; list it.")
+        if not spelling:
+            raise DomainError(f"A spelling of {value!r} of {what} is empty; state a rule for missing cells instead.")
+        if spelling in listed or spelling in seen:
+            raise DomainError(f"The spelling {spelling!r} of {what} is listed twice; remove one.")
+        seen.add(spelling)
+    return pairs
+
+
+# ---------------------------------------------------------------- what the certificate states
+
+
+def words_sentence(words: Sequence[str]) -> str:
+    """Return the end of the certificate's sentence about words for missing cells."""
+    return f"{_some(words)} {'counts' if len(words) == 1 else 'count'} as missing, without regard to case"
+
+
+def signs_sentence(signs: Sequence[str]) -> str:
+    """Return the end of the certificate's sentence about signs."""
+    return f"{'the sign' if len(signs) == 1 else 'one of the signs'} {_some(signs)} next to a number is ignored"
+
+
+def spellings_sentence(spellings: Spellings) -> str:
+    """Return the end of the certificate's sentence about spellings."""
+    values = dict.fromkeys(value for _, value in spellings)
+    clauses = [
+        f"{_some([spelling for spelling, meant in spellings if meant == value])} as {value!r}"
+        for value in list(values)[:_SHOWN]
+    ]
+    more = f", and spellings of {len(values) - _SHOWN:,} more values as these" if len(values) > _SHOWN else ""
+    return f"spaces around a value are ignored, and the table's spellings are read: {', '.join(clauses)}{more}"
+
+
+def _some(values: Sequence[str]) -> str:
+    shown = ", ".join(repr(value) for value in values[:_SHOWN])
+    return shown if len(values) <= _SHOWN else f"{shown} and {len(values) - _SHOWN:,} more"

@@ -1,0 +1,100 @@
+"""Proposals for columns: what a column seems to hold, and public domains by the name of a column."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dpforest import Feature, read_csv
+from dpforest.tables.column_kinds import COLUMN_KINDS, MOST, propose_kind
+from dpforest.tables.dates import DATE_FORMATS
+from dpforest.tables.public_proposals import PUBLIC_PROPOSALS, public_proposals
+
+DAYS = [f"{d:02}.{m:02}.2024" for m in range(1, 13) for d in (3, 14, 25)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "reason"),
+    [
+        ([], "empty", "Every cell is missing."),
+        (["", "NA", None, math.nan, "\u00a0"], "empty", "Every cell is missing."),
+        (["x"] * 3, "constant", "Every cell is 'x'."),
+        (["1", "2.5", " 3 ", ""], "number", "Numbers."),
+        (["12 %", "3%", "5"], "number", "Numbers with %."),
+        (["€ 12", "-€3"], "number", "Numbers with €."),
+        (["1", "-", "2"], "category", ""),
+        (["1", "2", *["3"] * 8, "-"], "number", "Numbers."),
+        (["7"] * 18 + ["k.A.", "<5"], "number with words", "and words in 2: '<5', 'k.A.'. List the words"),
+        (["7", "8"] * 4 + ["k.A.", "<5"], "category", "4 different texts."),
+        (DAYS, "date", "Dates in the format DD.MM.YYYY."),
+        ([*DAYS, "unbekannt"], "date", "Cells without such a date count as missing: 'unbekannt'."),
+        (["03/04/2024", "05/06/2024"], "date", "DD/MM/YYYY and MM/DD/YYYY fit equally well; state which order"),
+        (["03/14/2024", "05/06/2024"], "date", "Dates in the format MM/DD/YYYY."),
+        (["01.02.24", "03.04.23"], "date", "years of two digits"),
+        (["2024-01-31T10:00", "2024-02-01"], "date", "Dates in the format YYYY-MM-DD."),
+        (["20240131", "20240201"], "date", "Dates in the format YYYYMMDD."),
+        (["20249931", "20240201"], "number", "Numbers."),
+        (["10115001", "99999999"], "number", "Numbers."),
+        (["01067", "10115"], "identifier", "All cells have 5 digits, and some begin with 0"),
+        ([f"P-{i}" for i in range(30)], "identifier", "30 different texts in 30 rows"),
+        (
+            [f"{i}{j} patient with {i * 7} of {j} complaints" for i in range(8) for j in range(8)],
+            "free text",
+            "sentences",
+        ),
+        (["yes", "Yes", "NO", "no", "yes"], "category", "differ only in case or spaces: 'Yes for yes', 'no for NO'"),
+        (["😀", "１２", "x"], "category", "3 different texts."),
+        ([f"t{i}" for i in range(1_100)] * 2, "category", "more than 1,000"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_the_kind_of_a_column_is_proposed(cells, kind, reason):
+    column = propose_kind(cells)
+    assert (column.kind, reason in column.reason) == (kind, True), column.reason
+    assert column.kind in COLUMN_KINDS and column.n_missing <= len(cells)
+
+
+def test_proposals_fit_the_rules_that_they_are_for():
+    column = propose_kind(["7 %"] * 20 + ["k.A."])
+    feature = Feature("a", "numeric", 0, 1, missing_words=column.words, signs=column.signs)
+    assert feature.missing_words == ("k.A.",) and feature.signs == ("%",) and feature.leaks()
+    spelled = propose_kind(["yes", "yes", "YES", "no"])
+    assert Feature("b", "categorical", categories=("yes", "no"), spellings=spelled.spellings).spellings == (
+        ("YES", "yes"),
+    )
+    assert set(propose_kind(["03/04/2024", "05/06/2024"]).date_formats) == {"DD/MM/YYYY", "MM/DD/YYYY"}
+    assert set(propose_kind(DAYS).date_formats) <= set(DATE_FORMATS) and MOST == 0.9
+
+
+def test_proposals_take_the_decimal_mark_and_the_columns_of_a_file():
+    csv = read_csv(b"a;b;ill\n1.234,5;x;1\n2,5;y;0\nk.A.;x;0\n" + b"3,5;x;1\n" * 9)
+    column = propose_kind(csv.cells.column("a"))
+    assert (column.kind, column.words, column.n_distinct, column.decimal) == ("number with words", ("k.A.",), 4, ",")
+    assert propose_kind(pd.Series([1.5, 2, None])).kind == "number"
+    assert propose_kind(["1,5", "2,5"], ".").kind == "category"
+    assert "Curator only" in propose_kind.__doc__
+
+
+def test_public_proposals_come_from_names_alone():
+    assert [(p.what, p.low, p.high) for p in public_proposals("AGE")] == [("age in years", 0, 120)]
+    assert public_proposals("wage") == public_proposals("stage") == public_proposals("") == ()
+    assert public_proposals("RR_sys")[0].high == 300 and public_proposals("SpO2 (%)")
+    assert [p.kind for p in public_proposals("month")] == ["numeric", "categorical"]
+    assert public_proposals("month", "categorical")[0].categories[11] == "12"
+    assert len(public_proposals("ICD-10 chapter")[0].categories) == 22
+
+
+@pytest.mark.parametrize("proposal", PUBLIC_PROPOSALS, ids=lambda proposal: proposal.what)
+def test_each_public_proposal_makes_an_attribute_and_has_a_reason(proposal):
+    feature = Feature(
+        "x",
+        proposal.kind,
+        proposal.low,
+        proposal.high,
+        proposal.integer,
+        proposal.categories,
+        source="asserted",
+        source_note=proposal.reason,
+    )
+    assert feature.leaks() == [] and proposal.reason.endswith(".")
+    assert any(proposal in public_proposals(name.title()) for name in proposal.names.split("|"))
