@@ -13,8 +13,8 @@ _FORM = "{:<18} {:<13} {:<12} {:>5}  {:>9}  {:>9}  {:<13} {}"
 
 _KEY = """
 computed: certified, the worst loss of small leaves (or of replayed fits); as published inf: nothing is proved.
-proved: lower bound of the black-box attack, wrong in one row of a million. Above ε, the claim is false; below, it says
-nothing. holds: proved, and no attack got above ε. nothing found: no proof, but no attack got above ε either."""
+proved: lower bound of the black-box attack, wrong in one row of a million. Above ε, the claim is false; below, it
+proves nothing. holds: proved, and no attack got above ε. nothing found: no proof, but no attack got above ε either."""
 
 
 def _show(row: Row) -> None:
@@ -57,7 +57,7 @@ def main() -> None:
     rows = audit_all(trials=wanted.trials, n_jobs=wanted.jobs, only=wanted.only, on_row=_show)
     print(_KEY)
     if wanted.write and mistakes:
-        print("Nothing is written: first mend what was found above.")
+        print("Nothing is written: first repair what is listed above.")
     elif wanted.write:
         save(written(rows, wanted.trials), wanted.write)
     broken = mistakes + [row.algorithm for row in rows if row.verdict == "BROKEN"]

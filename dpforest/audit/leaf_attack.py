@@ -20,7 +20,7 @@ from dpforest.privacy import samplers, simulators
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.randomness import SecretSource
-from dpforest.privacy.rationals import as_typed, round_down, round_up
+from dpforest.privacy.rationals import printed_decimal, round_down, round_up
 from dpforest.privacy.release import DRAW, rate_for
 
 # Largest number of releases of each table from which the attack chooses the event. The bound uses other releases.
@@ -92,7 +92,7 @@ class LossEstimate:
 
 def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
     """Return the rate at which a rule claims to cost ε in a single tree. A published rule may cost more than ε."""
-    exact = as_typed(epsilon)
+    exact = printed_decimal(epsilon)
     if mechanism in PUBLISHED:
         return exact
     return rate_for(mechanism, exact, n_trees=1, partition="independent", neighbors=neighbors)
@@ -130,7 +130,7 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
     return LeafPair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
-def telling_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
+def distinguishing_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
     """Return the pair of tables for which the attack, after all releases, is likely to prove the largest bound."""
     pmf = leaf_log_pmf(mechanism, float(rate_of(mechanism, epsilon, neighbors)))
     before, after = _pairs_of_leaves(epsilon, n_classes, neighbors)

@@ -13,12 +13,12 @@ from dpforest.audit.black_box import TRIALS, attack_fits
 from dpforest.audit.canaries import ALGORITHMS, DELTA, OURS, Canary, canaries, modes_of
 from dpforest.audit.exact import leaf_log_pmf, worst_change
 from dpforest.audit.replay.replay import ROUNDING, replay
-from dpforest.audit.replay.variants import shares_out
+from dpforest.audit.replay.variants import divides_rows
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import NEIGHBORS, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.privacy.release import rate_for
 from dpforest.tables.domain import Domain
 
@@ -186,7 +186,7 @@ def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list
             _with_ids(after, neighbors, 1),
             epsilon=most,
             neighbors=neighbors,
-            one_tree=shares_out(model),
+            one_tree=divides_rows(model),
         )
         loss, faults = max(loss, comparison.loss), faults + [str(f) for f in comparison.findings]
     if budget.kind == GAUSSIAN:
@@ -238,8 +238,8 @@ def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -
     amount that the ledger charges.
     """
     spec = model.spec(domain, n_rows)
-    before = float(as_typed(model.epsilon) * (1 - spec.preparation.left))
-    epsilon = spec.leaf_epsilon(as_typed(model.epsilon))
+    before = float(printed_decimal(model.epsilon) * (1 - spec.preparation.left))
+    epsilon = spec.leaf_epsilon(printed_decimal(model.epsilon))
     rate = float(
         rate_for(spec.mechanism, epsilon, n_trees=spec.n_trees, partition=spec.partition, neighbors=model.neighbors)
     )

@@ -16,7 +16,7 @@ from dpforest.models.preparation import (
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed
 from dpforest.privacy.loss import PrivacyLoss
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.privacy.rationals import MOST_DIGITS, as_typed
+from dpforest.privacy.rationals import MOST_DIGITS, printed_decimal
 from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import LEVELS
 
@@ -38,7 +38,7 @@ class BudgetedClassifier(PredictingClassifier):
     @property
     def _budget(self) -> Fraction | None:
         """The budget as the exact decimal number that the user typed: 0.1 is 1/10."""
-        return None if self.epsilon is None else as_typed(self.epsilon)
+        return None if self.epsilon is None else printed_decimal(self.epsilon)
 
     @property
     def _loss(self) -> PrivacyLoss | None:
@@ -104,7 +104,7 @@ class BudgetedClassifier(PredictingClassifier):
             share = self.scale_rule.share(n_rows, budget, n_numeric)
             is_drawable = domain.unit is None or not share or sensitivity / (share * budget) <= most
             return share if is_drawable else Fraction(0)
-        share = as_typed(self.scale_share)
+        share = printed_decimal(self.scale_share)
         if sensitivity / (share * budget) > most:
             raise ValueError(
                 f"scale_share={self.scale_share!r} of epsilon={self.epsilon!r} is too little for {n_numeric:,} "
@@ -115,7 +115,7 @@ class BudgetedClassifier(PredictingClassifier):
     def _check_digits(self, *amounts: Fraction) -> None:
         """Raise ValueError, before the fit spends its budget, if these amounts have too many digits for a file."""
         if not isinstance(self.scale_share, str):
-            amounts = (*amounts, as_typed(self.scale_share))
+            amounts = (*amounts, printed_decimal(self.scale_share))
         digits = sum(len(str(max(amount.numerator, amount.denominator))) for amount in amounts)
         if digits > MOST_DIGITS - SPARE_DIGITS:
             raise ValueError(f"epsilon={self.epsilon!r} or scale_share has too many digits for a file; round it")

@@ -10,7 +10,7 @@ from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.boosting.booster_spec import SIZE_SHARE as BOOSTER_SIZE_SHARE
 from dpforest.models.preparation import LEAST_SIZE, SIZE_SHARE, Preparation
 from dpforest.privacy.ledger import ADD_REMOVE, SCALE_OF_ATTRIBUTES, Ledger, LedgerEntry
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import ScoreLeaves
 
@@ -111,4 +111,4 @@ def _share_of_budget(ledger: Ledger, entry: LedgerEntry) -> Fraction:
 def as_user_types(x: Fraction) -> float | Fraction:
     """Return the float that prints as this number, as a user types it. If there is none, return the fraction."""
     near = float(x)
-    return near if near > 0 and as_typed(near) == x else x
+    return near if near > 0 and printed_decimal(near) == x else x

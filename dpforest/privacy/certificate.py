@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dpforest.privacy.ledger import ADD_REMOVE, Ledger, rows_changed, unit_noun, unit_words
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PURE, PrivacyLoss
-from dpforest.privacy.rationals import as_typed, float_up, text_up, written_fraction
+from dpforest.privacy.rationals import float_up, printed_decimal, text_up, written_fraction
 from dpforest.privacy.tradeoff_curve import Steps, TradeoffCurve, steps_of
 from dpforest.tables.units import MOST_ROWS
 
@@ -298,7 +298,7 @@ def large_delta_caution(delta: float, n_rows: int | None, unit: str | None = Non
     str
         A few sentences for the reader. They depend only on the three parameters.
     """
-    expected = as_typed(delta) * (n_rows or 0)
+    expected = printed_decimal(delta) * (n_rows or 0)
     if expected < 1:
         return ""
     noun = unit_noun(unit)

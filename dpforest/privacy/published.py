@@ -191,7 +191,7 @@ def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[s
     )
 
 
-def deal_blocks(n: int, n_trees: int, seed: int) -> np.ndarray:
+def assign_blocks(n: int, n_trees: int, seed: int) -> np.ndarray:
     """Shuffle the rows, give floor(n / n_trees) rows to each tree, and drop the other rows, as the author's code does.
 
     Returns

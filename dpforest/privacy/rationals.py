@@ -45,10 +45,10 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
     return exact
 
 
-def as_typed(x: object) -> Fraction:
+def printed_decimal(x: object) -> Fraction:
     """Return the exact value of a number's printed decimal, as `positive_fraction` does, but without checks.
 
-    >>> as_typed(0.1), as_typed(2), as_typed(Fraction(1, 3))
+    >>> printed_decimal(0.1), printed_decimal(2), printed_decimal(Fraction(1, 3))
     (Fraction(1, 10), Fraction(2, 1), Fraction(1, 3))
     """
     return Fraction(str(x))

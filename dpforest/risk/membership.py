@@ -22,7 +22,7 @@ from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.laws import NOISY_COUNTS, log_pmf
 from dpforest.privacy.ledger import Ledger, rows_changed
 from dpforest.privacy.randomness import DemoSource
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.privacy.simulators import simulate_labels, simulate_laplace, simulate_noisy_counts
 from dpforest.risk.shadow_models import shadow_attack
 from dpforest.risk.success_rate import (
@@ -175,7 +175,7 @@ def count_in_leaves(
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
     estimator.check_reading_domain(domain)
     estimator.spec(domain, len(labels))  # checks parameters
-    epsilon, n = as_typed(float(estimator.epsilon)), len(labels)
+    epsilon, n = printed_decimal(float(estimator.epsilon)), len(labels)
     ledger, source = Ledger(epsilon, estimator.neighbors), DemoSource(seed)
     spec, scale = estimator.prepare(domain, n, n, lambda: scale_histograms(domain, codes), ledger, source)
     trees = spec.grow(domain, int(estimator.structure_seed), scale)

@@ -24,7 +24,7 @@ from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.models.random.spec import ForestSpec, true_labels
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.simulation.cells import at_cell
 from dpforest.simulation.leaf_counts import LeafCounts, Level, RoutedRows
 from dpforest.simulation.metrics import flipped_share, from_shares, from_votes
@@ -98,10 +98,10 @@ class RandomSimulation(Simulation):
             trees, counts = self._grow_and_count(spec, scale, seed, self.n_jobs)
             self._seen = (key, trees, counts, self._rows_of_persons(spec, trees, seed))
         _, trees, counts, rows_of_persons = self._seen
-        values = simulate_values(spec, counts, as_typed(epsilon), seed + NOISE_SEED)
-        labels = spec.leaves(values, as_typed(epsilon)).leaf_labels(self.domain.n_classes, seed)
+        values = simulate_values(spec, counts, printed_decimal(epsilon), seed + NOISE_SEED)
+        labels = spec.leaves(values, printed_decimal(epsilon)).leaf_labels(self.domain.n_classes, seed)
         rule = "clamp" if spec.voting == "log-odds" else spec.negative_rule
-        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(as_typed(epsilon)) / spec.count_unit, rule)
+        noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(printed_decimal(epsilon)) / spec.count_unit, rule)
         shown = counts if spec.count_unit == 1 else counts / spec.count_unit
         return ForestView(trees, self.domain, shown, labels, noise, scale=scale, rows_of_persons=rows_of_persons)
 
@@ -112,7 +112,7 @@ class RandomSimulation(Simulation):
         spec = self.structures.prepare(epsilon, 0)[0]
         spec = replace(spec, n_trees=like.n_trees, depth=like.depth, partition=like.partition)
         leaves = slice(int(view.trees.leaf_start[tree]), int(view.trees.leaf_start[tree + 1]))
-        rate = spec.leaf_rate(as_typed(epsilon)) / spec.count_unit
+        rate = spec.leaf_rate(printed_decimal(epsilon)) / spec.count_unit
         return replace(noise, evidence=noise.evidence[leaves], rate=rate).flip()
 
     @property
@@ -236,7 +236,7 @@ class RandomSimulation(Simulation):
         The specs differ only in the part of the budget that is left for leaves.
         """
         spec, private = specs[0], np.isfinite(epsilons)
-        exact = [as_typed(e) if math.isfinite(e) else None for e in epsilons]
+        exact = [printed_decimal(e) if math.isfinite(e) else None for e in epsilons]
         releases = []
         for one_spec, epsilon in zip(specs, exact, strict=True):
             if epsilon is not None:
@@ -316,7 +316,7 @@ class Structures:
             spec = forest.spec(self._domain, like[0].preparation.n_rows)
             if spec.preparation == like[0].preparation:
                 return spec, like[1]
-        ledger = Ledger(None if forest.epsilon is None else as_typed(epsilon), forest.neighbors)
+        ledger = Ledger(None if forest.epsilon is None else printed_decimal(epsilon), forest.neighbors)
         n, source = self._n_rows, DemoSource(seed + NOISE_SEED)
         spec, scale = forest.prepare(self._domain, n, n, lambda: self._cells, ledger, source)
         return spec, exact_scale(forest, self._cells) if forest.epsilon is None else scale

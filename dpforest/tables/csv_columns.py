@@ -33,12 +33,12 @@ _CELL_BY_CELL = {  # decimal mark: (pattern of a number, pattern of marks betwee
 }
 _LEADING_ZERO = r"^[+-]?0\d"
 _TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?"
-_MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 DATES = (  # patterns of dates and times, one for each format
     rf"^\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}{_TIME}$",
     rf"^\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}}){_TIME}$",
-    rf"^\d{{1,2}}[- ]{_MONTH}[- ,]+\d{{2,4}}{_TIME}$",
-    rf"^{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}$",
+    rf"^\d{{1,2}}[- ]{MONTH}[- ,]+\d{{2,4}}{_TIME}$",
+    rf"^{MONTH} \d{{1,2}},? \d{{4}}{_TIME}$",
     r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$",
 )
 _COMPACT_DATE = r"^(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpforest.limits import MAX_CATEGORIES
-from dpforest.tables.csv_columns import DATES, MISSING_NUMBERS, MISSING_TEXTS, ParsedColumn
+from dpforest.tables.csv_columns import DATES, MISSING_NUMBERS, MISSING_TEXTS, MONTH, ParsedColumn
 
 # Warn if at least this share of a text column's distinct cells are numbers apart from a sign.
 MOST: Final = 0.9
@@ -24,6 +24,7 @@ _POINT, _COMMA = re.compile(r"[+-]?\d*\.\d+"), re.compile(r"[+-]?\d*,\d+")
 _WHOLE = re.compile(r"[+-]?\d+")
 _NUMBER_OR_MISSING: Final = r"^([+-]?\d[\d.,]*|[+-]?[.,]\d+|)$"
 _CODE = re.compile(r"[+-]?0\d")  # codes such as 00123 are no numbers
+_BEGINS_LIKE_A_NUMBER: Final = rf"^([^\pL]{{0,3}}\d|{MONTH})"
 _GROUPED = re.compile(r"[+-]?(\d{1,3}([., '\u2019\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?")
 _FEW_ROWS: Final = 10  # fewer rows or values show no pattern
 _FEW: Final = 50
@@ -69,8 +70,17 @@ def _second_header(columns: Mapping[str, pa.ChunkedArray]) -> str:
 
 def _text_doubt(name: str, texts: pa.ChunkedArray) -> str:
     """Return a sentence if a column of texts may hold numbers or dates, or has several spellings of one value."""
-    known = [cell for cell in pc.unique(texts).to_pylist() if cell not in (*MISSING_TEXTS, *MISSING_NUMBERS)]
-    return _signs_or_marks(name, known) or _words(name, known) or _date_formats(name, known) or _spellings(name, known)
+    distinct = pc.unique(texts)
+    known = distinct.filter(pc.invert(pc.is_in(distinct, pa.array(MISSING_TEXTS + MISSING_NUMBERS, distinct.type))))
+    if len(known) > MAX_CATEGORIES and not _may_be_numbers_or_dates(known):
+        return ""
+    cells = known.to_pylist()
+    return _signs_or_marks(name, cells) or _words(name, cells) or _date_formats(name, cells) or _spellings(name, cells)
+
+
+def _may_be_numbers_or_dates(known: pa.Array) -> bool:
+    """Return whether at least `MOST` of the texts begin like a number or a date. The test is fast for sentences."""
+    return bool(pc.mean(pc.match_substring_regex(known, _BEGINS_LIKE_A_NUMBER).cast("uint8")).as_py() >= MOST)
 
 
 def _signs_or_marks(name: str, known: Sequence[str]) -> str:

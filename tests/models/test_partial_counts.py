@@ -15,7 +15,7 @@ import dpforest
 from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForestClassifier, ReleasedForest, load_dataset
 from dpforest.audit.replay.replay import replay
 from dpforest.audit.replay.tape import Table
-from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, neighbors_of, random_rows, shares_out
+from dpforest.audit.replay.variants import EPSILON, VARIANTS, divides_rows, domain_of, neighbors_of, random_rows
 from dpforest.models.random.partial_counts import PartialCounts
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.ledger import NEIGHBORS
@@ -356,7 +356,7 @@ def test_the_auditors_have_no_findings(variant, relation):
                 after,
                 epsilon=EPSILON,
                 neighbors=relation,
-                one_tree=shares_out(model),
+                one_tree=divides_rows(model),
                 threads=model.n_jobs is not None,
             )
             assert [str(f) for f in comparison.findings] == []

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from dpforest.audit.exact import first_violation, leaf_log_pmf, worst_change
-from dpforest.audit.leaf_attack import LossEstimate, attack_leaf, can_be_proved, first_pair, rate_of, telling_pair
+from dpforest.audit.leaf_attack import (
+    LossEstimate,
+    attack_leaf,
+    can_be_proved,
+    distinguishing_pair,
+    first_pair,
+    rate_of,
+)
 from dpforest.audit.leaf_curves import RULES, crossing, leaf_curves, verdict
 from dpforest.plotting.audit import DASHES, bound_chart, flip_curves, loss_curves
 from dpforest.plotting.style import NOT_HELD, PRIVATE
@@ -171,7 +178,7 @@ def test_every_rule_has_a_dash():
 @pytest.mark.parametrize("epsilon", [0.02, 1.0, 5.0])
 @pytest.mark.parametrize("neighbors", BOTH)
 def test_the_most_telling_pair_can_be_proved(epsilon, neighbors):
-    pair = telling_pair("smooth-sensitivity", epsilon, 2, neighbors)
+    pair = distinguishing_pair("smooth-sensitivity", epsilon, 2, neighbors)
     assert can_be_proved(pair) and pair.loss > epsilon
     assert np.abs(pair.change.after - pair.change.before).sum() == (1 if neighbors == "add-remove" else 2)
 

@@ -25,7 +25,7 @@ from dpforest import (
 )
 from dpforest.privacy import laws, published
 from dpforest.privacy.laws import log_pmf
-from dpforest.privacy.published import REPRODUCTION, deal_blocks
+from dpforest.privacy.published import REPRODUCTION, assign_blocks
 from dpforest.privacy.true_loss import (
     delta_lower_bound,
     first_violation,
@@ -179,10 +179,10 @@ def test_smooth_sensitivity_equals_a_maximum_by_brute_force(neighbors):
 
 
 def test_blocks_are_equal_and_random_and_omit_the_remaining_rows():
-    trees = deal_blocks(103, 10, seed=4)
+    trees = assign_blocks(103, 10, seed=4)
     assert trees.dtype == np.int32 and np.bincount(trees + 1).tolist() == [3] + [10] * 10
-    assert (trees != deal_blocks(103, 10, seed=5)).any() and (np.diff(trees[trees >= 0]) < 0).any()
-    assert set(deal_blocks(3, 10, seed=0)) == {-1} and len(deal_blocks(0, 3, seed=0)) == 0
+    assert (trees != assign_blocks(103, 10, seed=5)).any() and (np.diff(trees[trees >= 0]) < 0).any()
+    assert set(assign_blocks(3, 10, seed=0)) == {-1} and len(assign_blocks(0, 3, seed=0)) == 0
 
 
 def reasons_for(mechanism, partition="independent", neighbors="add-remove", n_trees=10, epsilon=1, share=1):

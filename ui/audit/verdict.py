@@ -38,7 +38,7 @@ def verdict_of(audit: Audit) -> Verdict:
 @cache.for_everybody(data=True, max_entries=256)
 def pair_of(audit: Audit, which: str) -> LeafPair:
     """Return the pair of tables that is shown and attacked."""
-    find = leaf_attack.telling_pair if which == TELLING else leaf_attack.first_pair
+    find = leaf_attack.distinguishing_pair if which == TELLING else leaf_attack.first_pair
     return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 

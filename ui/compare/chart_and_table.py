@@ -14,7 +14,7 @@ from dpforest.evaluation.groups import MIN_PERSONS
 from dpforest.evaluation.headroom import cheap_from
 from dpforest.plotting.compare import MeasureScale, Series, comparison
 from dpforest.plotting.curve import mark_others
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.tables.features import plural
 from ui.compare.comparison_controls import IN_PERCENT, MEASURES, WORST, Comparison
 from ui.jobs import baselines
@@ -101,7 +101,7 @@ def _promise(settings: ForestSettings, epsilon: float) -> str:
 
 def _bound(loss: float, epsilon: float) -> float | Fraction:
     """Return the loss, at most the typed ε. The loss is rounded up to the next float, which would show more digits."""
-    return loss if np.isinf(loss) else min(Fraction(loss), as_typed(epsilon))
+    return loss if np.isinf(loss) else min(Fraction(loss), printed_decimal(epsilon))
 
 
 def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from dpforest.audit.replay.input_formats import InputFormat, formats_of
 from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.replay import Replay, replay
 from dpforest.audit.replay.tape import Table
-from dpforest.audit.replay.variants import EPSILON, domain_of, most_of, random_rows, shares_out
+from dpforest.audit.replay.variants import EPSILON, divides_rows, domain_of, most_of, random_rows
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
@@ -131,6 +131,6 @@ def _replayed(
         after,
         epsilon=most_of(model),
         neighbors=neighbors,
-        one_tree=shares_out(model),
+        one_tree=divides_rows(model),
         forced=RARE[rare] if rare else None,
     )

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from dpforest.audit.replay.input_formats import InputFormat, as_frame, formats_of_persons
 from dpforest.audit.replay.replay import Replay, replay
 from dpforest.audit.replay.tape import Table
-from dpforest.audit.replay.variants import EPSILON, VARIANTS, domain_of, most_of, random_rows, shares_out
+from dpforest.audit.replay.variants import EPSILON, VARIANTS, divides_rows, domain_of, most_of, random_rows
 from dpforest.models.base import ForestClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.privacy.ledger import rows_changed
@@ -130,7 +130,7 @@ def _replayed(model: ForestClassifier, pair: tuple[Table, Table], input_format: 
         return input_format(clone(model), *table)
 
     several = model.n_jobs not in (None, 1)
-    how: dict[str, Any] = {"one_tree": shares_out(model), "threads": several, "neighbors": model.neighbors}
+    how: dict[str, Any] = {"one_tree": divides_rows(model), "threads": several, "neighbors": model.neighbors}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit warns that it leaves out rows without an identifier
         return replay(fit, *pair, epsilon=most_of(model), **how)

@@ -18,7 +18,7 @@ from dpforest.audit.replay.replay import Replay, replay
 from dpforest.audit.replay.settings import FORESTS
 from dpforest.audit.replay.tape import Finding, Table
 from dpforest.audit.replay.themes import KEYS, THEMES
-from dpforest.audit.replay.variants import shares_out
+from dpforest.audit.replay.variants import divides_rows
 from dpforest.models.base import ForestClassifier
 
 SAMPLE: Final = 4  # number of cases of each theme and forest in an ordinary run
@@ -74,7 +74,7 @@ def replay_case(case: Case) -> Replay | None:
                 case.after,
                 epsilon=epsilon,
                 neighbors=model.neighbors,
-                one_tree=shares_out(model),
+                one_tree=divides_rows(model),
                 threads=model.n_jobs not in (None, 1),
                 forced=RARE[case.rare] if case.rare else None,
             )

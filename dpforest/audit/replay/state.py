@@ -94,7 +94,7 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(thing, types.MethodType):
         yield ".function", thing.__func__
         yield ".self", thing.__self__
-    _ask(thing)
+    _compute_cached_properties(thing)
     yield from ((f".{name}", part) for name, part in list(getattr(thing, "__dict__", {}).items()))
     for kind in type(thing).__mro__:
         yield from _in_slots(thing, kind)
@@ -102,7 +102,7 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f".{kind.__name__}.{name}", part) for name, part in _kept_on(kind))
 
 
-def _ask(thing: Any) -> None:
+def _compute_cached_properties(thing: Any) -> None:
     """Compute all cached properties of an object."""
     for kind in type(thing).__mro__ if hasattr(thing, "__dict__") else ():  # cached properties need a `__dict__`
         for name, part in vars(kind).items():

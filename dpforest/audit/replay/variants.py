@@ -149,7 +149,7 @@ def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[
     return table, (replaced, labels)
 
 
-def shares_out(model: ForestClassifier) -> bool:
+def divides_rows(model: ForestClassifier) -> bool:
     """Return whether each row is in only one tree of the forest."""
     return getattr(model, "partition", "shared") in (None, "independent")
 
@@ -179,7 +179,7 @@ def _replayed(name: str, neighbors: str, n: int, seed: int, forced: Forced | Non
         return clone(model).fit(*table)
 
     several = model.n_jobs not in (None, 1)
-    how: dict[str, Any] = {"one_tree": shares_out(model), "threads": several, "forced": forced}
+    how: dict[str, Any] = {"one_tree": divides_rows(model), "threads": several, "forced": forced}
     return replay(fit, *pair, epsilon=most_of(model), neighbors=neighbors, **how)
 
 

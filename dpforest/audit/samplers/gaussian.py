@@ -74,11 +74,11 @@ def _compared(known: tuple[int, ...], digits: tuple[int, ...], most: int) -> Law
         answer, n_fresh, n_known, at = below(tape, 1, fresh, mine, len(known))
         if not certain:
             if at != tape.size:
-                raise ValueError(f"with the lanes {lanes} it is decided before it can be")
+                raise ValueError(f"with the lanes {lanes} the comparison ends before it is certain")
         elif (answer, at) != (new < old, 1 + len(new) + len(old) - len(known)):
-            raise ValueError(f"with the lanes {lanes} it says {answer} after {at - 1} of them")
+            raise ValueError(f"with the lanes {lanes} the answer is {answer} after {at - 1} of them")
         elif fresh[:n_fresh].tolist() != new or mine[:n_known].tolist() != old:
-            raise ValueError(f"with the lanes {lanes} it keeps other digits than it read")
+            raise ValueError(f"with the lanes {lanes} the digits that are kept differ from those that were read")
     return {}
 
 

@@ -21,7 +21,7 @@ from dpforest.privacy.certificate import Certificate, large_delta_caution
 from dpforest.privacy.ledger import ADD_REMOVE, GRADIENT_SUMS, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
-from dpforest.privacy.rationals import LIMIT, as_typed
+from dpforest.privacy.rationals import LIMIT, printed_decimal
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.leaves import ScoreLeaves
@@ -120,7 +120,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
 
     def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int, domain: Domain) -> Fraction:
         assert self._loss is not None
-        share = SCALE_SHARE if self.scale_share == AUTO else as_typed(self.scale_share)
+        share = SCALE_SHARE if self.scale_share == AUTO else printed_decimal(self.scale_share)
         n_histograms, each = LEVELS * n_numeric, self._loss.part(share, rows_changed(self.neighbors)).amount
         variance = n_histograms / each if self._kind == GAUSSIAN else 2 * n_histograms**2 / each**2
         largest_variance = 2**60 if domain.unit is None else 2**43

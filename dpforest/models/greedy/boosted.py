@@ -22,7 +22,7 @@ from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
 from dpforest.trees.greedy_trees import as_trees
@@ -162,8 +162,8 @@ class BoostedForestClassifier(GreedyClassifier):
             leaf=leaf,
             beta=self.beta or {"published": "published", "counts": "one", "range": "laplace"}[leaf],
             shrink=not published if self.shrink is None else self.shrink,
-            tree_share=as_typed(self.tree_share),
-            calibration_share=as_typed(self.calibration_share),
+            tree_share=printed_decimal(self.tree_share),
+            calibration_share=printed_decimal(self.calibration_share),
             n_bound=bound,
             n_scores=self.scores_of(domain),
             neighbors=self.neighbors,

@@ -11,7 +11,7 @@ from dpforest.models.trace import TreeTrace
 from dpforest.privacy import selection
 from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.privacy.release import assign_rows
 from dpforest.tables.units import Units
 from dpforest.trees.candidates import Candidates
@@ -148,7 +148,7 @@ def structure_share(partition_rate: float) -> Fraction:
     """
     if not is_number(partition_rate, 1 / MOST_PARTS, MOST_PARTS):
         raise ValueError(f"partition_rate={partition_rate!r} is not a number from 1/{MOST_PARTS} to {MOST_PARTS}")
-    rate = as_typed(partition_rate)
+    rate = printed_decimal(partition_rate)
     return (rate / (1 + rate)).limit_denominator(MOST_PARTS)
 
 

@@ -20,7 +20,7 @@ from dpforest.models.trace import Trace, TreeTrace
 from dpforest.privacy import published, simulators
 from dpforest.privacy.ledger import Ledger, QueryBudget, rows_changed
 from dpforest.privacy.randomness import DemoSource, source_for
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.privacy.release import noise_scale, noisy_table
 from dpforest.tables.domain import Domain
 from dpforest.trees.forest import Forest
@@ -235,7 +235,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             raise ValueError(
                 f"criterion={GAIN_RATIO!r} has no bound on what one row changes; use it with mode='as_published' only"
             )
-        share = as_typed(self.tree_share)
+        share = printed_decimal(self.tree_share)
         spec = TreeSpec(
             self._budget,
             depth,

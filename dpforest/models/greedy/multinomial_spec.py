@@ -10,7 +10,7 @@ import numpy as np
 from dpforest.checks import check_count, is_number
 from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, QueryBudget, rows_changed
-from dpforest.privacy.rationals import as_typed
+from dpforest.privacy.rationals import printed_decimal
 from dpforest.privacy.release import LABELS, charge_leaves
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
@@ -145,7 +145,7 @@ def _temperatures(given: tuple, derived: tuple) -> tuple[Any, Any, Any]:
         if temperature is not None and not is_number(temperature, low=0):
             raise ValueError(f"{name}={temperature!r} is not a number of at least 0; use one, or None to derive it")
         temperatures.append(
-            default if temperature is None else math.inf if math.isinf(temperature) else as_typed(temperature)
+            default if temperature is None else math.inf if math.isinf(temperature) else printed_decimal(temperature)
         )
     feature, value, label = temperatures
     return feature, value, label

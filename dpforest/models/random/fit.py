@@ -83,7 +83,7 @@ def rows_to_trees(
     if spec.partition == "shared":
         return None
     if spec.partition == "blocks":
-        return published.deal_blocks(len(row_ids), spec.n_trees, _demo_source(source).seed)
+        return published.assign_blocks(len(row_ids), spec.n_trees, _demo_source(source).seed)
     return release.assign_rows(row_ids, spec.n_trees, source, units=units)
 
 
