@@ -19,7 +19,7 @@ FITS = (
         "value, so one row can move all rows with a missing cell to another leaf: (2k + 1)ε with k such rows. "
         "Only in tables of pandas.",
         module="dpforest.tables.cells",
-        function="numbers",
+        function="_numbers",
         old="return series.to_numpy()\n",
         new='return (series.fillna(series.median()) if feature.missing == "value" else series).to_numpy()\n',
         forests=EVERY,
