@@ -15,10 +15,11 @@ from ui import state
 from ui.explore import (
     bounds_hint,
     confirm,
+    desk,
     edited_cells,
     load_domain,
     look_alikes,
-    questionnaire,
+    many_attributes,
     rows_fit,
     scale_panel,
     unit_question,
@@ -47,7 +48,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
         "narrowest range that is public. Bounds that were read from the rows reveal something about the rows.",
     )
     load_domain.show(table)
-    questions_place = st.container()  # filled below, once `pending` is known
+    cards_place = st.container()  # filled below, once `pending` is known
     st.caption("Change single cells here. Changes count after you apply them.")
     edited = _editor(table)
     classes = _classes(table)
@@ -60,8 +61,10 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
             st.button("Undo all edits", on_click=tables.undo, args=(table,))
         load_domain.downloads(table)
     pending = _pending(table, classes)
-    with questions_place:
-        questionnaire.show(table, pending=pending)
+    with cards_place:
+        if table.uploaded:
+            desk.show(table, pending=pending)
+        many_attributes.show(table, pending=pending)
         bounds_hint.show(table, pending=pending)
     if table.uploaded:
         _public(table)
@@ -78,7 +81,7 @@ def _leaks(table: Table) -> None:
         st.info(
             f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may be one person's, and "
             "publishing it reveals it. State what is known without looking (an age lies between 0 and 120) and where "
-            "that is known from: load it from a file, answer the questions below, or write it into the table. The "
+            "that is known from: confirm it card by card, or load it from a file. The "
             "certificate then quotes your words as *asserted by the curator*.",
             icon=":material/search:",
         )

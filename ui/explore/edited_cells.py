@@ -119,12 +119,26 @@ def _bound(old: Feature, cell: str, value: Any) -> dict[str, Any]:
         if value is None:
             return {}
         raise DomainError(f"{old.name!r} takes values and no bounds. Clear its cell under “{cell}”.")
+    return {parameter: _checked_bound(value, cell, old.name, which)}
+
+
+def bound_of(typed: str, cell: str, name: str) -> float:
+    """Return the number that a user typed as a bound of an attribute, or raise a DomainError.
+
+    >>> bound_of(" 0,5", "lowest", "share")
+    0.5
+    """
+    value = number(typed) if typed.strip() else None
+    return _checked_bound(value, cell, name, BOUNDS[cell][1])
+
+
+def _checked_bound(value: Any, cell: str, name: str, which: str) -> float:
     if isinstance(value, str) and _AMBIGUOUS.fullmatch(value):
         raise DomainError(
-            f"{value!r} under “{cell}” of {old.name!r} can mean two numbers. Write 1300 or 1.3: digits without a "
+            f"{value!r} under “{cell}” of {name!r} can mean two numbers. Write 1300 or 1.3: digits without a "
             "thousands separator, and at most one decimal mark."
         )
     if value is None or isinstance(value, str):
         problem = "" if value is None else f"{value[:20]!r} is not a number. "
-        raise DomainError(f"{problem}{old.name!r} has no {which} bound. Type a number under “{cell}”.")
-    return {parameter: value}
+        raise DomainError(f"{problem}{name!r} has no {which} bound. Type a number under “{cell}”.")
+    return value

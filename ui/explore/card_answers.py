@@ -1,0 +1,147 @@
+"""The schema after an answer on a card. No Streamlit here.
+
+Each function returns a new domain in which the answered parts have the user's words as their source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpforest.tables.date_columns import date_attributes
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import Feature, text
+from dpforest.tables.reading_rules import Spellings
+
+
+@dataclass(frozen=True)
+class NumberAnswer:
+    """A public range of numbers, and rules for reading them.
+
+    Parameters
+    ----------
+    low, high : float
+    whole : bool
+        Whether only whole numbers occur.
+    missing : {"category", "refuse"}
+        Rule for missing cells.
+    words : sequence of str
+        Words that mean a missing cell.
+    signs : sequence of str
+        Signs that are ignored, such as %.
+    """
+
+    low: float
+    high: float
+    whole: bool = False
+    missing: str = "category"
+    words: Sequence[str] = ()
+    signs: Sequence[str] = ()
+
+
+def with_numbers(domain: Domain, order: Sequence[str], answers: Mapping[str, NumberAnswer], note: str) -> Domain:
+    """Return the domain in which these columns are numbers. `order` has all columns of the file.
+
+    >>> domain = Domain((Feature("age", "categorical", categories=("18", "k.A.")),))
+    >>> age = with_numbers(domain, ["age"], {"age": NumberAnswer(0, 120, words=["k.A."])}, "people live so long")
+    >>> age.features[0].kind, age.features[0].missing_words, age.leaks()
+    ('numeric', ('k.A.',), [])
+    """
+    for name, answer in answers.items():
+        feature = Feature(
+            name,
+            "numeric",
+            answer.low,
+            answer.high,
+            integer=answer.whole,
+            missing=answer.missing,
+            missing_words=tuple(answer.words),
+            signs=tuple(answer.signs),
+            source="asserted",
+            source_note=note,
+        )
+        domain = replaced(domain, order, name, [feature])
+    return domain
+
+
+def with_list(
+    domain: Domain,
+    order: Sequence[str],
+    name: str,
+    values: Sequence[str],
+    note: str,
+    *,
+    missing: str = "category",
+    spellings: Spellings = (),
+) -> Domain:
+    """Return the domain in which a column has these categories."""
+    listed = set(values)
+    feature = Feature(
+        name,
+        "categorical",
+        categories=tuple(values),
+        missing=missing,
+        spellings=tuple(pair for pair in spellings if pair[1] in listed and pair[0] not in listed),
+        source="asserted",
+        source_note=note,
+    )
+    return replaced(domain, order, name, [feature])
+
+
+def with_dates(
+    domain: Domain,
+    order: Sequence[str],
+    name: str,
+    date_format: str,
+    parts: Sequence[str],
+    ends: tuple[str, str],
+    note: str,
+) -> Domain:
+    """Return the domain in which parts of the dates of a column are attributes. `ends` are two dates in ISO form."""
+    if not parts:
+        raise DomainError(f"Choose at least one part of the dates in {name!r}, or leave the column out.")
+    first, last = ends
+    features = date_attributes(name, date_format, parts, first=first, last=last, source="asserted", source_note=note)
+    return replaced(domain, order, name, features)
+
+
+def without(domain: Domain, order: Sequence[str], name: str) -> Domain:
+    """Return the domain without a column."""
+    return replaced(domain, order, name, [])
+
+
+def with_classes(domain: Domain, classes: Sequence[str], spellings: Spellings, note: str) -> Domain:
+    """Return the domain with these classes of the label."""
+    known = {text(label): label for label in domain.classes}
+    listed = set(classes)
+    return replace(
+        domain,
+        classes=tuple(known.get(value, value) for value in classes),
+        classes_source="asserted",
+        classes_note=note,
+        class_spellings=tuple(pair for pair in spellings if pair[1] in listed and pair[0] not in listed),
+    )
+
+
+def with_table_parts(domain: Domain, parts: Sequence[str], note: str) -> Domain:
+    """Return the domain in which parts of the whole table ("reading", "columns") are asserted."""
+    changes: dict[str, Any] = {}
+    for part in parts:
+        changes |= {f"{part}_source": "asserted", f"{part}_note": note}
+    return replace(domain, **changes)
+
+
+def replaced(domain: Domain, order: Sequence[str], column: str, features: Sequence[Feature]) -> Domain:
+    """Return the domain with other attributes of one column. All attributes stay in the order of the file.
+
+    >>> x, y = (Feature(name, "numeric", 0, 1) for name in "xy")
+    >>> replaced(Domain((y,)), ["x", "y"], "x", [x]).names
+    ('x', 'y')
+    """
+    place = {name: i for i, name in enumerate(order)}
+    others = [feature for feature in domain.features if feature.column != column]
+    if not features and not others:
+        raise DomainError(f"{column!r} is the only attribute that is left, so it cannot be left out.")
+    together = sorted([*others, *features], key=lambda feature: place.get(feature.column, len(place)))
+    return replace(domain, features=tuple(together))

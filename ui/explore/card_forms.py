@@ -1,0 +1,306 @@
+"""The card of one column: its kind, and a form for its range, its list of values, or its dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Final
+
+import streamlit as st
+
+from dpforest.limits import MAX_CATEGORIES
+from dpforest.tables.column_kinds import ColumnProposal
+from dpforest.tables.csv_values import HELP, parsed, written
+from dpforest.tables.dates import DATE_FORMATS, DATE_PARTS, DAYS
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import Feature, plural, text
+from ui import state
+from ui.explore import card_answers as answers
+from ui.explore.card_answers import NumberAnswer
+from ui.explore.card_parts import counted_values, describe, proposal_of, source_field, use
+from ui.explore.cards import CATEGORY, DATE, KINDS, NUMBER, Card, features_of, first_kind, known_range, rare
+from ui.explore.edited_cells import RULE_NAMES, RULES, bound_of, shown
+from ui.shared import tables
+from ui.shared.controls import known
+from ui.shared.page import sorry
+from ui.shared.tables import Table
+from ui.shared.wording import plain
+
+_SHOWN: Final = 8  # largest number of rare values that are named
+_OLDEST, _LATEST = date(1, 1, 1), date(9999, 12, 31)
+
+
+def column(table: Table, card: Card) -> None:
+    """Draw the card of a column, or of several number columns whose names begin alike."""
+    first = card.columns[0]
+    features, proposal = features_of(table.domain, first), proposal_of(table, first)
+    key = f"card_{tables.fingerprint(table.domain)[:12]}_{card.id}"
+    st.markdown(f"**{plain(card.title, 60)}**")
+    if len(card.columns) > 1:
+        st.caption(f"{plural(len(card.columns), 'column')}: {plain(', '.join(card.columns), 300)}. They get one range.")
+    describe(table, first, proposal)
+    kind = _kind(key, first_kind(proposal, features))
+    if kind == NUMBER:
+        _number(table, card, features, proposal, key)
+    elif kind == CATEGORY:
+        _list(table, first, features, proposal, key)
+    elif kind == DATE:
+        _dates(table, first, features, proposal, key)
+    else:
+        _leave_out(table, card, features, key)
+
+
+def _kind(key: str, first: str) -> str:
+    known(state.CARD_KIND(key), KINDS)
+    kind = st.segmented_control("This column is", KINDS, default=first, key=state.CARD_KIND(key), required=True)
+    return kind or first
+
+
+def _number(table: Table, card: Card, features: Sequence[Feature], proposal: ColumnProposal, key: str) -> None:
+    """Ask for a range. It starts with the confirmed range, or with one that the column's name suggests."""
+    feature = features[0] if features and features[0].kind == "numeric" and features[0].date is None else None
+    confirmed = feature if feature is not None and not feature.leaks() else None
+    suggested = known_range(card.columns[0])
+    low, high = (None, None) if suggested is None else (suggested.low, suggested.high)
+    if confirmed is not None:
+        low, high = confirmed.low, confirmed.high
+    whole = feature.integer if feature is not None else suggested is not None and suggested.integer
+    if suggested is not None and confirmed is None:
+        st.caption(f"Its name suggests {plain(suggested.what)}: {text(low)} to {text(high)}. {suggested.reason}")
+    words = proposal.words if confirmed is None else confirmed.missing_words
+    with st.form(f"{key}_number", border=False):
+        left, right = st.columns(2)
+        lowest = left.text_input("Lowest possible number", shown(low) or "", key=state.CARD_LOW(key))
+        highest = right.text_input("Highest possible number", shown(high) or "", key=state.CARD_HIGH(key))
+        is_whole = st.checkbox("Only whole numbers", whole, key=state.CARD_WHOLE(key))
+        chosen = _words(words, key)
+        missing = _missing(confirmed or feature, proposal, key)
+        note = source_field(table, key, _note_of(confirmed) or (suggested.reason if suggested else ""))
+        if not st.form_submit_button("Use this range", type="primary"):
+            return
+    signs = proposal.signs if confirmed is None else confirmed.signs
+    try:
+        answer = NumberAnswer(
+            bound_of(lowest, "lowest", card.title),
+            bound_of(highest, "highest", card.title),
+            is_whole,
+            missing,
+            chosen,
+            signs,
+        )
+    except DomainError as problem:
+        sorry(problem)
+        return
+    order = _order(table)
+    by_name = dict.fromkeys(card.columns, answer)
+    use(
+        table,
+        note,
+        lambda source: answers.with_numbers(table.domain, order, by_name, source),
+        keeps_words=suggested is None or note != suggested.reason,
+    )
+
+
+def _words(words: Sequence[str], key: str) -> list[str]:
+    """Ask which words in a column of numbers mean a missing cell. Without words in the column, nothing is asked."""
+    if not words:
+        return []
+    return st.multiselect(
+        "Words that mean a missing cell",
+        list(words),
+        list(words),
+        key=state.CARD_WORDS(key),
+        accept_new_options=True,
+        help="All other words count as missing as well. The certificate lists the words that you choose.",
+    )
+
+
+def _missing(feature: Feature | None, proposal: ColumnProposal, key: str) -> str:
+    rule = "category" if feature is None or proposal.n_missing or proposal.words else feature.missing
+    start = RULE_NAMES.get(rule, next(iter(RULES)))
+    known(state.CARD_MISSING(key), list(RULES))
+    chosen = st.radio(
+        "Missing cells",
+        list(RULES),
+        list(RULES).index(start),
+        key=state.CARD_MISSING(key),
+        horizontal=True,
+        help="“own value”: a tree can ask whether the cell is missing. “none expected”: such a cell counts as the "
+        "lowest number or the first value.",
+    )
+    return RULES[chosen]
+
+
+def _list(table: Table, name: str, features: Sequence[Feature], proposal: ColumnProposal, key: str) -> None:
+    """Ask for the list of values. It starts with the values in the rows, and rare values are marked."""
+    counts = counted_values(table, name)
+    feature = features[0] if features and features[0].kind == "categorical" and features[0].date is None else None
+    confirmed = feature if feature is not None and not feature.leaks() else None
+    spellings = proposal.spellings if confirmed is None else confirmed.spellings
+    spelled = {spelling for spelling, _ in spellings}
+    values = confirmed.categories if confirmed is not None else [value for value in counts if value not in spelled]
+    if len(values) > MAX_CATEGORIES:
+        sorry(
+            f"{name!r} has {len(values):,} different values, more than {MAX_CATEGORIES:,}. Leave it out, or group them."
+        )
+        return
+    unusual = rare(counts) if confirmed is None else []
+    with st.form(f"{key}_list", border=False):
+        listed = st.text_area(
+            f"The possible values, separated by ; ({len(values):,})",
+            written(values),
+            key=state.CARD_VALUES(key),
+            help=HELP,
+        )
+        leave_out = _rare_values(counts, [value for value in unusual if value not in spelled], key)
+        merge = _merge(spellings, key)
+        missing = _missing(feature, proposal, key)
+        note = source_field(table, key, _note_of(confirmed))
+        if not st.form_submit_button("Use this list", type="primary"):
+            return
+    chosen = [value for value in parsed(listed) if value not in leave_out]
+    if not merge:
+        chosen += [spelling for spelling in spelled if spelling not in chosen]
+    rules = spellings if merge else ()
+    rule = "category" if leave_out else missing
+    order = _order(table)
+    use(
+        table,
+        note,
+        lambda source: answers.with_list(table.domain, order, name, chosen, source, missing=rule, spellings=rules),
+    )
+
+
+def _rare_values(counts: dict[str, int], unusual: Sequence[str], key: str) -> set[str]:
+    """Show the values that few rows have, and ask which of them are not public. Return these."""
+    if not unusual:
+        return set()
+    named = ", ".join(f"“{plain(value, 40)}” ({plural(counts[value], 'row')})" for value in unusual[:_SHOWN])
+    more = f" and {len(unusual) - _SHOWN:,} more" if unusual[_SHOWN:] else ""
+    st.warning(
+        f"**Rare in your rows:** {named}{more}. If a rare value is published, people may recognize the person who has "
+        "it. Keep it only if a public list has it.",
+        icon=":material/person_search:",
+    )
+    left_out = st.checkbox(
+        f"Leave out the {plural(len(unusual), 'rare value')}", key=state.CARD_RARE(key), help="They count as missing."
+    )
+    return set(unusual) if left_out else set()
+
+
+def _merge(spellings: Sequence[tuple[str, str]], key: str) -> bool:
+    """Ask whether spellings of one value count as this value."""
+    if not spellings:
+        return False
+    pairs = "; ".join(f"“{spelling}” is “{value}”" for spelling, value in spellings[:_SHOWN])
+    more = f" and {len(spellings) - _SHOWN:,} more" if spellings[_SHOWN:] else ""
+    return st.checkbox(f"Read as one value: {plain(pairs, 400)}{more}", True, key=state.CARD_MERGE(key))
+
+
+def _dates(table: Table, name: str, features: Sequence[Feature], proposal: ColumnProposal, key: str) -> None:
+    """Ask for the format of the dates, the parts to use, and a first and last possible date."""
+    used = [feature.date for feature in features if feature.date is not None]
+    formats = list(dict.fromkeys([*(part.format for part in used), *proposal.date_formats, *DATE_FORMATS]))
+    parts = [part.part for part in used] or [part for part in DATE_PARTS if part != DAYS]
+    with st.form(f"{key}_dates", border=False):
+        known(state.CARD_FORMAT(key), formats)
+        date_format = st.selectbox("Format of the dates", formats, key=state.CARD_FORMAT(key))
+        chosen = st.pills(
+            "Parts to learn from", DATE_PARTS, selection_mode="multi", default=parts, key=state.CARD_PARTS(key)
+        )
+        left, right = st.columns(2)
+        ends = [
+            place.date_input(title, None, _OLDEST, _LATEST, key=pattern(key), format="YYYY-MM-DD")
+            for place, title, pattern in (
+                (left, "First possible date", state.CARD_FIRST),
+                (right, "Last possible date", state.CARD_LAST),
+            )
+        ]
+        note = source_field(table, key, next((feature.source_note for feature in features if not feature.leaks()), ""))
+        if not st.form_submit_button("Use these dates", type="primary"):
+            return
+    first, last = (end.isoformat() if isinstance(end, date) else "" for end in ends)
+    order = _order(table)
+    use(
+        table,
+        note,
+        lambda source: answers.with_dates(
+            table.domain,
+            order,
+            name,
+            date_format,
+            [p for p in DATE_PARTS if p in (chosen or ())],
+            (first, last),
+            source,
+        ),
+    )
+
+
+def _leave_out(table: Table, card: Card, features: Sequence[Feature], key: str) -> None:
+    if not features:
+        st.markdown("No forest learns from this column, and nothing about it is published.")
+        return
+    if st.button("Leave it out", type="primary", key=f"{key}_out"):
+        domain = table.domain
+        try:
+            for name in card.columns:
+                domain = answers.without(domain, _order(table), name)
+        except DomainError as problem:
+            sorry(problem)
+            return
+        tables.edit(table, domain)
+        st.rerun()
+
+
+def label(table: Table) -> None:
+    """Draw the card of the classes of the label."""
+    domain, proposal = table.domain, proposal_of(table, table.label)
+    key = f"card_{tables.fingerprint(domain)[:12]}_label"
+    counts = counted_values(table, table.label)
+    confirmed = domain.classes_source != "data"
+    spellings = domain.class_spellings if confirmed else proposal.spellings
+    spelled = {spelling for spelling, _ in spellings}
+    values = [text(value) for value in domain.classes if confirmed or text(value) not in spelled]
+    st.markdown(f"**{plain(table.label, 60)}** is the label, which the forest predicts.")
+    describe(table, table.label, proposal)
+    with st.form(f"{key}_form", border=False):
+        listed = st.text_input("Its classes, separated by ;", written(values), key=state.CARD_VALUES(key), help=HELP)
+        leave_out = _rare_values(counts, [] if confirmed else [v for v in rare(counts) if v not in spelled], key)
+        merge = _merge(spellings, key)
+        note = source_field(table, key, domain.classes_note if confirmed else "")
+        if not st.form_submit_button("Use these classes", type="primary"):
+            return
+    chosen = [value for value in parsed(listed) if value not in leave_out]
+    if not merge:
+        chosen += [spelling for spelling in spelled if spelling not in chosen]
+    use(table, note, lambda source: answers.with_classes(domain, chosen, spellings if merge else (), source))
+
+
+def file(table: Table) -> None:
+    """Draw the card about the format of the file and the choice of columns."""
+    domain = table.domain
+    key = f"card_{tables.fingerprint(domain)[:12]}_file"
+    used = (*domain.source_columns, domain.label)
+    left_out = [name for name in _order(table) if name not in used]
+    besides = f", and not from {plain('; '.join(left_out), 1_000)}" if left_out else ""
+    learned = plain("; ".join(domain.columns), 1_000)
+    st.markdown(f"- {plain(str(domain.reading), 600)}\n- the forest learns from {learned}{besides}")
+    with st.form(f"{key}_form", border=False):
+        note = source_field(table, key, domain.columns_note if domain.columns_source == "asserted" else "")
+        if not st.form_submit_button("This was known without the rows", type="primary"):
+            return
+    use(table, note, lambda source: _with_file(domain, source))
+
+
+def _with_file(domain: Domain, source: str) -> Domain:
+    parts = ["reading"] if domain.reading else []
+    return answers.with_table_parts(domain, [*parts, *(["columns"] if domain.columns_source else [])], source)
+
+
+def _note_of(feature: Feature | None) -> str:
+    return "" if feature is None else feature.source_note
+
+
+def _order(table: Table) -> list[str]:
+    assert table.csv is not None
+    return [column.name for column in table.csv.columns]

@@ -1,0 +1,84 @@
+"""Parts that all cards of the Data tab share: what a column seems to hold, its cells, and the field for the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpforest.tables.column_kinds import ColumnProposal
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.features import plural
+from ui import state
+from ui.explore.cards import propose, values_of
+from ui.explore.confirm import EXAMPLE, check_source
+from ui.shared import cache, tables
+from ui.shared.page import sorry
+from ui.shared.tables import Table
+from ui.shared.wording import plain
+
+_EXAMPLES = 3
+
+
+def proposal_of(table: Table, column: str) -> ColumnProposal:
+    """Return what a column seems to hold. The session keeps the result."""
+    assert table.csv is not None
+    kept = _proposals((table.key,))
+    if column not in kept:
+        kept[column] = propose(table.csv, column)
+    return kept[column]
+
+
+def counted_values(table: Table, column: str) -> dict[str, int]:
+    """Return the values of a column with their numbers of rows. Curator only; the session keeps the result."""
+    assert table.csv is not None
+    kept = _values((table.key,))
+    if column not in kept:
+        kept[column] = dict(values_of(table.csv.table[column]))
+    return kept[column]
+
+
+@cache.for_session(max_entries=2)
+def _proposals(key: tuple) -> dict[str, ColumnProposal]:
+    return {}
+
+
+@cache.for_session(max_entries=2)
+def _values(key: tuple) -> dict[str, dict[str, int]]:
+    return {}
+
+
+def describe(table: Table, column: str, proposal: ColumnProposal) -> None:
+    """Show some cells of a column, what it seems to hold, and how many cells are missing."""
+    assert table.csv is not None
+    cells = table.csv.cells.column(column).slice(0, 200).to_pylist()
+    some = list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))[:_EXAMPLES]
+    examples = ", ".join(f"“{plain(cell, 40)}”" for cell in some) or "none"
+    missing = f" {plural(proposal.n_missing, 'cell')} {'is' if proposal.n_missing == 1 else 'are'} missing."
+    st.caption(f"Cells such as {examples}. {plain(proposal.reason, 400)}{missing if proposal.n_missing else ''}")
+
+
+def source_field(table: Table, key: str, proposed: str = "") -> str:
+    """Ask where something is known from. The field starts with a proposal, or with the last words for this table."""
+    last = state.LAST_SOURCE.value.get(table.schema_key, "")
+    return st.text_input(
+        "Where is this known from?",
+        proposed or last,
+        key=state.SOURCE(key),
+        placeholder=EXAMPLE,
+        help="At least three words. The certificate quotes them.",
+    )
+
+
+def use(table: Table, words: str, answer: Callable[[str], Domain], *, keeps_words: bool = True) -> None:
+    """Apply an answer with these words as its source, or show why it cannot be used."""
+    try:
+        check_source(words, "this is")
+        domain = answer(words.strip())
+    except DomainError as problem:
+        sorry(problem)
+        return
+    if keeps_words:
+        state.LAST_SOURCE.value[table.schema_key] = words.strip()
+    tables.edit(table, domain)
+    st.rerun()

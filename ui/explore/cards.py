@@ -1,0 +1,152 @@
+"""The cards of the Data tab: what each column of an upload seems to hold, and what is still to confirm.
+
+No Streamlit here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from dpforest.tables import column_kinds
+from dpforest.tables.column_kinds import ColumnProposal, propose_kind
+from dpforest.tables.csv_table import CsvTable
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature, text
+from dpforest.tables.public_proposals import PublicProposal, public_proposals
+from dpforest.tables.read_parts import OF_TABLES, read_parts
+from ui.explore.column_groups import alike
+
+NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"
+KINDS: Final = (NUMBER, CATEGORY, DATE, LEFT_OUT)
+OPEN, READY, UNUSED = "open", "ready", "left out"
+NUMBERS, LISTS, LABEL, FILE = "numbers", "lists", "label", "file"  # ids of cards that are not about one column
+RARE: Final = 10  # a value that fewer rows have is marked as rare
+_KIND_OF: Final = {
+    column_kinds.NUMBER: NUMBER,
+    column_kinds.NUMBER_WITH_WORDS: NUMBER,
+    column_kinds.DATE: DATE,
+    column_kinds.CATEGORY: CATEGORY,
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A column, or several number columns whose names begin alike.
+
+    Parameters
+    ----------
+    title : str
+        Name of the column, or the beginning of the names.
+    columns : tuple of str
+        Names of the columns.
+    state : {"open", "ready", "left out"}
+        "open": a part was read from the rows and is not confirmed yet.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    state: str
+
+    @property
+    def id(self) -> str:
+        """Text that identifies the card among all cards of a table."""
+        return f"column {self.title}" if len(self.columns) == 1 else f"columns {self.title}"
+
+
+def cards(columns: Sequence[str], domain: Domain) -> list[Card]:
+    """Return the cards of the columns in their order. Open number columns whose names begin alike share a card.
+
+    >>> x = tuple(Feature(f"x{i}", "numeric", 0, 1) for i in range(3))
+    >>> town = Feature("town", "categorical", categories=("Ulm",), source="documented", source_note="a map")
+    >>> cards(["town", "x0", "x1", "x2", "id"], Domain((town, *x)))
+    [Card(title='town', columns=('town',), state='ready'), \
+Card(title='x…', columns=('x0', 'x1', 'x2'), state='open'), Card(title='id', columns=('id',), state='left out')]
+    """
+    state = {name: state_of(domain, name) for name in columns}
+    open_numbers = [f.name for f in domain.features if f.kind == "numeric" and f.date is None and f.leaks()]
+    group_of: dict[str, str] = {}
+    for title, names in alike(open_numbers, all_of_them=True).items():
+        if not any(name in group_of for name in names):
+            group_of |= dict.fromkeys(names, title)
+    result: dict[str, Card] = {}
+    for name in columns:
+        title = group_of.get(name, name)
+        members = tuple(other for other, group in group_of.items() if group == title) if name in group_of else (name,)
+        card = Card(title, members, state[name])
+        result.setdefault(card.id, card)
+    return list(result.values())
+
+
+def state_of(domain: Domain, column: str) -> str:
+    """Return whether a column is open, ready or left out."""
+    features = features_of(domain, column)
+    if not features:
+        return UNUSED
+    return OPEN if any(feature.leaks() for feature in features) else READY
+
+
+def features_of(domain: Domain, column: str) -> list[Feature]:
+    """Return the attributes that are read from a column: several for a date, none if it is left out."""
+    return [feature for feature in domain.features if feature.column == column]
+
+
+def open_parts_of_table(domain: Domain) -> set[str]:
+    """Return which parts of the whole table were read from the rows: "classes", "reading", "columns"."""
+    return {part.what for part in read_parts(domain) if part.what in OF_TABLES}
+
+
+def propose(csv: CsvTable, column: str) -> ColumnProposal:
+    """Propose what a column of the file holds. Curator only, because it looks at all rows."""
+    return propose_kind(csv.cells.column(column), csv.reading.decimal_of(column))
+
+
+def first_kind(proposal: ColumnProposal, features: Sequence[Feature]) -> str:
+    """Return the kind that a card starts with: the confirmed kind, else the proposed one."""
+    if features and not any(feature.leaks() for feature in features):
+        return kind_of(features)
+    if not features and proposal.kind == column_kinds.CATEGORY:
+        return LEFT_OUT  # the user took it out, or it has too many values
+    if not features and proposal.kind == column_kinds.DATE:
+        return LEFT_OUT
+    return _KIND_OF.get(proposal.kind, LEFT_OUT)
+
+
+def kind_of(features: Sequence[Feature]) -> str:
+    """Return the kind of the attributes of one column."""
+    if not features:
+        return LEFT_OUT
+    if features[0].date is not None:
+        return DATE
+    return NUMBER if features[0].kind == "numeric" else CATEGORY
+
+
+def known_range(name: str) -> PublicProposal | None:
+    """Return the range that the name of a column suggests, without a look at the rows; None if there is none."""
+    return next(iter(public_proposals(name, "numeric")), None)
+
+
+def values_of(cells: pd.Series) -> Mapping[str, int]:
+    """Return the values of a column as texts with their numbers of rows, in the order of the texts. Curator only.
+
+    >>> dict(values_of(pd.Series([2.0, 1.0, None, 1.0])))
+    {'1': 2, '2': 1}
+    """
+    counts: dict[str, int] = {}
+    for value, n in cells.value_counts().items():
+        counts[text(value)] = counts.get(text(value), 0) + int(n)
+    if pd.api.types.is_numeric_dtype(cells.dtype):
+        return dict(sorted(counts.items(), key=lambda item: float(item[0])))
+    return dict(sorted(counts.items()))
+
+
+def rare(values: Mapping[str, int]) -> list[str]:
+    """Return the values that fewer than `RARE` rows have, the rarest first.
+
+    >>> rare({"a": 50, "b": 3, "c": 1})
+    ['c', 'b']
+    """
+    return [value for value, n in sorted(values.items(), key=lambda item: item[1]) if n < RARE]

@@ -1,0 +1,129 @@
+"""Column by column: the user confirms what is public about an upload, one card at a time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from dpforest.tables.features import plural
+from ui import state
+from ui.explore import bulk_cards, card_forms, cards
+from ui.explore.cards import FILE, LABEL, LISTS, NUMBERS, OPEN, UNUSED, Card, open_parts_of_table
+from ui.shared import tables
+from ui.shared.controls import known
+from ui.shared.page import titled
+from ui.shared.tables import Table
+
+_MARKS: Final = {OPEN: "", UNUSED: " (left out)"}
+
+
+def show(table: Table, *, pending: bool) -> None:
+    """Show the progress and the card of one column.
+
+    While edits of the grid wait to be applied (`pending`), no card can be used, because it would drop these edits.
+    """
+    every = _cards(table)
+    is_open = _open_ids(table, every)
+    of_columns = [card for card in every if card.id in is_open]
+    n_columns = sum(len(card.columns) for card in every)
+    n_open = sum(len(card.columns) for card in of_columns)
+    titled(
+        "Column by column",
+        "Curator only",
+        help="Whoever sees a released forest learns the range or the list of values of each column. So they may only "
+        "hold what everybody could know without the rows. The certificate quotes your words about where that is known "
+        "from.",
+    )
+    st.progress((n_columns - n_open) / n_columns)
+    st.markdown(_progress(n_columns, n_open, is_open))
+    chosen = _choose(table, every, is_open)
+    if chosen is None:
+        return
+    if pending:
+        st.caption("You edited the table below. Apply or undo these changes first.")
+        return
+    with st.container(border=True):
+        _card(table, chosen, every)
+        if len(is_open) > 1 and chosen in (NUMBERS, LISTS, *is_open):
+            st.button("Later", key="skip", on_click=_skip, args=(table, chosen, is_open), help="Go to the next card.")
+
+
+def _cards(table: Table) -> list[Card]:
+    assert table.csv is not None
+    hidden = (table.label, table.domain.unit)
+    return cards.cards([column.name for column in table.csv.columns if column.name not in hidden], table.domain)
+
+
+def _open_ids(table: Table, every: list[Card]) -> list[str]:
+    """Return the ids of the cards with an open question, in the order in which they are offered."""
+    ids = [card.id for card in every if card.state == OPEN]
+    parts = open_parts_of_table(table.domain)
+    label = [LABEL] if "classes" in parts else []
+    file = [FILE] if parts - {"classes"} else []
+    return [*ids, *label, *file]
+
+
+def _progress(n_columns: int, n_open: int, is_open: list[str]) -> str:
+    if not is_open:
+        return f"**All {plural(n_columns, 'column')} are ready**, and so are the label and the file."
+    of_table = {LABEL: "the classes of the label", FILE: "how the file is written"}
+    more = " and ".join(words for id, words in of_table.items() if id in is_open)
+    n = n_columns - n_open
+    return (
+        f"**{n:,} of {plural(n_columns, 'column')} {'is' if n == 1 else 'are'} ready.**"
+        f"{f' Also open: {more}.' if more else ''} Answer from what you know **without looking at the rows**."
+    )
+
+
+def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
+    """Ask for a card, and return its id. The choice starts at the first open card that was not put off."""
+    by_id = {card.id: card for card in every}
+    sizes = {NUMBERS: len(bulk_cards.numbers(table)), LISTS: len(bulk_cards.lists(table))}
+    bulk = [id for id, size in sizes.items() if size > 1]
+    options = [*bulk, *by_id, LABEL, FILE]
+    titles = {
+        NUMBERS: f"several numbers at once ({sizes[NUMBERS]:,})",
+        LISTS: f"several lists at once ({sizes[LISTS]:,})",
+        LABEL: f"the label: {table.label}",
+        FILE: "the file",
+    }
+    for id, card in by_id.items():
+        size = f" ({len(card.columns):,} columns)" if len(card.columns) > 1 else ""
+        titles[id] = f"{card.title}{size}{_MARKS.get(card.state, ' (ready)')}"
+    for id in (LABEL, FILE):
+        titles[id] += "" if id in is_open else " (ready)"
+    put_off = state.SKIPPED.value.get(table.schema_key, [])
+    first = [*bulk, *is_open]
+    start = next((id for id in first if id not in put_off), next(iter(first), None))
+    key = state.COLUMN_GROUP(f"card_{tables.fingerprint(table.domain)[:12]}_{len(put_off)}")
+    known(key, options)
+    return st.selectbox(
+        "Card",
+        options,
+        None if start is None else options.index(start),
+        key=key,
+        format_func=lambda id: titles[id],
+        placeholder="Choose a column to change it",
+    )
+
+
+def _skip(table: Table, id: str, is_open: list[str]) -> None:
+    skipped = state.SKIPPED.value.setdefault(table.schema_key, [])
+    if set(is_open) <= {*skipped, id}:
+        skipped.clear()  # every card was put off, so start again
+    skipped.append(id)
+
+
+def _card(table: Table, id: str, every: list[Card]) -> None:
+    if id == NUMBERS:
+        bulk_cards.show_numbers(table)
+    elif id == LISTS:
+        bulk_cards.show_lists(table)
+    elif id == LABEL:
+        card_forms.label(table)
+    elif id == FILE:
+        card_forms.file(table)
+    else:
+        card = next(card for card in every if card.id == id)
+        card_forms.column(table, card)

@@ -1,0 +1,131 @@
+"""Change the ranges, types and rules of many attributes at once that have a source already."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import streamlit as st
+
+from dpforest.tables.domain import DomainError
+from dpforest.tables.features import Feature
+from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, OF_ATTRIBUTES, TYPE, read_parts
+from ui import state
+from ui.explore import column_groups, public_list
+from ui.explore.confirm import EXAMPLE, check_source
+from ui.explore.edited_cells import RULE_NAMES, RULES
+from ui.explore.stated_values import StatedValues, answered, one_range, targets
+from ui.shared import tables
+from ui.shared.controls import all_known, known
+from ui.shared.page import sorry
+from ui.shared.tables import Table
+
+ONE, STAND = "one range for all", "as they stand"
+AS_LISTED: Final = "as listed"
+KINDS: Final = {
+    "bounds and categories": (BOUNDS, CATEGORIES),
+    "types": (TYPE,),
+    "missing cells": (MISSING,),
+}
+_WHOLE: Final = {"yes": True, "no": False}
+
+
+def show(table: Table, *, pending: bool) -> None:
+    """Offer to change parts of many attributes at once. Attributes that are still to confirm are not offered.
+
+    While edits wait to be applied (`pending`), the button is off, because an answer would drop these edits.
+    """
+    offered = [feature for feature in table.domain.features if feature.source != "data"]
+    if not offered:
+        return
+    with st.expander("Change many attributes at once", icon=":material/edit_note:"):
+        key = f"ask_{tables.fingerprint(table.domain)[:12]}"
+        _ask(table, column_groups.choose("Attributes", offered, f"{key}_all"), key, pending=pending)
+
+
+def _ask(table: Table, names: Collection[str], key: str, *, pending: bool) -> None:
+    domain = table.domain
+    about = targets(domain, names, _kinds(table, names, key))
+    chosen = [feature for feature in domain.features if feature.name in {name for _, name in about}]
+    ranges = _ranges([f for f in chosen if (BOUNDS, f.name) in about], key)
+    with st.container(horizontal=True, gap="large"):
+        whole = _whole([f for f in chosen if f.kind == "numeric" and (TYPE, f.name) in about], key)
+        missing = _missing([f for f in chosen if (MISSING, f.name) in about], key)
+    stated = StatedValues(ranges, whole, missing)
+    try:
+        listed = answered(domain, about, stated, ("data", ""))
+        public_list.show(table, [part for part in read_parts(listed) if (part.what, part.name) in about])
+    except DomainError as problem:
+        sorry(problem)
+        about = []
+    words = st.text_input("Where is this known from?", key=state.SOURCE(key), placeholder=EXAMPLE)
+    if pending:
+        st.caption("You edited the table below. Apply or undo these changes first.")
+    if st.button("These are public", key="assert", disabled=pending or not about):
+        try:
+            check_source(words, "this is")
+        except DomainError as problem:
+            sorry(problem)
+            return
+        tables.edit(table, answered(domain, about, stated, ("asserted", words.strip())))
+        st.rerun()
+
+
+def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
+    """Ask which kinds of parts the user asserts: all kinds that these attributes have, or some. Return these kinds."""
+    domain = table.domain
+    parts = {what for what, _ in targets(domain, names, OF_ATTRIBUTES)}
+    offered = [title for title, what in KINDS.items() if parts & set(what)]
+    if not offered:
+        return set()
+    all_known(state.STATEMENTS(key), offered)
+    wanted = st.pills("What you say it of", offered, selection_mode="multi", default=offered, key=state.STATEMENTS(key))
+    return {what for title in wanted or () for what in KINDS[title]} & parts
+
+
+def _ranges(features: Sequence[Feature], key: str) -> dict[str, tuple[float, float]]:
+    """Return the asserted ranges by name: one typed range for all. Empty if the ranges stay."""
+    if not features:
+        return {}
+    st.markdown("**Between which numbers does everybody know these lie?**")
+    names = [feature.name for feature in features]
+    now = {f.name: (float(f.low), float(f.high)) for f in features if f.low is not None and f.high is not None}
+    if not now or _choose_range_mode(names, key) == STAND:
+        return {}
+    low, high = one_range(now.values())
+    left, right = st.columns(2)
+    lowest = left.number_input("Lowest", value=low, format="%g", key=state.LOWEST(key))
+    highest = right.number_input("Highest", value=high, format="%g", key=state.HIGHEST(key))
+    return dict.fromkeys(names, (lowest, highest))
+
+
+def _choose_range_mode(names: Sequence[str], key: str) -> str:
+    """Ask how to state the ranges, and return the answer. A single attribute always gets a typed range."""
+    if len(names) == 1:
+        return ONE
+    choices, key = [STAND, ONE], state.RANGES(key)
+    known(key, choices)
+    how = st.segmented_control("Ranges", choices, default=STAND, key=key, label_visibility="collapsed", required=True)
+    return how or STAND
+
+
+def _whole(features: Sequence[Feature], key: str) -> bool | None:
+    if not features:
+        return None
+    now = {"yes" if f.integer else "no" for f in features}
+    return _WHOLE.get(_one_of("Whole numbers?", [*_WHOLE], now, state.WHOLE(key)))
+
+
+def _missing(features: Sequence[Feature], key: str) -> str | None:
+    if not features:
+        return None
+    now = {RULE_NAMES.get(f.missing, AS_LISTED) for f in features}
+    return RULES.get(_one_of("Missing cells", [*RULES], now, state.MISSING(key)))
+
+
+def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
+    """Return one choice for all attributes. If the attributes differ, "as listed" is offered, which changes nothing."""
+    start = next(iter(now)) if len(now) == 1 else AS_LISTED
+    offered = choices if start in choices else [AS_LISTED, *choices]
+    known(key, offered)
+    return st.segmented_control(title, offered, default=start, key=key, required=True) or start

@@ -1,0 +1,71 @@
+"""Values that a user states for many attributes at once, and the schema with them. No Streamlit here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dpforest.tables.domain import Domain
+from dpforest.tables.features import Feature
+from dpforest.tables.read_parts import BOUNDS, MISSING, TYPE, Source, sources, with_sources
+
+Target = tuple[str, str]  # as `Part.what` and `Part.name`
+
+
+@dataclass(frozen=True)
+class StatedValues:
+    """Values that the user states for some attributes. None, or a missing range, keeps the current value.
+
+    Parameters
+    ----------
+    ranges : dict
+        (lowest, highest) by name.
+    whole : bool, optional
+        Whether numbers are whole.
+    missing : {"category", "refuse"}, optional
+        Rule for missing cells.
+    """
+
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    whole: bool | None = None
+    missing: str | None = None
+
+
+def targets(domain: Domain, names: Collection[str], kinds: Collection[str]) -> list[Target]:
+    """Return the parts of these kinds of the attributes with these names."""
+    return [(what, f.name) for f in domain.features if f.name in names for what in sources(f) if what in kinds]
+
+
+def answered(domain: Domain, about: Collection[Target], stated: StatedValues, source: Source | None) -> Domain:
+    """Return the schema with the stated values and their source. If `source` is None, only the values change.
+
+    >>> age = Domain((Feature("age", "numeric", 18, 94),))
+    >>> about = [(what, "age") for what in ("bounds", "type", "missing")]
+    >>> answered(age, about, StatedValues({"age": (0, 120)}), ("asserted", "people live so long")).leaks()
+    []
+    """
+    by_name: dict[str, set[str]] = {}
+    for what, name in about:
+        by_name.setdefault(name, set()).add(what)
+    features = tuple(_answered(f, by_name.get(f.name, set()), stated, source) for f in domain.features)
+    return replace(domain, features=features)
+
+
+def _answered(feature: Feature, parts: set[str], stated: StatedValues, source: Source | None) -> Feature:
+    if not parts:
+        return feature
+    values: dict[str, Any] = {}
+    if BOUNDS in parts and feature.name in stated.ranges:
+        values["low"], values["high"] = stated.ranges[feature.name]
+    if TYPE in parts and feature.kind == "numeric" and stated.whole is not None:
+        values["integer"] = stated.whole
+    if MISSING in parts and stated.missing is not None:
+        values |= {"missing": stated.missing, "missing_value": None}
+    new = replace(feature, **values)
+    return new if source is None else with_sources(new, dict.fromkeys(parts, source))
+
+
+def one_range(ranges: Collection[tuple[float, float]]) -> tuple[float, float]:
+    """Return the narrowest range that contains all of these ranges."""
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
