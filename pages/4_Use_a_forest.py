@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.releases import history, predict
+from ui.releases import history, predict, verify
 from ui.shared import figures
 from ui.shared.page import open_page
 
@@ -18,6 +18,7 @@ if forest is not None:
     predict.describe(forest, from_file=from_file)
     predict.explain(forest, from_file=from_file)
     predict.predict_csv(forest)
+verify.show()
 history.show()
 with st.sidebar:
     figures.offer()

@@ -4,6 +4,10 @@ from dpforest.book.account import PopulationAccount
 from dpforest.book.book import Book
 from dpforest.book.errors import BookError, StaleProjectError
 from dpforest.book.population import Booking, Population, Total
+from dpforest.book.record import PopulationLoss, ReleaseRecord, SchemaSource
+from dpforest.book.record_fields import RecordError, check_words
+from dpforest.book.record_file import record_of, verify
+from dpforest.book.record_page import page
 from dpforest.book.sums import Cost, added_up
 
 __all__ = [
@@ -13,7 +17,15 @@ __all__ = [
     "Cost",
     "Population",
     "PopulationAccount",
+    "PopulationLoss",
+    "RecordError",
+    "ReleaseRecord",
+    "SchemaSource",
     "StaleProjectError",
     "Total",
     "added_up",
+    "check_words",
+    "page",
+    "record_of",
+    "verify",
 ]

@@ -12,8 +12,9 @@ from typing import Any
 
 from dpforest.book.account import PopulationAccount
 from dpforest.book.copies import merge, read_copy, to_json
-from dpforest.book.errors import BookError, StaleProjectError
+from dpforest.book.errors import BookError
 from dpforest.book.population import Booking, Population, check_cost, check_name
+from dpforest.book.projects import check_revision
 from dpforest.book.rows import booking_of, insert, limits, listed, now, population_of
 from dpforest.book.store import Store, default_path
 from dpforest.book.sums import Cost
@@ -199,16 +200,24 @@ class Book:
         check_name(name, "A project")
         text = json.dumps(document)
         with self._store.writing() as db:
-            row = db.execute("SELECT revision FROM projects WHERE name = ?", (name,)).fetchone()
-            if (row["revision"] if row else 0) != revision:
-                raise StaleProjectError(
-                    f"The project “{name}” was changed in another tab or window. Open it again to see these changes; "
-                    "what you changed here is not saved."
-                )
+            check_revision(db, name, revision)
             db.execute(
                 "INSERT INTO projects VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
                 "revision = excluded.revision, document = excluded.document, saved = excluded.saved",
                 (name, revision + 1, text, now()),
+            )
+        return revision + 1
+
+    def rename_project(self, name: str, new_name: str, revision: int) -> int:
+        """Give a project another name, and return its new revision. Raise StaleProjectError as `save_project` does."""
+        check_name(new_name, "A project")
+        with self._store.writing() as db:
+            check_revision(db, name, revision)
+            if db.execute("SELECT 1 FROM projects WHERE name = ?", (new_name,)).fetchone():
+                raise BookError(f"There already is a project “{new_name}”. Choose another name.")
+            db.execute(
+                "UPDATE projects SET name = ?, revision = ?, saved = ? WHERE name = ?",
+                (new_name, revision + 1, now(), name),
             )
         return revision + 1
 

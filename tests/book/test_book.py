@@ -152,6 +152,22 @@ def test_a_stale_tab_cannot_save_over_a_newer_state(book):
         book.project("Readmissions")
 
 
+def test_a_project_gets_another_name_if_nobody_changed_it(book):
+    first = book.save_project("Readmissions", {"epsilon": 1})
+    book.save_project("Falls", {})
+    with pytest.raises(BookError, match="There already is a project “Falls”"):
+        book.rename_project("Readmissions", "Falls", first)
+    with pytest.raises(StaleProjectError, match="was changed in another tab"):
+        book.rename_project("Readmissions", "Ward 3", first + 1)
+    with pytest.raises(BookError, match="A project has a name"):
+        book.rename_project("Readmissions", " ", first)
+    second = book.rename_project("Readmissions", "Ward 3", first)
+    assert book.project("Ward 3") == ({"epsilon": 1}, second) and second > first
+    assert set(book.projects()) == {"Ward 3", "Falls"}
+    with pytest.raises(StaleProjectError):
+        book.save_project("Readmissions", {"epsilon": 2}, first)
+
+
 # ---------------------------------------------------------------- copies
 
 

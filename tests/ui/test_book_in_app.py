@@ -4,13 +4,14 @@ import hashlib
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpforest.book import Book, Cost
+from dpforest.book import Book, Cost, ReleaseRecord, page, verify
 from dpforest.tables.csv_table import read_csv
 from dpforest.tables.domain import Domain, Feature
 from tests.ui.test_guards import listening
@@ -71,10 +72,16 @@ def content_of_dialog() -> None:
         release._ask(choice, ledger, certificate.delta)
 
 
-def dialog(choice: Choice) -> AppTest:
+def dialog(choice: Choice, **words: str) -> AppTest:
+    """Open the dialog, in which earlier answers for the record are filled in."""
     app = AppTest.from_function(content_of_dialog, default_timeout=600)
     app.session_state["choice"] = choice
+    app.session_state["record_words"] = {choice.table.key: {"purpose": "plan the beds", "owner": "Dr. A"} | words}
     return passed(app.run())
+
+
+def typed(app: AppTest, label: str, text: str) -> AppTest:
+    return passed(next(field for field in app.text_input if field.label.startswith(label)).set_value(text).run())
 
 
 def passed(app: AppTest) -> AppTest:
@@ -126,7 +133,8 @@ def test_the_same_rows_have_the_same_population(folder):
     passed(question_of(app).select_index(1).run())
     passed(release_button(named(app, WARD)).click().run())
     again = AppTest.from_function(content_of_dialog, default_timeout=600)
-    again.session_state["choice"], again.session_state["releases"] = chosen(epsilon=0.5), app.session_state["releases"]
+    for key, value in {"choice": chosen(epsilon=0.5), "releases": app.session_state["releases"]}.items():
+        again.session_state[key] = value
     passed(again.run())
     assert not again.selectbox and f"so they hold the same people: **{WARD}**" in shown(again)
     assert "so far: ε = 0.5 in 1 release. After this release: **ε = 1**" in shown(again)
@@ -213,3 +221,66 @@ def test_the_page_of_releases_shows_merges_and_deletes(folder, tmp_path):
     next(widget for widget in app.file_uploader if widget.label.startswith("Merge")).upload("x.json", b"{").run()
     app.button(key="merge_book").click().run()
     assert "This file is not JSON" in shown(app)
+
+
+def test_a_release_gets_a_record_once_its_questions_are_answered(folder):
+    app = named(dialog(chosen(), purpose="", owner=""), WARD)
+    assert release_button(app).disabled
+    assert "needs what the forest is for and who answers for it" in "\n".join(c.value for c in app.caption)
+    typed(app, "What is the forest for?", "plan the beds")
+    assert release_button(app).disabled
+    typed(app, "Who answers for the release?", "Dr. <b>A</b>")
+    passed(release_button(app).click().run())
+    (kept,) = app.session_state["releases"]
+    (booking,) = Book().population(WARD).bookings
+    record = ReleaseRecord.from_dict(booking.record)
+    assert record == kept.record and verify(kept.file, record) == []
+    assert (record.purpose, record.owner, record.epsilon, record.unit) == ("plan the beds", "Dr. <b>A</b>", 1, "row")
+    assert record.chosen_by_looking and record.sum_before.epsilon == 0 and record.sum_after.epsilon == 1
+    assert "Dr. &lt;b&gt;A&lt;/b&gt;" in page(record)
+    again = dialog(chosen(epsilon=0.5))
+    assert [f.value for f in again.text_input if f.label.startswith("Who answers")] == ["Dr. A"], "kept in the session"
+
+
+def test_a_delta_needs_a_reason(folder):
+    choice = chosen()
+    settings = ForestSettings("random-tree booster", "certified", 1.0, 3, 4, "add-remove", (("delta", 1e-6),))
+    gaussian = replace(choice, settings=settings)
+    app = named(dialog(gaussian), WARD)
+    assert release_button(app).disabled
+    typed(app, "Why is δ acceptable?", "below 1 in 1,000 patients")
+    passed(release_button(app).click().run())
+    (kept,) = app.session_state["releases"]
+    assert kept.record.delta > 0 and kept.record.delta_reason == "below 1 in 1,000 patients"
+
+
+def test_a_file_is_checked_against_its_record_and_a_release_withdrawn(folder):
+    first = named(dialog(chosen()), WARD)
+    passed(release_button(first).click().run())
+    second = dialog(chosen(epsilon=0.5), purpose="count the beds")
+    passed(question_of(second).select(WARD).run())
+    passed(release_button(second).click().run())
+    (one,), (other,) = (app.session_state["releases"] for app in (first, second))
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600).run()
+    passed(app.switch_page("pages/4_Use_a_forest.py").run())
+
+    def check(file: bytes) -> str:
+        fields = {widget.label: widget for widget in app.file_uploader}
+        fields["Released forest"].upload("forest.json.gz", file)
+        fields["Its record (JSON)"].upload("record.json", one.record.to_json().encode())
+        passed(app.run())
+        return shown(app) + "\n".join(s.value for s in app.success)
+
+    assert "This is the file of this record" in check(one.file)
+    assert "do not belong together" in check(other.file) and "SHA-256" in shown(app)
+    passed(next(box for box in app.selectbox if box.label == "Compare with").select_index(0).run())
+    (differences,) = [f.value for f in app.dataframe if "the other" in f.value.columns]
+    assert dict(zip(differences["the other"], differences["this release"], strict=True)) == {
+        "plan the beds": "count the beds",
+        "1": "0.5",
+        "1.0": "0.5",
+    }
+    typed(app, "Why is it withdrawn?", "a *wrong* label")
+    passed(app.button(key=f"withdraw_{other.record.booking}").click().run())
+    assert Book().population(WARD).bookings[1].notes[0][1] == "withdrawn: a *wrong* label"
+    assert Book().population(WARD).total().epsilon == Fraction(3, 2), "a withdrawal takes nothing back"

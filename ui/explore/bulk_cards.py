@@ -51,7 +51,7 @@ def show_numbers(table: Table) -> None:
     st.markdown(
         "**The ranges of several numbers.** A range that the name of a column suggests is filled in. It does not come "
         "from your rows. Check it, and fill in the others that you know; empty rows stay open. Missing cells become a "
-        "value of their own."
+        "separate value."
     )
     with st.form(f"{key}_form", border=False):
         edited = st.data_editor(

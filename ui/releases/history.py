@@ -13,6 +13,8 @@ from dpforest.book.sums import as_loss
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.features import plural
 from ui import state
+from ui.projects import list_of_projects
+from ui.releases import one_release
 from ui.shared.app_book import kept_book
 from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry, titled
@@ -30,6 +32,7 @@ def show() -> None:
 
 
 def _show(book: Book) -> None:
+    list_of_projects.show(book)
     populations = book.populations()
     st.divider()
     titled("Releases booked on this computer", None)
@@ -39,11 +42,11 @@ def _show(book: Book) -> None:
             "survives this session."
         )
     for population in populations:
-        _population(population)
+        _population(book, population)
     with st.expander("Copy, merge or delete"):
         st.caption(
-            f"The file `{book.path}` holds the names that you gave to people, and settings and costs of releases. "
-            "It holds no rows. Keep a copy where the data are kept."
+            f"The file `{book.path}` holds the names that you gave to people, settings and costs of releases, and your "
+            "projects, which a copy leaves out. It holds no rows. Keep a copy where the data are kept."
         )
         if populations:
             copy = json.dumps(book.export(), indent=1)
@@ -53,7 +56,7 @@ def _show(book: Book) -> None:
             _delete(book, populations)
 
 
-def _population(population: Population) -> None:
+def _population(book: Book, population: Population) -> None:
     """Draw the sum of a population and the table of its releases."""
     name, n = plain(population.name, 80), len(population.bookings)
     try:
@@ -69,6 +72,7 @@ def _population(population: Population) -> None:
         )
     if population.bookings:
         st.dataframe(_table(population.bookings), hide_index=True, width="stretch", alt=f"Releases on {name}.")
+        one_release.show(book, population.bookings)
 
 
 def _table(bookings: Sequence[Booking]) -> pd.DataFrame:

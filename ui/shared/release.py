@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpforest.book import BookError, Cost
+from dpforest.book import BookError, Cost, RecordError, record_of
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
@@ -17,11 +18,12 @@ from dpforest.privacy.tradeoff_curve import steps_of
 from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import state
-from ui.shared import cache, population_question, tables
+from ui.shared import cache, population_question, record_question, tables
 from ui.shared.app_book import kept_book
 from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import badge, sorry
 from ui.shared.population_question import ChosenPopulation
+from ui.shared.record_question import RecordWords
 from ui.shared.session_ledger import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -63,11 +65,17 @@ def certificate_text(certificate: Certificate, caution: object = None) -> str:
     return visible("\n".join([first, *cautions, *rest]))
 
 
-def make(choice: Choice, people: int, number: int, chosen: ChosenPopulation | None = None) -> Release:
+def make(
+    choice: Choice,
+    people: int,
+    number: int,
+    chosen: ChosenPopulation | None = None,
+    words: RecordWords | None = None,
+) -> Release:
     """Draw exact noise once, on all rows, and return the release. It has no file if reading the file back fails.
 
-    If a population is chosen, the release is booked before the noise is drawn. After the noise is drawn, this function
-    must not call Streamlit, because any call of Streamlit may end this run.
+    If a population is chosen, the release is booked before the noise is drawn, and gets a record with these words.
+    After the noise is drawn, this function must not call Streamlit, because any call of Streamlit may end this run.
 
     Raises
     ------
@@ -77,7 +85,9 @@ def make(choice: Choice, people: int, number: int, chosen: ChosenPopulation | No
     table, settings = choice.table, choice.settings
     is_public, key = table.is_public, rows_key(table)
     account = chosen.account() if chosen else None
-    forest = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label], account=account).released_
+    title = record_question.title_of(table)
+    estimator = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label], account=account)
+    forest = estimator.released_
     if not is_public:
         forest.about["caution"] = LOOKED
     try:
@@ -85,9 +95,20 @@ def make(choice: Choice, people: int, number: int, chosen: ChosenPopulation | No
     except ForestFormatError:
         file = b""
     text = certificate_text(forest.certificate, forest.about.get("caution"))
-    if account and file:
-        with suppress(BookError):  # the booking stays; only the hash of the file is missing
-            account.mark_written(file, {"certificate": text, "table": table.short_title})
+    record = None
+    if chosen and account and words and file:
+        with suppress(BookError, RecordError):  # the booking stays; the record or the hash of the file is missing
+            population = chosen.book.population(chosen.population.name)
+            record = record_of(
+                estimator,
+                file,
+                population,
+                account.booking,
+                title=title,
+                chosen_by_looking=not is_public,
+                **asdict(words),
+            )
+            account.mark_written(file, record.to_dict())
     loss, delta = forest.ledger.loss, forest.certificate.delta
     mu_squared = loss.mu_squared if loss.kind == GAUSSIAN else None
     return Release(
@@ -107,6 +128,7 @@ def make(choice: Choice, people: int, number: int, chosen: ChosenPopulation | No
         steps_of(forest.ledger),
         forest.ledger.unit,
         chosen.population.name if chosen else "",
+        record,
     )
 
 
@@ -188,6 +210,8 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
         badge("Released")
         st.code(made.certificate, language=None, wrap_lines=True)
         _download(made, "in_dialog")
+        if made.population and made.record is None:
+            sorry("The record could not be written. The release is booked, and its file is complete.")
     else:
         sorry(LOST)
     group = groups()[made.people]
@@ -230,18 +254,20 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
     except BookError as problem:
         sorry(problem)
         return
-    chosen = None
+    chosen, words = None, None
     if book is not None:
         same_rows = [r for r in releases() if r.table_key == rows_key(table)]
         chosen = population_question.ask(book, table, cost, delta, same_rows)
         people = _people_in(chosen)
+        words = record_question.ask(table, delta)
     else:
         people = _people(choice)
-    sure = _each_row_a_person(table) & _really_others(choice, people) & (book is None or chosen is not None)
+    is_booked = book is None or (chosen is not None and words is not None)
+    sure = _each_row_a_person(table) & _really_others(choice, people) & is_booked
     if book is None and (group := groups().get(people)):
         st.markdown(after_this(group, cost, delta))
     if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not sure):
-        _release(choice, people, chosen)
+        _release(choice, people, chosen, words)
 
 
 def _people_in(chosen: ChosenPopulation | None) -> int:
@@ -338,12 +364,14 @@ def _really_others(choice: Choice, people: int) -> bool:
     )
 
 
-def _release(choice: Choice, people: int, chosen: ChosenPopulation | None = None) -> None:
+def _release(
+    choice: Choice, people: int, chosen: ChosenPopulation | None = None, words: RecordWords | None = None
+) -> None:
     """Release the forest and keep it, even if the user closes the dialog meanwhile: drawn noise costs ε."""
     kept = releases()
     try:
         with st.spinner("Drawing exact noise …"):
-            made = make(choice, people, len(kept) + 1, chosen)
+            made = make(choice, people, len(kept) + 1, chosen, words)
             kept.append(made)  # inside the spinner, because a closed dialog ends this run when the spinner ends
     except ValueError as problem:  # DomainError and BudgetError are ValueErrors
         sorry(problem)
@@ -353,14 +381,17 @@ def _release(choice: Choice, people: int, chosen: ChosenPopulation | None = None
 
 
 def _download(release: Release, place: str) -> None:
-    st.download_button(
-        f"Download the forest ({size_text(len(release.file))})",
-        release.file,
-        release.file_name,
-        "application/gzip",
-        on_click="ignore",
-        key=f"json_{place}_{release.number}",
-    )
+    with st.container(horizontal=True):
+        st.download_button(
+            f"Download the forest ({size_text(len(release.file))})",
+            release.file,
+            release.file_name,
+            "application/gzip",
+            on_click="ignore",
+            key=f"json_{place}_{release.number}",
+        )
+        if release.record is not None:
+            record_question.downloads(release.record, f"{place}_{release.number}")
 
 
 def released_here() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpforest.book.record import ReleaseRecord
 from dpforest.book.sums import Cost, added_up, as_loss, counted, loss_under
 from dpforest.privacy.hashing import GOLDEN
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE, unit_noun
@@ -55,6 +56,8 @@ class Release:
         kept when the table is cleared, because the released file names it, and sums of later releases depend on it.
     population : str
         Population of the user's book on which the release is booked; empty if this server keeps no book.
+    record : ReleaseRecord or None
+        Record of a booked release.
     """
 
     number: int
@@ -73,6 +76,7 @@ class Release:
     steps: Steps = ()
     unit: str | None = None
     population: str = ""
+    record: ReleaseRecord | None = None
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -180,6 +184,7 @@ def forget_tables() -> None:
             table_key=names.get(r.table_key, r.table_key),
             certificate="",
             file=b"",
+            record=None,
             shape=(0, frozenset()) if r.uploaded else r.shape,
         )
     )

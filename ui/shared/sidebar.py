@@ -16,8 +16,10 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui import state
+from ui.projects import forest_settings, open_project, welcome_back
 from ui.server import uploads
 from ui.shared import boost_controls, cache, session_ledger, tables
+from ui.shared.app_book import is_kept
 from ui.shared.controls import LINKED, all_known, follow, known, select
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBORS, OPENING, ForestSettings, as_code
@@ -51,15 +53,25 @@ def choose(epsilon: float, place: DeltaGenerator | None = None) -> Choice | None
     place : container of Streamlit, optional
         For depth, trees and α. By default, they are in the sidebar with the other controls.
     """
-    table = choose_table()
+    table = _table()
     with st.sidebar:
         # Drawn even without a table, because the settings of a link wait for the user's file.
         settings, shape = _forest(table, epsilon, place)
-    return None if table is None else Choice(table, settings, shape)
+    if table is None:
+        return None
+    open_project.save(table, forest_settings.settings_of_page)
+    return Choice(table, settings, shape)
 
 
 def choose_table() -> Table | None:
     """Draw only the controls of data and label, for pages with many forests."""
+    table = _table()
+    if table is not None:
+        open_project.save(table)
+    return table
+
+
+def _table() -> Table | None:
     with st.sidebar:
         help = "A table that comes with the app, or your own."
         name = select("Data", tables.names(), state.DATA, help, tables.DEFAULT)
@@ -75,21 +87,27 @@ def _bundled(name: str) -> Table:
     return tables.bundled_table(data, label)
 
 
-def _detach() -> None:
-    """Remove the attached file when the user replaces or removes it, because Streamlit would keep it."""
+def _exchange() -> None:
+    """Remove the attached file when the user replaces or removes it, because Streamlit would keep it.
+
+    A new file gets the settings of its project before the page is drawn.
+    """
     if (file := state.ATTACHED.pop()) is not None:
         uploads.remove(file.file_id)
+    if state.FILE(state.CLEARED.value).value is not None:
+        welcome_back.take_settings()
 
 
 def _upload() -> Table | None:
     with st.sidebar:
+        choice_of_project = st.container()
         file = st.file_uploader(
             "CSV file",
             type=["csv", "tsv", "txt", "data"],
             max_upload_size=MAX_UPLOAD_MB,
             key=state.FILE(state.CLEARED.value),
             help="It stays in the memory of the computer that runs this app, and goes nowhere else.",
-            on_change=_detach,
+            on_change=_exchange,
         )
         # A visit to another page empties the widget, but the file stays until the user replaces, removes or clears it.
         file = state.ATTACHED.value = file or state.ATTACHED.value
@@ -99,6 +117,7 @@ def _upload() -> Table | None:
         if caution_on_space := uploads.shortage():
             st.caption(caution_on_space)
     if file is None:
+        welcome_back.ask(choice_of_project)
         st.info(
             "Attach a CSV file in the sidebar (behind » on a phone) to explore it. A link never carries a file: if you "
             "followed one, attach the same file again and the settings of the link apply to it.",
@@ -116,6 +135,7 @@ def _upload() -> Table | None:
                 f"classes. {' '.join(passed_over(csv))}".rstrip()
             )
         with st.sidebar:
+            open_project.open_for(digest, file.name, [column.name for column in csv.columns])
             # A visit to another page empties the widget, so the choice is kept here. The choice is never in the
             # address.
             chosen = state.LABELS.value
@@ -133,6 +153,9 @@ def _upload() -> Table | None:
             if n := csv.column(label).n_missing:
                 st.caption(f"{plural(n, 'row')} {'has' if n == 1 else 'have'} no label here and will be left out.")
             table = tables.uploaded_table(digest, csv, label)
+            if open_project.apply(table):
+                table = tables.uploaded_table(digest, csv, label)
+            welcome_back.in_sidebar(digest, file.name)
             used = {label, *table.domain.columns}
             _say_unused([column.name for column in csv.columns if column.name not in used])
         return table
@@ -266,7 +289,8 @@ def share(choice: Choice) -> DeltaGenerator:
             on_click=clear,
             help="Forget uploads, edits and the forests of this session. What was spent stays in the sum, without the "
             "names of your files: forgetting a release does not take it back. The name of the column that "
-            "identifies persons stays, because the released file states it, too.",
+            "identifies persons stays, because the released file states it, too."
+            f"{open_project.WHAT_STAYS if table.uploaded and is_kept() else ''}",
         )
     return figures_button
 

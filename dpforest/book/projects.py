@@ -1,0 +1,17 @@
+"""Revisions of projects: a tab with an old state must not overwrite a newer one."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from dpforest.book.errors import StaleProjectError
+
+
+def check_revision(db: sqlite3.Connection, name: str, revision: int) -> None:
+    """Raise StaleProjectError unless a project has this revision. The revision of a project that is absent is 0."""
+    row = db.execute("SELECT revision FROM projects WHERE name = ?", (name,)).fetchone()
+    if (row["revision"] if row else 0) != revision:
+        raise StaleProjectError(
+            f"The project “{name}” was changed in another tab or window. Open it again to see these changes; what you "
+            "changed here is not saved."
+        )

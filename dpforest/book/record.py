@@ -1,0 +1,238 @@
+"""The release record: the public facts about one release, for those who approve it and for those who check it later.
+
+A record has no rows, no examples and no numbers that are computed from rows. docs/FORMAT.md describes its JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn
+
+from dpforest.book.record_fields import RecordError, check_fields
+from dpforest.privacy.rationals import written_fraction
+
+_DAMAGED: Final = "This file was changed or is damaged: get it again from the owner of the release."
+
+
+class SchemaSource(NamedTuple):
+    """Source of a part of the public schema.
+
+    Attributes
+    ----------
+    column : str
+        Empty if the part concerns all columns.
+    part : str
+        Such as "domain", "type" or "classes".
+    source : {"documented", "asserted"}
+    note : str
+        Where it is documented, or why it is asserted.
+    """
+
+    column: str
+    part: str
+    source: str
+    note: str
+
+
+class PopulationLoss(NamedTuple):
+    """The loss of all releases on a population, and the sums of both kinds of loss.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+        ε of the sum, at δ.
+    delta : float
+    neighbors : str
+        Neighbor relation for which the sum holds.
+    unit_column : str or None
+        Column that identifies persons, if the sum is for a person; None if it is for a row.
+    pure_epsilon : Fraction
+        Sum of ε over the pure losses.
+    mu_squared : Fraction
+        Sum of μ² over the Gaussian losses.
+    """
+
+    epsilon: Fraction
+    delta: float
+    neighbors: str
+    unit_column: str | None
+    pure_epsilon: Fraction
+    mu_squared: Fraction
+
+
+@dataclass(frozen=True)
+class ReleaseRecord:
+    """The public facts about one release of a forest (`record_of`).
+
+    Attributes
+    ----------
+    title, purpose, owner : str
+        What is released, what for, and who answers for it.
+    approver : str
+        Who approves the release; empty if nobody has to.
+    delta_reason : str
+        Why δ is acceptable; empty exactly if δ is 0.
+    population : str
+        Name of the people in the book.
+    unit : {"row", "person"}
+        Unit of privacy.
+    unit_column : str or None
+        Column that identifies persons; None if the unit is a row.
+    rows_per_person : int or None
+        Largest number of rows of one person, if the book states it.
+    epsilon : Fraction
+        ε of the certificate, at δ. If δ is 0, this is the booked loss.
+    delta : float
+        From 0 to below 1.
+    mu_squared : Fraction or None
+        Booked loss as μ², if it is Gaussian; None if δ is 0.
+    neighbors : {"add-remove", "replace-one"}
+        Neighbor relation of the booking.
+    loss : str
+        A sentence about how much an attacker can learn at most from this release.
+    settings : mapping of str to str, int, float, bool or None
+        Name of the estimator ("estimator") and its parameters.
+    sources : tuple of SchemaSource
+        Sources of the public schema.
+    chosen_by_looking : bool
+        Whether the settings were chosen by looking at this table.
+    sum_before, sum_after : PopulationLoss
+        Loss of all releases on the population, before and after this release.
+    cap : Fraction or None
+        Largest ε that the sum may reach; None for no cap.
+    booking : str
+        Identifier of the booking.
+    time : str
+        Time of the booking in UTC, as in "2026-11-27T14:30:00+00:00".
+    sha256 : str
+        Hash of the released file, in hexadecimal digits.
+    dpforest_version : str
+        Version of the library that made the release.
+
+    Raises
+    ------
+    RecordError
+        If a field is not valid, or two fields contradict each other.
+    """
+
+    format: ClassVar[str] = "dpforest release record"
+    version: ClassVar[int] = 1
+    title: str
+    purpose: str
+    owner: str
+    approver: str
+    delta_reason: str
+    population: str
+    unit: str
+    unit_column: str | None
+    rows_per_person: int | None
+    epsilon: Fraction
+    delta: float
+    mu_squared: Fraction | None
+    neighbors: str
+    loss: str
+    settings: Mapping[str, str | int | float | bool | None]
+    sources: tuple[SchemaSource, ...]
+    chosen_by_looking: bool
+    sum_before: PopulationLoss
+    sum_after: PopulationLoss
+    cap: Fraction | None
+    booking: str
+    time: str
+    sha256: str
+    dpforest_version: str
+
+    def __post_init__(self) -> None:
+        check_fields(self._values())
+
+    def _values(self) -> dict[str, Any]:
+        return {field.name: _written(getattr(self, field.name)) for field in fields(self)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as values that JSON can hold."""
+        return {"format": self.format, "version": self.version, **self._values()}
+
+    def to_json(self) -> str:
+        """Return the record as JSON text of ASCII characters. Equal records give equal text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, content: Any) -> ReleaseRecord:
+        """Read what `to_dict` returned. Raise RecordError if the content is anything else."""
+        if not isinstance(content, dict) or content.get("format") != cls.format:
+            raise RecordError("This is JSON, but not a release record of dpforest. Choose the file of the record.")
+        version = content.get("version")
+        if type(version) is not int or version != cls.version:
+            raise RecordError(
+                f"This release record has format version {ascii(version)[:40]}; this dpforest reads version "
+                f"{cls.version}. Use the dpforest that wrote it."
+            )
+        values = {name: value for name, value in content.items() if name not in ("format", "version")}
+        try:
+            check_fields(values)
+        except RecordError as problem:
+            raise RecordError(f"This release record cannot be read. {problem} {_DAMAGED}") from None
+        return cls(**_read(values))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> ReleaseRecord:
+        """Read what `to_json` returned.
+
+        Parameters
+        ----------
+        text : str or bytes
+            JSON as docs/FORMAT.md describes it; bytes are UTF-8.
+
+        Returns
+        -------
+        ReleaseRecord
+
+        Raises
+        ------
+        RecordError
+            If the text is no JSON, or has another version, or a field is missing, unknown or not valid.
+        """
+        try:
+            content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
+        except (ValueError, RecursionError) as problem:
+            why = str(problem) if isinstance(problem, RecordError) else "It is not valid JSON."
+            raise RecordError(f"This release record cannot be read. {why} {_DAMAGED}") from None
+        return cls.from_dict(content)
+
+
+def _written(value: Any) -> Any:
+    """Return a field as a JSON value."""
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, SchemaSource | PopulationLoss):
+        return {name: _written(each) for name, each in value._asdict().items()}
+    if isinstance(value, tuple):
+        return [_written(each) for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _read(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return checked JSON values as fields."""
+    fractions = {name: written_fraction(values[name]) for name in ("epsilon", "mu_squared", "cap")}
+    sums = {name: _sum_in(values[name]) for name in ("sum_before", "sum_after")}
+    sources = tuple(SchemaSource(**source) for source in values["sources"])
+    return {**values, **fractions, **sums, "sources": sources, "delta": float(values["delta"])}
+
+
+def _sum_in(values: Mapping[str, Any]) -> PopulationLoss:
+    fractions = {name: Fraction(values[name]) for name in ("epsilon", "pure_epsilon", "mu_squared")}
+    return PopulationLoss(**{**values, **fractions, "delta": float(values["delta"])})
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise RecordError(f"It has {name} where a number must be.")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise RecordError("A field is in it twice.")
+    return content

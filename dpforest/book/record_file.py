@@ -1,0 +1,248 @@
+"""A release record and the file of its forest: how the record is made, and whether a file is the one of a record."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import dpforest
+from dpforest.book.population import Population
+from dpforest.book.record import PopulationLoss, ReleaseRecord, SchemaSource
+from dpforest.book.record_fields import RecordError
+from dpforest.book.sums import Cost, for_person, loss_under
+from dpforest.checks import plain
+from dpforest.privacy.ledger import Ledger, unit_noun, unit_words
+from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
+from dpforest.privacy.rationals import MOST_DIGITS
+from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
+from dpforest.risk.rounding import percent_up
+from dpforest.risk.tradeoff import DistinguishingGame
+from dpforest.tables.domain import Domain
+from dpforest.trees.forest import ForestFormatError, ReleasedForest
+
+if TYPE_CHECKING:
+    from dpforest.models.base import ForestClassifier
+
+_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # the domain has its sources; the others change no release
+_ROUNDED: Final = 10**12  # denominator of a sum that has too many digits for a file
+
+
+def record_of(
+    estimator: ForestClassifier,
+    file: bytes,
+    population: Population,
+    booking: str | None,
+    *,
+    title: str,
+    purpose: str,
+    owner: str,
+    approver: str = "",
+    delta_reason: str = "",
+    chosen_by_looking: bool,
+) -> ReleaseRecord:
+    """Return the record of a release that is booked and whose noise is drawn.
+
+    Check the texts with `check_words` before the fit, because the loss is spent even if this function raises an error.
+
+    Parameters
+    ----------
+    estimator : ForestClassifier
+        Estimator that was fitted with an account of the population.
+    file : bytes
+        The released file, from `ReleasedForest.to_bytes`.
+    population : Population
+        The population, read from the book after the fit.
+    booking : str
+        Identifier of the booking (`PopulationAccount.booking`).
+    title, purpose, owner, approver, delta_reason, chosen_by_looking
+        As in `ReleaseRecord`.
+
+    Returns
+    -------
+    ReleaseRecord
+        Its time and losses are those of the booking. Later releases are not in its sums.
+
+    Raises
+    ------
+    RecordError
+        If the forest is not certified, the booking is not in the population or is for another loss, or a text is not
+        valid.
+    """
+    certificate, ledger = estimator.certificate_, estimator.ledger_
+    place = next((i for i, each in enumerate(population.bookings) if each.id == booking), None)
+    if place is None:
+        raise RecordError(f"The population “{population.name}” has no booking {booking}. Read it again from the book.")
+    booked = population.bookings[place]
+    cost = ledger.budget and Cost(ledger.budget, ledger.neighbors, ledger.unit)
+    if not certificate.certified or (cost, certificate.delta) != (booked.cost, booked.delta):
+        raise RecordError(f"The booking {booking} is not the one of this forest. Use the booking of its fit.")
+    epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(ledger)
+    # The certificate may know a smaller loss from the steps of the ledger, but these depend on noisy numbers of rows.
+    promise = Guarantee(epsilon, booked.delta, booked.cost.neighbors, mu_squared, unit=booked.cost.unit)
+    return ReleaseRecord(
+        title=title,
+        purpose=purpose,
+        owner=owner,
+        approver=approver,
+        delta_reason=delta_reason,
+        population=population.name,
+        unit=unit_noun(booked.cost.unit),
+        unit_column=booked.cost.unit,
+        rows_per_person=population.rows_per_person,
+        epsilon=epsilon,
+        delta=float(booked.delta),
+        mu_squared=mu_squared,
+        neighbors=booked.cost.neighbors,
+        loss=loss_sentence(promise),
+        settings=settings_of(estimator),
+        sources=sources_of(estimator.domain_),
+        chosen_by_looking=chosen_by_looking,
+        sum_before=_sum_of(replace(population, bookings=population.bookings[:place])),
+        sum_after=_sum_of(replace(population, bookings=population.bookings[: place + 1])),
+        cap=population.cap,
+        booking=booked.id,
+        time=booked.time,
+        sha256=hashlib.sha256(file).hexdigest(),
+        dpforest_version=dpforest.__version__,
+    )
+
+
+def verify(file: bytes, record: ReleaseRecord) -> list[str]:
+    """Check whether a file is the one of a record.
+
+    The check compares the hash, and then what the certificate and the domain in the file state with the record: ε, δ,
+    μ², neighbors, unit, estimator and sources. It cannot notice other changes of the record, such as another owner, or
+    a forger who changes both. A signature of the record shows these.
+
+    Parameters
+    ----------
+    file : bytes
+        Content of a forest file.
+    record : ReleaseRecord
+        Record that the file came with.
+
+    Returns
+    -------
+    list of str
+        A sentence for each contradiction between the two; empty if the file is the one of the record.
+    """
+    problems, sha256 = [], hashlib.sha256(file).hexdigest()
+    if sha256 != record.sha256:
+        problems.append(
+            f"The file is not the one that was released, because its SHA-256 is {sha256}, and the record states "
+            f"{record.sha256}. Get the file that belongs to this record from the owner of the release."
+        )
+    try:
+        forest = ReleasedForest.from_bytes(file)
+    except ForestFormatError as problem:
+        return [*problems, f"The file cannot be read as a forest: {problem}"]
+    return problems + _contradictions(forest, record)
+
+
+def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
+    """Return a sentence for each fact that a file and a record state differently."""
+    certificate, epsilon = forest.certificate, forest.certificate.epsilon
+    facts = {
+        "ε": (_short(epsilon) if isinstance(epsilon, Fraction) else epsilon, record.epsilon),
+        "δ": (certificate.delta, record.delta),
+        "μ²": (_mu_squared(forest.ledger), record.mu_squared),
+        "neighbors": (certificate.neighbors, record.neighbors),
+        "unit": (unit_words(certificate.unit), unit_words(record.unit_column)),
+        "estimator": (forest.about.get("estimator"), record.settings["estimator"]),
+    }
+    problems = [
+        f"The certificate in the file states {_stated(name, in_file)}, but the record states {_stated(name, stated)}. "
+        "Do not rely on this record."
+        for name, (in_file, stated) in facts.items()
+        if in_file != stated
+    ]
+    if not certificate.certified:
+        problems.append("The forest in the file is not certified, so no record can state a loss for it.")
+    if sources_of(forest.domain) != record.sources:
+        problems.append("The file and the record state different sources of the schema. Do not rely on this record.")
+    return problems
+
+
+def _mu_squared(ledger: Ledger) -> Fraction | None:
+    """Return the budget of a Gaussian ledger; None if the ledger is pure."""
+    return None if ledger.budget is None or ledger.kind != GAUSSIAN else ledger.budget.amount
+
+
+def _stated(name: str, value: object) -> str:
+    return f"no {name}" if value is None else f"{name} = {value}"
+
+
+def loss_sentence(guarantee: Guarantee) -> str:
+    """Return a sentence about how much an attacker can learn at most from one release.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        Guarantee of the release.
+
+    Returns
+    -------
+    str
+        A sentence with the success rate of a guess at 50:50, rounded up.
+
+    Examples
+    --------
+    >>> loss_sentence(Guarantee(Fraction(1), unit="patient_id"))
+    'An attacker who knows everything else about the data, and holds both answers equally likely, guesses from this \
+release whether a person is in the data: the guess is right with a probability of at most 73.2 %.'
+    """
+    question, noun = guarantee.questions[0], unit_noun(guarantee.unit)
+    share = percent_up(DistinguishingGame(guarantee, question).success())
+    bound = share if share.startswith("practically") else f"at most {share}"
+    guess = f"whether a {noun} is in the data" if question == MEMBERSHIP else f"which of two values a {noun} has"
+    return (
+        "An attacker who knows everything else about the data, and holds both answers equally likely, guesses from "
+        f"this release {guess}: the guess is right with a probability of {bound}."
+    )
+
+
+def settings_of(estimator: ForestClassifier) -> dict[str, str | int | float | bool | None]:
+    """Return the name of an estimator and its parameters, without those that are no setting of a release."""
+    parameters = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
+    settings = {name: _as_setting(value) for name, value in parameters.items() if name not in _NOT_SETTINGS}
+    return {"estimator": type(estimator).__name__, **settings}
+
+
+def _as_setting(value: Any) -> str | int | float | bool | None:
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def sources_of(domain: Domain) -> tuple[SchemaSource, ...]:
+    """Return the sources of the parts of a public schema, in the order of its columns."""
+    parts = []
+    for feature in domain.features:
+        parts += [
+            SchemaSource(feature.name, "domain", feature.source, feature.source_note),
+            SchemaSource(feature.name, "type", feature.type_source, feature.type_note),
+            SchemaSource(feature.name, "missing cells", feature.missing_source, feature.missing_note),
+        ]
+    parts.append(SchemaSource(domain.label, "classes", domain.classes_source, domain.classes_note))
+    if domain.reading:
+        parts.append(SchemaSource("", "reading of the rows", domain.reading_source, domain.reading_note))
+    parts.append(SchemaSource("", "choice of columns", domain.columns_source, domain.columns_note))
+    return tuple(part for part in parts if part.source)
+
+
+def _sum_of(population: Population) -> PopulationLoss:
+    """Return the sum that a population states, with the sum of each kind of loss that it consists of."""
+    total = population.total()
+    costs = [booking.cost for booking in population.bookings]
+    if total.unit is not None:  # a release for rows has a sum with these only if the number of rows is stated
+        costs = [for_person(cost, total.unit, population.rows_per_person or 1) for cost in costs]
+    losses = [loss_under(cost.loss, cost.neighbors, total.neighbors) for cost in costs]
+    sums = [PrivacyLoss.total((loss for loss in losses if loss.kind == kind), kind).amount for kind in KINDS]
+    return PopulationLoss(_short(total.epsilon), total.delta, total.neighbors, total.unit, *map(_short, sums))
+
+
+def _short(amount: Fraction) -> Fraction:
+    """Return a loss, rounded up if it has too many digits for a file."""
+    if max(len(str(amount.numerator)), len(str(amount.denominator))) <= MOST_DIGITS:
+        return amount
+    return Fraction(-(-amount.numerator * _ROUNDED // amount.denominator), _ROUNDED)

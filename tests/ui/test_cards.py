@@ -1,0 +1,276 @@
+"""The cards of the Data tab: proposals that do not come from the rows, and answers with a source."""
+
+import pandas as pd
+import pytest
+
+from dpforest.tables.csv_table import read_csv
+from dpforest.tables.domain import Domain, DomainError, Feature
+from tests.ui.app_words import words
+from tests.ui.desk import HIGHEST, LIST, LOWEST, RANGE, SOURCE, answer, chooser, confirm, field, open_card, press
+from ui.explore import card_answers as answers
+from ui.explore.bulk_cards import HIGH, LOW, WHOLE, WHY, with_ranges
+from ui.explore.card_answers import NumberAnswer
+from ui.explore.cards import CATEGORY, DATE, LEFT_OUT, NUMBER, cards, first_kind, known_range, propose, rare, values_of
+from ui.explore.stated_values import StatedValues, answered, one_range, targets
+
+HEADER = ["admitted", "x1", "x2", "x3", "Alter", "CRP", "share", "smokes", "illness", "id", "remark", "ill"]
+REMARK = "the patient said that the pain in knee back arm got worse after a walk so we gave rest tea and time"
+
+
+def _row(i: int) -> list[str]:
+    return [
+        f"{1 + i % 28:02d}.{1 + i % 12:02d}.2024",
+        *(f"{(i * j) % 17}.5" for j in (1, 2, 3)),
+        str(20 + i % 60),
+        "k.A." if i % 20 == 0 else str(i % 90),
+        f"{i % 70} %",
+        ("YES", "yes", "no", "no")[i % 4] if i < 20 else ("yes", "no")[i % 2],
+        "Kuru" if i == 7 else ("flu", "cold")[i % 3 > 0],
+        f"P{i:05d}",
+        " ".join(f"{REMARK.split()[(i * k + k) % 21]}{i % 7}" for k in range(1, 9)) + f" on day {i}",
+        ("ja", "nein")[i % 3 > 0],
+    ]
+
+
+CSV = "\n".join(",".join(row) for row in [HEADER, *(_row(i) for i in range(200))]).encode()
+
+
+@pytest.fixture(scope="module")
+def csv():
+    return read_csv(CSV)
+
+
+@pytest.fixture
+def page(app):
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("people.csv", CSV).run()
+    app.session_state["tab"] = "Data"
+    return app.run()
+
+
+def schema(page) -> Domain:
+    return next(iter(page.session_state["schemas"].values()))
+
+
+def attribute(page, name: str) -> Feature:
+    return next(feature for feature in schema(page).features if feature.name == name)
+
+
+# ---------------------------------------------------------------- without a page
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        ("admitted", DATE),
+        ("x1", NUMBER),
+        ("CRP", NUMBER),
+        ("share", NUMBER),
+        ("smokes", CATEGORY),
+        ("id", LEFT_OUT),
+        ("remark", LEFT_OUT),
+    ],
+)
+def test_a_column_starts_with_the_kind_that_its_cells_suggest(csv, column, kind):
+    proposal = propose(csv, column)
+    used = [Feature(column, "categorical", categories=("a",))]
+    assert first_kind(proposal, used) == kind
+    confirmed = [Feature(column, "categorical", categories=("a",), source="asserted", source_note="the form")]
+    assert first_kind(proposal, confirmed) == CATEGORY, "a confirmed kind stays"
+    if kind in (DATE, CATEGORY):
+        assert first_kind(proposal, []) == LEFT_OUT, "what is left out stays left out"
+
+
+def test_a_range_is_proposed_by_the_name_alone():
+    assert (known_range("Alter").low, known_range("Alter").high) == (0, 120)
+    assert known_range("CRP") is None and known_range("smokes") is None
+
+
+def test_values_with_few_rows_are_rare():
+    counts = values_of(pd.Series(["flu"] * 40 + ["Kuru"] + [None] + ["cold"] * 9))
+    assert dict(counts) == {"Kuru": 1, "cold": 9, "flu": 40} and rare(counts) == ["Kuru", "cold"]
+    assert list(values_of(pd.Series([10, 9, 9]))) == ["9", "10"], "numbers are in the order of numbers"
+
+
+def test_columns_keep_the_order_of_the_file():
+    x, y, z = (Feature(name, "numeric", 0, 1) for name in "xyz")
+    order = ["x", "y", "z"]
+    domain = answers.without(Domain((x, y, z), (0, 1), "ill"), order, "y")
+    assert domain.names == ("x", "z")
+    domain = answers.with_dates(
+        domain, order, "y", "DD.MM.YYYY", ["year", "month"], ("2020-01-01", "2029-12-31"), "the study's plan"
+    )
+    assert domain.names == ("x", "y (year)", "y (month)", "z") and domain.columns == ("x", "y", "z")
+    assert [card.state for card in cards(order, domain)] == ["open", "ready", "open"]
+    assert answers.with_list(domain, order, "y", ["a"], "the form of 2020").names == ("x", "y", "z")
+    with pytest.raises(DomainError, match="only attribute"):
+        answers.without(Domain((x,)), order, "x")
+    with pytest.raises(DomainError, match="at least one part"):
+        answers.with_dates(domain, order, "y", "DD.MM.YYYY", [], ("2020-01-01", "2029-12-31"), "the study's plan")
+
+
+def test_a_spelling_of_a_value_that_is_not_listed_is_dropped():
+    spelled = (("YES", "yes"), ("NO", "no"))
+    domain = answers.with_list(
+        Domain((Feature("a", "numeric", 0, 1),)), ["a"], "a", ["yes"], "the form", spellings=spelled
+    )
+    assert domain.features[0].spellings == (("YES", "yes"),)
+    labeled = Domain(domain.features, ("yes", "no"), "ill")
+    assert answers.with_classes(labeled, ["yes", "no"], spelled, "a yes or no").class_spellings == spelled
+
+
+def test_many_attributes_change_only_the_parts_that_were_asked_about():
+    known = Feature("b", "numeric", 0, 5, source="documented", source_note="the manual")
+    before = Domain((known, Feature("c", "categorical", categories=("x",))), (0, 1), "y")
+    about = targets(before, ["b"], {"bounds"})
+    assert about == [("bounds", "b")]
+    after = answered(before, about, StatedValues({"b": (0, 9)}, whole=True), ("asserted", "the law on it"))
+    b, c = after.features
+    assert (b.low, b.high, b.integer, b.source) == (0, 9, False, "asserted") and c == before.features[1]
+    assert one_range([(0, 5), (-2, 3)]) == (-2, 5)
+
+
+# ---------------------------------------------------------------- on the page
+
+
+def test_each_column_has_a_card_and_the_progress_counts_columns(page):
+    assert "3 of 11 columns are ready." in words(page), "the date, the identifier and the remark are left out"
+    options = chooser(page).options
+    assert options[:2] == ["several numbers at once (4)", "several lists at once (3)"]
+    assert [o for o in options if o.startswith("x")] == ["x… (3 columns)"]
+    assert {"admitted (left out)", "id (left out)", "remark (left out)", "Alter", "the label: ill"} <= set(options)
+    assert not any(button.label == "These are public" for button in page.button), "nothing confirms everything at once"
+
+
+def test_a_group_gets_one_range(page):
+    answer(open_card(page, "x…"), "the scale of the device", 0, "64,5")
+    assert {(f.low, f.high, f.source_note) for f in schema(page).features if f.name[0] == "x"} == {
+        (0, 64.5, "the scale of the device")
+    }
+    assert "6 of 11 columns are ready." in words(page)
+
+
+def test_a_range_starts_with_what_the_name_suggests_and_never_with_the_rows(page):
+    open_card(page, "Alter")
+    assert (field(page, LOWEST).value, field(page, HIGHEST).value) == ("0", "120")
+    assert "age in years" in words(page) and field(page, SOURCE).value.startswith("No person lives longer")
+    press(page, RANGE)
+    assert attribute(page, "Alter").leaks() == []
+    open_card(page, "CRP")
+    assert (field(page, LOWEST).value, field(page, HIGHEST).value) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [("", "9"), ("1.300", ""), ("1,300", "2"), ("9", "1"), ("abc", "1"), ("inf", "1")]
+)
+def test_a_wrong_range_gets_a_sentence_and_nothing_is_lost(page, low, high):
+    open_card(page, "CRP")
+    field(page, LOWEST).set_value(low)
+    field(page, HIGHEST).set_value(high)
+    field(page, SOURCE).set_value("the manual of the device")
+    press(page, RANGE)
+    assert not page.exception and page.warning and "schemas" not in page.session_state
+    assert (field(page, LOWEST).value, field(page, HIGHEST).value) == (low, high)
+
+
+def test_words_and_signs_among_numbers_are_rules_of_the_schema(page):
+    answer(open_card(page, "CRP"), "the manual of the device", 0, 500)
+    crp = attribute(page, "CRP")
+    assert (crp.kind, crp.missing_words, crp.missing, crp.leaks()) == ("numeric", ("k.A.",), "category", [])
+    answer(open_card(page, "share"), "a share in percent")
+    assert attribute(page, "share").signs == ("%",) and attribute(page, "share").kind == "numeric"
+
+
+def test_a_rare_value_is_marked_and_can_be_left_out(page):
+    open_card(page, "illness")
+    assert "“Kuru” (1 row)" in words(page)
+    next(box for box in page.checkbox if box.label == "Leave out the 1 rare value").check()
+    answer(page, "the catalog of diagnoses")
+    illness = attribute(page, "illness")
+    assert (illness.categories, illness.missing) == (("cold", "flu"), "category")
+
+
+def test_spellings_of_one_value_are_proposed_as_one(page):
+    open_card(page, "smokes")
+    assert any(box.label == "Read as one value: “YES” is “yes”" for box in page.checkbox)
+    answer(page, "a question with two answers")
+    assert attribute(page, "smokes").spellings == (("YES", "yes"),)
+    assert attribute(page, "smokes").categories == ("no", "yes")
+
+
+def test_a_date_becomes_parts_once_its_ends_are_public(page):
+    open_card(page, "admitted")
+    next(group for group in page.segmented_control if group.label == "This column is").set_value(DATE).run()
+    field(page, SOURCE).set_value("the years of the study")
+    press(page, "Use these dates")
+    assert "need a first and a later last date" in words(page)
+    for box, day in zip(page.date_input, ((2020, 1, 1), (2029, 12, 31)), strict=True):
+        box.set_value(pd.Timestamp(*day).date())
+    press(page, "Use these dates")
+    assert schema(page).names[:3] == ("admitted (year)", "admitted (month)", "admitted (weekday)")
+    assert not [leak for feature in schema(page).features[:3] for leak in feature.leaks()]
+    assert not page.exception
+
+
+def test_the_kind_can_be_changed_by_hand(page):
+    open_card(page, "Alter")
+    next(group for group in page.segmented_control if group.label == "This column is").set_value(CATEGORY).run()
+    assert next(area for area in page.text_area).value.startswith("20; 21; 22")
+    field(page, SOURCE).set_value("people of this age")
+    press(page, LIST)
+    assert attribute(page, "Alter").kind == "categorical"
+    open_card(page, "Alter")
+    next(group for group in page.segmented_control if group.label == "This column is").set_value(LEFT_OUT).run()
+    press(page, "Leave it out")
+    assert "Alter" not in schema(page).names and "Alter (left out)" in chooser(page).options
+
+
+def test_later_offers_the_next_card_and_then_starts_again(page):
+    first = chooser(page).value
+    press(page, "Later")
+    assert chooser(page).value != first
+    for _ in range(20):
+        if chooser(page).value == first:
+            break
+        press(page, "Later")
+    assert chooser(page).value == first
+
+
+def test_all_cards_make_a_schema_without_leaks(page):
+    confirm(page, "the form of the study")
+    assert schema(page).leaks() == [] and "All 11 columns are ready" in words(page)
+    assert not page.exception
+
+
+def test_a_table_of_ranges_takes_the_rows_that_have_one(page):
+    from ui.shared import tables
+
+    page.run()
+    domain = Domain((Feature("Alter", "numeric", 1, 9), Feature("dose", "numeric", 2, 3)), (0, 1), "ill")
+    table = _Columns(domain)
+    rows = [
+        {"column": "Alter", LOW: "0", HIGH: "120", WHOLE: True, WHY: "No person lives longer."},
+        {"column": "dose", LOW: None, HIGH: float("nan"), WHOLE: False, WHY: None},
+    ]
+    after, n = with_ranges(table, rows, "")
+    assert (n, after.features[0].high, after.features[0].leaks()) == (1, 120, []) and after.features[1].leaks()
+    rows[1] |= {LOW: "0", HIGH: "5,5"}
+    with pytest.raises(DomainError, match="where the range of 'dose' is known from"):
+        with_ranges(table, rows, "ok")
+    after, n = with_ranges(table, rows, "the label of the drug")
+    assert (n, after.features[1].high, after.features[1].source_note) == (2, 5.5, "the label of the drug")
+    assert tables.fingerprint(after) != tables.fingerprint(domain)
+
+
+class _Columns:
+    """A table of which only the domain and the names of the columns count."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.csv = read_csv(b"Alter,dose,ill\n1,2,0\n9,3,1\n")
+
+
+def test_answers_need_a_source():
+    with pytest.raises(DomainError, match="say where that is written"):
+        answers.with_numbers(Domain((Feature("a", "numeric", 0, 1),)), ["a"], {"a": NumberAnswer(0, 1)}, "")

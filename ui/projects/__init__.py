@@ -1,0 +1,1 @@
+"""Projects that save themselves: what a user stated about a file, without its rows."""

@@ -1,0 +1,49 @@
+"""The settings of a forest that a project keeps: those that a link of Explore holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from dpforest.limits import MAX_DEPTH
+from ui import state
+from ui.shared.epsilon import LEAST, MOST, put_epsilon
+
+_ALWAYS: Final = (
+    *(state.FOREST, state.MODE, state.NEIGHBORS, state.BY_RULE, state.DELTA, state.ALPHAS, state.ALPHA),
+    *(state.VOTING, state.COUNTED, state.LEAF, state.ROWS, state.SHARDS, state.BUDGET, state.SCORE),
+    *(state.FEATURE_TEMPERATURE, state.VALUE_TEMPERATURE, state.LABEL_TEMPERATURE, state.BINS),
+    *(state.LARGEST_LEAF, state.SHARE, state.BETA, state.CRITERION),
+)
+# The default of these controls, or their number, may depend on the rows. A link has them only if the user moved them.
+_IF_MOVED: Final = (state.BOUND, *(state.ALPHA_AT(level) for level in range(MAX_DEPTH)))
+_SHAPE: Final = (state.DEPTH, state.TREES)  # if no rule sets them, which may depend on the number of rows
+_KEYS: Final = {str(key): key for key in (*_ALWAYS, *_IF_MOVED, *_SHAPE)}
+
+
+def settings_of_page() -> dict[str, Any]:
+    """Return the settings that the controls of Explore show. Call this after all of them are drawn."""
+    keys = [*_ALWAYS, *(key for key in _IF_MOVED if key in st.query_params)]
+    if not state.BY_RULE.value:
+        keys += _SHAPE
+    settings = {str(key): st.session_state[key] for key in keys if key in st.session_state}
+    settings[str(state.EPSILON)] = st.session_state.get(state.EPSILON, 1.0)
+    return {key: value for key, value in settings.items() if is_setting(key, value)}
+
+
+def is_setting(key: str, value: object) -> bool:
+    """Return whether a project may hold this value under this key."""
+    if key == state.EPSILON:
+        return type(value) in (int, float) and LEAST <= value <= MOST  # type: ignore[operator]
+    return key in _KEYS and type(value) in (str, int, float, bool) and _KEYS[key].fits(value)
+
+
+def put(settings: Mapping[str, Any]) -> None:
+    """Set the controls of a page that is not drawn yet. A control refuses a value that it does not offer."""
+    for key, value in settings.items():
+        if is_setting(key, value) and key != state.EPSILON:
+            st.session_state[_KEYS[key]] = value
+    if (epsilon := settings.get(str(state.EPSILON))) is not None and is_setting(state.EPSILON, epsilon):
+        put_epsilon(float(epsilon))

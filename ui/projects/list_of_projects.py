@@ -1,0 +1,36 @@
+"""All projects of this computer on the page of released forests: what they hold, export, and deletion."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpforest.book import Book
+from ui.projects.welcome_back import export_button, time_text
+from ui.shared.page import titled
+from ui.shared.wording import plain
+
+
+def show(book: Book) -> None:
+    """Draw a list of all projects, each with a button that deletes it."""
+    st.divider()
+    titled("Projects on this computer", None)
+    projects = book.projects()
+    if not projects:
+        st.caption("None yet. A project starts when you attach a CSV file, and saves itself.")
+    for number, (name, saved) in enumerate(projects.items()):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{plain(name, 80)}**, last changed {time_text(saved)}", width="stretch")
+            export_button(name, book.project(name)[0], f"export_project_{number}")
+            key, help = f"delete_project_{number}", "The bookings of its releases stay."
+            if st.button("Delete this project", key=key, help=help):
+                book.delete_project(name)
+                st.rerun()
+    with st.expander("What a project holds, and where"):
+        st.markdown(
+            "A project holds its name, the name of the label, what you stated about columns together with where it is "
+            "known from, the answer to “Whose rows are these?”, the settings of the forest, and the name of the people "
+            "that you chose for a release. It does not hold the file, its rows, a hash of the file, or anything "
+            "that the app read or computed from the rows. Attach the file again to go on.\n\n"
+            f"The projects are in the file `{book.path}`. To keep none, start the app with the environment variable "
+            "`DPFOREST_DATA_DIR=off`. This also switches off the ledger across releases."
+        )

@@ -1,0 +1,50 @@
+"""Check whether a forest file is the one of a release record."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpforest.book import RecordError, ReleaseRecord, verify
+from dpforest.limits import MAX_UPLOAD_MB
+from ui import state
+from ui.shared.page import sorry
+from ui.shared.record_question import downloads
+from ui.shared.wording import plain, sum_text
+
+
+def show() -> None:
+    """Ask for a file and a record, and say whether they belong together."""
+    with st.expander("Check a file against its record", icon=":material/fact_check:"):
+        left, right = st.columns(2)
+        file = left.file_uploader(
+            "Released forest", ["json", "gz"], key=state.VERIFIED_FILE, max_upload_size=MAX_UPLOAD_MB
+        )
+        text = right.file_uploader("Its record (JSON)", "json", key=state.VERIFIED_RECORD, max_upload_size=5)
+        if text is None:
+            return
+        try:
+            record = ReleaseRecord.from_json(text.getvalue())
+        except RecordError as problem:
+            sorry(problem)
+            return
+        _describe(record)
+        if file is None:
+            st.caption("Attach the forest as well to check it.")
+        elif problems := verify(file.getvalue(), record):
+            sentences = "\n".join(f"- {plain(problem, 600)}" for problem in problems)
+            st.warning(f"**The file and the record do not belong together.**\n{sentences}", icon=":material/warning:")
+        else:
+            st.success(
+                "This is the file of this record: its SHA-256, ε, δ, unit and schema are those that the record states.",
+                icon=":material/check:",
+            )
+        downloads(record, "verified")
+
+
+def _describe(record: ReleaseRecord) -> None:
+    approver = f", approved by {plain(record.approver, 80)}" if record.approver else ""
+    st.markdown(
+        f"**{plain(record.title, 80)}**, released on {record.time[:10]} by {plain(record.owner, 80)}{approver}. For: "
+        f"{plain(record.purpose, 300)}. ε = {sum_text(record.epsilon)} for a {record.unit} of "
+        f"{plain(record.population, 80)}."
+    )

@@ -1,0 +1,83 @@
+"""The questions of the release dialog that the release record answers: what for, who owns it, who approves it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import streamlit as st
+
+from dpforest.book import RecordError, ReleaseRecord, check_words, page
+from ui import state
+from ui.shared.page import sorry
+from ui.shared.tables import Table
+
+
+@dataclass(frozen=True)
+class RecordWords:
+    """Texts of the record that people write (`ReleaseRecord`)."""
+
+    purpose: str
+    owner: str
+    approver: str = ""
+    delta_reason: str = ""
+
+
+def ask(table: Table, delta: float) -> RecordWords | None:
+    """Ask for the texts of the record, and return them; None while a text is missing or not valid.
+
+    The session keeps the answers for the next release of this table.
+    """
+    kept = state.RECORD_WORDS.value
+    before: dict[str, str] = kept.get(table.key) or next(reversed(kept.values()), {})
+    key = table.key[:12]
+
+    def field(place, label: str, name: str, help: str) -> str:
+        return place.text_input(label, before.get(name, ""), key=state.RECORD_FIELD(key, name), help=help).strip()
+
+    purpose = field(st, "What is the forest for?", "purpose", "For example “plan the beds of ward 3”.")
+    left, right = st.columns(2)
+    owner = field(left, "Who answers for the release?", "owner", "A person or an office.")
+    approver = field(right, "Who approves it? (optional)", "approver", "Empty if nobody has to approve it.")
+    reason = ""
+    if delta:
+        reason = field(st, "Why is δ acceptable?", "delta_reason", "For example “below 1 in 1,000 of our patients”.")
+    words = RecordWords(purpose, owner, approver, reason)
+    missing = [what for what, text in (("what the forest is for", purpose), ("who answers for it", owner)) if not text]
+    missing += ["why δ is acceptable"] if delta and not reason else []
+    if missing:
+        st.caption(f"The record of this release needs {' and '.join(missing)}.")
+        return None
+    try:
+        check_words(title=title_of(table), delta=delta, **asdict(words))
+    except RecordError as problem:
+        sorry(problem)
+        return None
+    kept[table.key] = asdict(words)
+    return words
+
+
+def title_of(table: Table) -> str:
+    """Return the title of a record: the name of the table in one line."""
+    return " ".join(table.short_title.split())[:200] or "a table"
+
+
+def downloads(record: ReleaseRecord, key: str) -> None:
+    """Draw buttons that download a record as a page to print and sign, and as JSON."""
+    day = record.time[:10]
+    st.download_button(
+        "Record to print and sign",
+        lambda: page(record),
+        f"record_{day}_{record.booking[:8]}.html",
+        "text/html",
+        on_click="ignore",
+        key=f"record_page_{key}",
+    )
+    st.download_button(
+        "Record as JSON",
+        record.to_json(),
+        f"record_{day}_{record.booking[:8]}.json",
+        "application/json",
+        on_click="ignore",
+        key=f"record_json_{key}",
+        help="“Use a released forest” checks a file against this record.",
+    )
