@@ -81,6 +81,10 @@ class Figure(NamedTuple):
         return float(match[0])
 
 
+ANSWERS = re.compile("^(Use (this|these|the) (range|list|class)|This was known)")
+SOURCE = "Where is this known from?"
+
+
 def idle(page: Page, timeout: float = TIMEOUT) -> None:
     """Wait until the script ends. Then check that the page shows no exception."""
     page.wait_for_selector(IDLE, timeout=timeout)
@@ -249,24 +253,26 @@ class Explore:
         expect(cell).to_have_text(text)
 
     def confirm(self, source: str) -> None:
-        """Assert every part that was read from the rows, without a change of the part, with this text as its source."""
-        panel = self.everything()
-        panel.get_by_label("Where is this known from?").fill(source)
-        panel.get_by_role("button", name="These are public").click()
+        """Answer all cards of the Data tab with this text as source, except for ranges that everybody knows."""
+        panel = self.tab("Data")
+        while not panel.get_by_text(re.compile("^All .* ready")).count():
+            self.answer_card(panel, source)
         expect(panel.get_by_text("All of this has a source")).to_be_visible()
         idle(self.page)
 
-    def everything(self) -> Locator:
-        """On the Data tab, choose the question about all remaining parts, with unchanged ranges."""
-        panel = self.tab("Data")
-        if self.chosen("Now about") != "everything that is left":
-            with rerun(self.page):
-                self.choose("Now about", "everything that is left")
-        as_they_stand = panel.get_by_role("radio", name="as they stand", exact=True)
-        if as_they_stand.count() and as_they_stand.get_attribute("aria-checked") != "true":
-            with rerun(self.page):
-                as_they_stand.click()
-        return panel
+    def answer_card(self, panel: Locator, source: str, **ranges: str) -> None:
+        """Answer the open card. An empty range becomes 0 to 100, or `ranges`; lists are confirmed one by one."""
+        for end, number in ({"Lowest": "0", "Highest": "100"} | ranges).items():
+            box = panel.get_by_role("textbox", name=f"{end} possible number")
+            if box.count() and (end in ranges or not box.input_value()):
+                box.fill(number)
+        button = panel.get_by_role("button", name=ANSWERS)
+        if button.inner_text().startswith("Use the lists"):
+            button = panel.get_by_role("button", name="Later")
+        elif not (field := panel.get_by_role("textbox", name=SOURCE)).input_value():
+            field.fill(source)
+        with rerun(self.page):
+            button.click()
 
     def release(self, asks: str = "draws exact noise once") -> Locator:
         """Press the release button, confirm in the dialog, and return the dialog with the result."""

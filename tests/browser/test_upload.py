@@ -69,9 +69,9 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     expect(uploaded.sidebar).to_contain_text("The bounds of 'Größe' were read from the data")
     expect(uploaded.tab("Budget")).to_contain_text("NOT CERTIFIED")
 
-    panel = uploaded.everything()
-    panel.get_by_label("Where is this known from?").fill("yes")
-    panel.get_by_role("button", name="These are public").click()
+    panel = uploaded.tab("Data")
+    uploaded.choose("Card", "Stadt")
+    uploaded.answer_card(panel, "yes")
     expect(panel.get_by_text("A source has at least three words")).to_be_visible()
     expect(release).to_be_disabled()
 

@@ -78,8 +78,7 @@ def test_a_column_starts_with_the_kind_that_its_cells_suggest(csv, column, kind)
     assert first_kind(proposal, used) == kind
     confirmed = [Feature(column, "categorical", categories=("a",), source="asserted", source_note="the form")]
     assert first_kind(proposal, confirmed) == CATEGORY, "a confirmed kind stays"
-    if kind in (DATE, CATEGORY):
-        assert first_kind(proposal, []) == LEFT_OUT, "what is left out stays left out"
+    assert first_kind(proposal, []) == LEFT_OUT, "what is left out stays left out"
 
 
 def test_a_range_is_proposed_by_the_name_alone():
@@ -139,7 +138,9 @@ def test_each_column_has_a_card_and_the_progress_counts_columns(page):
     options = chooser(page).options
     assert options[:2] == ["several numbers at once (4)", "several lists at once (3)"]
     assert [o for o in options if o.startswith("x")] == ["x… (3 columns)"]
-    assert {"admitted (left out)", "id (left out)", "remark (left out)", "Alter", "the label: ill"} <= set(options)
+    assert {"admitted (left out, has dates)", "id (left out)", "remark (left out)", "Alter", "the label: ill"} <= set(
+        options
+    )
     assert not any(button.label == "These are public" for button in page.button), "nothing confirms everything at once"
 
 

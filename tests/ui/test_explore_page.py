@@ -20,10 +20,9 @@ from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.tables.read_parts import assert_parts, read_parts, sources
 from tests.ui.app_words import words
+from tests.ui.desk import HIGHEST, LOWEST, answer, confirm, field, open_card
 from ui.choose import membership
 from ui.explore import data_tab, rows_fit
-from ui.explore.questionnaire import EACH, STAND
-from ui.explore.questions import EVERYTHING
 from ui.shared import release, tables
 from ui.shared.forests import EPSILONS, FORESTS, ForestSettings, as_code
 from ui.shared.release import LOOKED
@@ -256,38 +255,6 @@ def test_an_upload_stays_out_of_the_link_and_needs_confirming(with_upload):
     assert "<b>x</b>" not in json.dumps(spec(app, 2))
 
 
-def source(app: AppTest):
-    """Return the text field for the source of the listed parts."""
-    return next(field for field in app.text_input if field.label == "Where is this known from?")
-
-
-def asserting(app: AppTest, words: str) -> AppTest:
-    source(app).set_value(words).run()
-    app.button(key="assert").click().run()
-    return app
-
-
-def about(app: AppTest, group: str) -> AppTest:
-    """Choose this group of parts in the box “Now about”."""
-    next(box for box in app.selectbox if box.label == "Now about").select(group).run()
-    return app
-
-
-def ranges(app: AppTest):
-    """Return the control that chooses how the ranges are written."""
-    return next(group for group in app.segmented_control if STAND in group.options)
-
-
-def confirmed(app: AppTest, words: str = "the study protocol", how: str = "") -> AppTest:
-    """Assert all parts of the domain at once with this source, after a choice of how the ranges are written."""
-    app.session_state["tab"] = "Data"
-    app.run()
-    about(app, EVERYTHING)
-    if how:
-        ranges(app).set_value(how).run()
-    return asserting(app, words)
-
-
 def listed(app: AppTest, column: str) -> pd.DataFrame:
     """Return the first table on the page that has this column."""
     return next(frame.value for frame in app.dataframe if column in frame.value.columns)
@@ -298,8 +265,13 @@ def schema(app: AppTest) -> Domain:
     return next(iter(app.session_state["schemas"].values()))
 
 
+def data_tab_of(app: AppTest) -> AppTest:
+    app.session_state["tab"] = "Data"
+    return app.run()
+
+
 def test_confirming_makes_it_certified_in_the_users_words(with_upload):
-    app = confirmed(with_upload)
+    app = confirm(with_upload)
     assert not app.exception
     assert not button(app, "Release").disabled
     app.session_state["tab"] = "Budget"
@@ -309,7 +281,7 @@ def test_confirming_makes_it_certified_in_the_users_words(with_upload):
 
 @pytest.mark.parametrize("no_source", ["", "yes", "ok ok ok", "asdf", "1a.", "page 2"])
 def test_a_source_is_a_few_words(with_upload, no_source):
-    app = confirmed(with_upload, no_source)
+    app = answer(open_card(data_tab_of(with_upload), "city"), no_source)
     assert len(app.warning) == 1 and "“the questionnaire, page 2”" in app.warning[0].value
     assert button(app, "Release").disabled and "schemas" not in app.session_state
     if no_source:
@@ -320,91 +292,36 @@ def test_a_source_is_a_few_words(with_upload, no_source):
 
 
 def test_parts_of_the_domain_have_separate_sources(with_upload):
-    """Each press asserts only the selected parts, with their source; other parts stay read from the rows."""
-    app = with_upload
-    app.session_state["tab"] = "Data"
-    app.run()
-    about(app, EVERYTHING)
-    ranges(app).set_value(STAND).run()
-    assert [len(group) for group in (app.pills[-1].options, app.pills[-1].value)] == [6, 6]
-    app.pills[-1].set_value(["bounds and categories", "classes of the label"]).run()
-    assert "You assert that\n- **ill** is the label, and its classes are ja; nein" in words(app)
-    assert listed(app, "bounds or categories").to_dict("records") == [
-        {"attribute": "age", "bounds or categories": "20 to 79"},
-        {"attribute": "city", "bounds or categories": "Bonn; Kiel; Ulm"},
-        {"attribute": "<b>x</b>", "bounds or categories": "0.5 to 6.5"},
-    ]
-    asserting(app, "the study protocol")
+    """Each card asserts only its part, with its source; other parts stay read from the rows."""
+    app = answer(open_card(data_tab_of(with_upload), "the label"), "a yes or no")
     domain = schema(app)
-    assert {f.source_note for f in domain.features} == {domain.classes_note} == {"the study protocol"}
-    assert {part.what for part in read_parts(domain)} == {"type", "missing", "reading", "columns"}
-    assert button(app, "Release").disabled and not app.success
-    about(app, EVERYTHING)
-    app.pills[-1].unselect("types").run()
-    app.pills[-1].unselect("missing cells").run()
+    assert (domain.classes_source, domain.classes_note) == ("asserted", "a yes or no")
+    assert {part.what for part in read_parts(domain)} >= {"bounds", "categories", "type", "missing", "reading"}
+    answer(open_card(app, "city"), "the list of towns")
+    age, city, x = schema(app).features
+    assert city.leaks() == [] and age.leaks() and x.leaks() and button(app, "Release").disabled
+    open_card(app, "the file")
     assert "the file is UTF-8 text with ';' between columns and decimal commas" in words(app).replace("\\", "")
-    asserting(app, "our export program writes it so")
+    answer(app, "our export program writes it so")
     assert schema(app).reading_note == schema(app).columns_note == "our export program writes it so"
-    about(app, EVERYTHING)
-    asserting(app, "the code book of the study")
+    confirm(app, "the code book of the study")
     assert schema(app).leaks() == [] and not button(app, "Release").disabled
-    assert not [box for box in app.selectbox if box.label == "Now about"]
-
-
-@pytest.mark.slow
-def test_attributes_are_asserted_in_groups(app):
-    names = [f"word_freq_{i}" for i in range(5)] + [f"char_freq_{i}" for i in range(3)] + ["town"]
-    rows = [";".join([*(f"{i * j % 11},5" for j in range(1, 9)), "ab"[i % 2], "01"[i % 3 > 0]]) for i in range(90)]
-    app.query_params["data"] = "upload a CSV"
-    app.run()
-    app.file_uploader[0].upload("mails.csv", "\n".join([";".join([*names, "spam"]), *rows]).encode()).run()
-    app.session_state["tab"] = "Data"
-    app.run()
-    group = next(box for box in app.selectbox if box.label == "Now about")
-    assert group.options == [
-        "word_freq_… (5)",
-        "char_freq_… (3)",
-        "town",
-        "the label and the file",
-        "all (9)",
-        "numbers (8)",
-        EVERYTHING,
-        "one by one …",
-    ]
-    assert group.value == "word_freq_…", "the largest group comes first"
-    app.pills[-1].set_value(["bounds and categories", "types", "missing cells"]).run()
-    assert listed(app, "type").columns.tolist() == ["attribute", "bounds or categories", "type", "missing cells"]
-    assert len(listed(app, "type")) == 5
-    asserting(app, "shares in percent by definition")
-    asserted = {f.name for f in schema(app).features if not f.leaks()}
-    assert asserted == set(names[:5])
-    about(app, "one by one …")
-    assert button(app, "These are public").disabled
-    next(box for box in app.multiselect if box.label == "These attributes").select("town").run()
-    app.pills[-1].set_value(["types"]).run()
-    asserting(app, "a column of names")
-    assert {f.type_note for f in schema(app).features if f.name not in asserted} == {"", "a column of names"}
+    assert schema(app).features[1].source_note == "the list of towns"
 
 
 def test_an_edit_keeps_the_source_of_the_file_format(with_upload):
-    app = with_upload
-    app.session_state["tab"] = "Data"
-    app.run()
-    about(app, "the label and the file")
-    app.pills[-1].set_value(["how the file is written"]).run()
-    asserting(app, "our export program writes it so")
-    next(field for field in app.text_input if field.label.startswith("Where the classes")).set_value(
-        "a yes or no"
-    ).run()
-    assert button(app, "These are public").disabled and "apply these changes first" in words(app)
+    app = answer(open_card(data_tab_of(with_upload), "the file"), "our export program writes it so")
+    classes = next(field for field in app.text_input if field.label.startswith("Where the classes"))
+    classes.set_value("a yes or no").run()
+    assert "Apply or undo these changes first" in words(app)
+    assert not any(b.label == "Use this range" for b in app.button), "a card would drop these edits"
     button(app, "Apply my changes").click().run()
     domain = schema(app)
     assert (domain.classes_source, domain.classes_note) == ("asserted", "a yes or no")
     assert (domain.reading_source, domain.reading_note) == ("asserted", "our export program writes it so")
-    assert domain.columns_source == "data"
     bare = Domain(domain.features, domain.classes, "ill", "asserted", "a yes or no")
     kept = tables.kept(domain, bare)
-    assert (kept.reading, kept.reading_source, kept.columns_source) == (domain.reading, "asserted", "data")
+    assert (kept.reading, kept.reading_source, kept.columns_source) == (domain.reading, "asserted", "asserted")
 
 
 def test_an_assertion_about_columns_does_not_cover_other_columns(choice):
@@ -416,18 +333,20 @@ def test_an_assertion_about_columns_does_not_cover_other_columns(choice):
     assert tables.kept(documented, replace(documented, features=domain.features[1:])).leaks() == []
 
 
+def exact_bounds(app: AppTest) -> AppTest:
+    """Confirm all cards, with the lowest and highest age of the rows as its range."""
+    open_card(data_tab_of(app), "age")
+    field(app, LOWEST).set_value("20")
+    field(app, HIGHEST).set_value("79")
+    answer(app, "the study protocol")
+    return confirm(app)
+
+
 def test_bounds_that_equal_a_cell_are_reported(with_upload):
     """A warning names bounds that equal a cell, no success message appears, and a public table needs no warning."""
     message = "20 and 79 are exactly the lowest and highest value of 'age'"
-    app = with_upload
-    app.session_state["tab"] = "Data"
-    app.run()
-    about(app, EVERYTHING)
-    assert "still decide by what is known without the rows" in words(app) and not app.success
-    ranges(app).set_value(STAND).run()
-    assert message in words(app) and "That may be one person's value" in words(app)
-    asserting(app, "the study protocol")
-    assert listed(app, "rounder")["exactly in the rows"].tolist() == ["lowest and highest"] * 2
+    app = exact_bounds(with_upload)
+    assert listed(app, "rounder")["exactly in the rows"].tolist() == ["lowest and highest"]
     assert message in app.warning[0].value and not app.success and not button(app, "Release").disabled
     next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
     assert message not in words(app) and len(app.success) == 1 and not app.warning
@@ -435,45 +354,15 @@ def test_bounds_that_equal_a_cell_are_reported(with_upload):
 
 
 def test_rounder_bounds_count_as_read_until_they_have_a_source(with_upload):
-    app = confirmed(with_upload, how=STAND)
-    proposed = listed(app, "rounder")
-    assert proposed["rounder"].tolist() == ["0 to 120", "0 to 8"]
-    button(app, "Fill in 2 rounder ranges").click().run()
-    age, city, x = schema(app).features
-    assert (age.low, age.high, x.low, x.high) == (0, 120, 0, 8)
-    assert age.source == x.source == "data" and city.source == "asserted"
+    app = exact_bounds(with_upload)
+    assert listed(app, "rounder")["rounder"].tolist() == ["0 to 120"]
+    button(app, "Fill in 1 rounder range").click().run()
+    age = schema(app).features[0]
+    assert (age.low, age.high, age.source) == (0, 120, "data")
     assert button(app, "Release").disabled and not app.success
     assert {part.what for part in read_parts(schema(app))} == {"bounds"}
-    assert not any(b.label.startswith("Fill in") for b in app.button)
-    about(app, EVERYTHING)
-    asserting(app, "people live so long")
+    confirm(app, "people live so long")
     assert schema(app).leaks() == [] and len(app.success) == 1 and not app.warning
-
-
-def test_rounder_bounds_get_public_only_with_words(with_upload):
-    """The suggested rounder bounds become public only after the user types a source."""
-    app = confirmed(with_upload, "page 2", how=EACH)
-    assert len(app.warning) == 1 and "schemas" not in app.session_state
-    asserting(app, "people live so long")
-    age, _, x = schema(app).features
-    assert (age.low, age.high, x.low, x.high) == (0, 120, 0, 8)
-    assert schema(app).leaks() == [] and len(app.success) == 1 and not app.warning
-
-
-def test_an_invalid_range_gets_a_message(with_upload):
-    """An invalid range gives one sentence and a disabled button, and the rest of the page stays."""
-    app = with_upload
-    app.session_state["tab"] = "Data"
-    app.run()
-    about(app, "one by one …")
-    next(box for box in app.multiselect if box.label == "These attributes").select("age").run()
-    lowest, highest = (
-        next(widget for widget in app.number_input if widget.label == label) for label in ("Lowest", "Highest")
-    )
-    assert (lowest.value, highest.value) == (0, 120)
-    highest.set_value(-5.0).run()
-    assert not app.exception and "lower bound of 'age' must be below" in app.warning[-1].value
-    assert button(app, "These are public").disabled and button(app, "Apply my changes")
 
 
 GAPS = b"x,outcome,y\n" + b"".join(f"{i % 90},{'' if i < 72 else i % 2},{i % 3 / 4}\n".encode() for i in range(200))
@@ -485,7 +374,7 @@ def test_rows_without_a_label_are_left_out_and_counted(app):
     app.file_uploader[0].upload("gaps.csv", GAPS).run()
     assert not app.exception
     assert "72 rows have no label here and will be left out." in words(app)
-    confirmed(app, "the code book of the study")
+    confirm(app, "the code book of the study")
     assert "**72 rows of 200 have no label that is listed and are left out**" in words(app)
     assert not app.exception and not button(app, "Release").disabled
     warnings.warn("told on the page, so not in the log of the server", OutOfDomainWarning, stacklevel=1)
@@ -552,7 +441,7 @@ def test_a_release_is_exact_fresh_and_cautioned(choice):
 
 
 def test_clear_my_data(with_upload, monkeypatch):
-    app = confirmed(with_upload)
+    app = confirm(with_upload)
     removed = []
     monkeypatch.setattr(
         MemoryUploadedFileManager, "remove_session_files", lambda files, session: removed.append(session)

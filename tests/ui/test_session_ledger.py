@@ -14,8 +14,8 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv
 from tests.ui.app_words import words
+from tests.ui.desk import confirm
 from ui.explore import curve_panel
-from ui.explore.questions import EVERYTHING
 from ui.shared import session_ledger
 from ui.shared.forests import EPSILONS
 from ui.shared.session_ledger import Release, delta_of, explained, groups, spent
@@ -292,12 +292,7 @@ def test_the_same_rows_in_another_file_are_not_split(app):
         ).run()
         app.session_state["tab"] = "Data"
         app.run()
-        next(box for box in app.selectbox if box.label == "Now about").select(EVERYTHING).run()
-        next(field for field in app.text_input if field.label == "Where is this known from?").set_value(
-            "the protocol of 2021"
-        )
-        app.button(key="assert").click().run()
-        return ask(app)
+        return ask(confirm(app, "the protocol of 2021"))
 
     text = asked(again)
     assert "An earlier forest came from these rows (release 1)" in text and "will have spent **ε = 1.5**" in text

@@ -105,13 +105,9 @@ def propose(csv: CsvTable, column: str) -> ColumnProposal:
 
 
 def first_kind(proposal: ColumnProposal, features: Sequence[Feature]) -> str:
-    """Return the kind that a card starts with: the confirmed kind, else the proposed one."""
-    if features and not any(feature.leaks() for feature in features):
+    """Return the kind that a card starts with: the current kind, or the proposed kind if the column is open."""
+    if not features or not any(feature.leaks() for feature in features):
         return kind_of(features)
-    if not features and proposal.kind == column_kinds.CATEGORY:
-        return LEFT_OUT  # the user took it out, or it has too many values
-    if not features and proposal.kind == column_kinds.DATE:
-        return LEFT_OUT
     return _KIND_OF.get(proposal.kind, LEFT_OUT)
 
 

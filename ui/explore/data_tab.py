@@ -253,6 +253,10 @@ def _notes(table: Table) -> None:
     if table.csv is not None:
         titled("How the file was read", "Curator only")
         st.markdown("\n".join(f"- {plain(note, 300)}" for note in table.csv.notes))
+        st.caption(
+            "Where a note asks you to change the file, the card of the column can often do it instead: it reads words "
+            "and signs among numbers, dates, and several spellings of one value."
+        )
         unused = [c for c in table.csv.columns if not c.use]
         if unused:
             st.markdown(

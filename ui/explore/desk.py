@@ -9,7 +9,7 @@ import streamlit as st
 from dpforest.tables.features import plural
 from ui import state
 from ui.explore import bulk_cards, card_forms, cards
-from ui.explore.cards import FILE, LABEL, LISTS, NUMBERS, OPEN, UNUSED, Card, open_parts_of_table
+from ui.explore.cards import FILE, LABEL, LISTS, NUMBERS, OPEN, UNUSED, Card, known_range, open_parts_of_table
 from ui.shared import tables
 from ui.shared.controls import known
 from ui.shared.page import titled
@@ -88,13 +88,18 @@ def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
         LABEL: f"the label: {table.label}",
         FILE: "the file",
     }
+    assert table.csv is not None
+    unused = {card.title for card in every if card.state == UNUSED}
+    dates = {column.name for column in table.csv.columns if column.kind == "date" and column.name in unused}
     for id, card in by_id.items():
         size = f" ({len(card.columns):,} columns)" if len(card.columns) > 1 else ""
-        titles[id] = f"{card.title}{size}{_MARKS.get(card.state, ' (ready)')}"
+        mark = " (left out, has dates)" if card.title in dates else _MARKS.get(card.state, " (ready)")
+        titles[id] = f"{card.title}{size}{mark}"
     for id in (LABEL, FILE):
         titles[id] += "" if id in is_open else " (ready)"
     put_off = state.SKIPPED.value.get(table.schema_key, [])
-    first = [*bulk, *is_open]
+    has_known = any(known_range(feature.name) for feature in bulk_cards.numbers(table))
+    first = [*(id for id in bulk if id == LISTS or has_known), *is_open]
     start = next((id for id in first if id not in put_off), next(iter(first), None))
     key = state.COLUMN_GROUP(f"card_{tables.fingerprint(table.domain)[:12]}_{len(put_off)}")
     known(key, options)
