@@ -17,9 +17,9 @@ from dpforest.tables.read_parts import read_parts
 from tests.conftest import examples
 from ui import state
 from ui.explore import unit_question
-from ui.projects import open_project, project_file
-from ui.projects.content import ANSWERS, COLUMN, PERSONS, applied, as_text, content_of, doubt
-from ui.projects.stated_parts import stated
+from ui.shared.projects import open_project, project_file
+from ui.shared.projects.content import ANSWERS, COLUMN, PERSONS, applied, as_text, content_of, doubt
+from ui.shared.projects.stated_parts import stated
 
 CSV = "age,dose,ill\n" + "".join(f"{20 + i % 30},{i % 9},{'ja' if i % 30 > 12 else 'nein'}\n" for i in range(120))
 SECRET = "zqx"  # stands in every text that was read from the data

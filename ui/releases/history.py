@@ -13,11 +13,11 @@ from dpforest.book.sums import as_loss
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.features import plural
 from ui import state
-from ui.projects import list_of_projects
 from ui.releases import one_release
 from ui.shared.app_book import kept_book
 from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry, titled
+from ui.shared.projects import list_of_projects
 from ui.shared.session_ledger import in_words
 from ui.shared.wording import plain, sum_text
 

@@ -16,7 +16,6 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui import state
-from ui.projects import forest_settings, open_project, welcome_back
 from ui.server import uploads
 from ui.shared import boost_controls, cache, session_ledger, tables
 from ui.shared.app_book import is_kept
@@ -26,6 +25,7 @@ from ui.shared.forests import FORESTS, MODES, NEIGHBORS, OPENING, ForestSettings
 from ui.shared.link import copy_link
 from ui.shared.loss_words import caution_on_delta
 from ui.shared.page import sorry
+from ui.shared.projects import forest_settings, open_project, welcome_back
 from ui.shared.shape_controls import Shape, choose_shape
 from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken

@@ -9,9 +9,9 @@ from typing import Any, Final
 from dpforest.limits import MAX_CLASSES, MAX_FEATURES, MAX_NAME, MAX_NOTE, MAX_SPELLINGS
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.trees import forest_schema
-from ui.projects import stated_parts
-from ui.projects.content import ANSWERS, WORDS
-from ui.projects.forest_settings import is_setting
+from ui.shared.projects import stated_parts
+from ui.shared.projects.content import ANSWERS, WORDS
+from ui.shared.projects.forest_settings import is_setting
 
 FORMAT: Final = "dpforest project"
 VERSION: Final = 1

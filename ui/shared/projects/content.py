@@ -1,7 +1,7 @@
 """The content of a project: what a user stated about a file, as JSON, and back into a domain. No Streamlit here.
 
 A project holds no rows, no values of cells and no hash of a file. Of the schema it holds only the parts that have a
-source (`ui.projects.stated_parts`), so it names only the label, the unit and columns about which something is stated.
+source (`ui.shared.projects.stated_parts`), so it names only the label, the unit and columns about which something is stated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, text
-from ui.projects.stated_parts import column_of, merged, stated
+from ui.shared.projects.stated_parts import column_of, merged, stated
 
 PERSONS, SEVERAL, COLUMN = "rows are persons", "several rows of a person", "column of persons"
 ANSWERS: Final = ("", PERSONS, SEVERAL, COLUMN)  # to "Whose rows are these?"; empty without an answer
@@ -41,7 +41,7 @@ def content_of(
     whose_rows : str
         One of `ANSWERS`.
     settings : dict, optional
-        Settings of the forest (`ui.projects.forest_settings`).
+        Settings of the forest (`ui.shared.projects.forest_settings`).
     population : str
         Name of the people in the book.
     words : dict, optional

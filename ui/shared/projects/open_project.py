@@ -11,11 +11,11 @@ import streamlit as st
 
 from dpforest.book import Book, BookError, StaleProjectError
 from ui import state
-from ui.projects import content, forest_settings
 from ui.shared import session_ledger, tables
 from ui.shared.app_book import is_kept, kept_book
 from ui.shared.page import sorry
 from ui.shared.population_question import NEW as NEW_PEOPLE
+from ui.shared.projects import content, forest_settings
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 

@@ -10,11 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 from dpforest.book import Book, BookError
 from dpforest.limits import MAX_DOMAIN_BYTES
 from ui import state
-from ui.projects import forest_settings, open_project, project_file
-from ui.projects.open_project import NEW, OpenProject
 from ui.shared.app_book import is_kept, kept_book
 from ui.shared.controls import known
 from ui.shared.page import sorry
+from ui.shared.projects import forest_settings, open_project, project_file
+from ui.shared.projects.open_project import NEW, OpenProject
 from ui.shared.wording import plain
 
 _MOST_SENTENCES: Final = 5

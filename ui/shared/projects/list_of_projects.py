@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dpforest.book import Book
-from ui.projects.welcome_back import export_button, time_text
 from ui.shared.page import titled
+from ui.shared.projects.welcome_back import export_button, time_text
 from ui.shared.wording import plain
 
 
