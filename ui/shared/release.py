@@ -15,12 +15,13 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.tradeoff_curve import steps_of
+from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import state
 from ui.shared import cache, population_question, record_question, tables
 from ui.shared.app_book import kept_book
-from ui.shared.loss_words import at_delta, caution_on_delta
+from ui.shared.loss_words import at_delta, caution_on_delta, guess_words
 from ui.shared.page import badge, sorry
 from ui.shared.population_question import ChosenPopulation
 from ui.shared.record_question import RecordWords
@@ -235,6 +236,12 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
         f"This release uses {rows} of **{plain(table.short_title)}**, and draws exact noise once. "
         f"It costs **ε = {epsilon}** ({in_words(cost.neighbors, cost.unit)}), which cannot be taken back."
         f"{_which_rows(table)}"
+    )
+    promise = Guarantee.of_loss(ledger.loss, cost.neighbors, delta=delta, steps=steps_of(ledger), unit=cost.unit)
+    st.markdown(
+        f"In words: {guess_words(promise)}. The file holds the trees with their noisy leaves, the certificate, and the "
+        "schema: names of columns, their ranges and lists, and your words about where these are known from. It holds "
+        "no row."
     )
     if caution := caution_on_delta(delta, tables.n_persons(table), table.domain.unit):
         st.warning(caution, icon=":material/warning:")

@@ -1,7 +1,8 @@
 """The content of a project: what a user stated about a file, as JSON, and back into a domain. No Streamlit here.
 
 A project holds no rows, no values of cells and no hash of a file. Of the schema it holds only the parts that have a
-source (`ui.shared.projects.stated_parts`), so it names only the label, the unit and columns about which something is stated.
+source (`ui.shared.projects.stated_parts`), so it names only the label, the unit and columns about which something is
+stated.
 """
 
 from __future__ import annotations
