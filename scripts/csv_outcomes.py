@@ -34,9 +34,7 @@ def outcome(file: UglyFile) -> tuple[str, str]:
     except TableError as problem:
         return f"refused: {problem}", ""
     sentences = [*table.notes[1:], *(column.reason for column in table.columns)]
-    said = next(
-        (sentence for sentence in sentences if file.says and re.search(file.says, sentence)), "read without a word"
-    )
+    said = next((sentence for sentence in sentences if file.says and re.search(file.says, sentence)), "read, no note")
     return said, proposed(table)
 
 

@@ -131,8 +131,8 @@ def verify(file: bytes, record: ReleaseRecord) -> list[str]:
     problems, sha256 = [], hashlib.sha256(file).hexdigest()
     if sha256 != record.sha256:
         problems.append(
-            f"The file is not the one that was released, because its SHA-256 is {sha256}, and the record states "
-            f"{record.sha256}. Get the file that belongs to this record from the owner of the release."
+            f"The file does not match the record: the SHA-256 of the file is {sha256}, and the record states "
+            f"{record.sha256}. Ask the owner of the release for both files."
         )
     try:
         forest = ReleasedForest.from_bytes(file)

@@ -87,9 +87,9 @@ def _cost(record: ReleaseRecord) -> _Rows:
         yield "μ²", text_up(record.mu_squared)
         yield "Why this δ", record.delta_reason
     yield "Neighbor relation", record.neighbors
-    yield "All releases on these people before", _sum_text(record.sum_before)
-    yield "All releases on these people after", _sum_text(record.sum_after)
-    yield "Cap of the sum", "no cap" if record.cap is None else f"ε = {text_up(record.cap)}"
+    yield "Total cost for these people before this release", _sum_text(record.sum_before)
+    yield "Total cost for these people after this release", _sum_text(record.sum_after)
+    yield "Limit for the total", "no limit" if record.cap is None else f"ε = {text_up(record.cap)}"
 
 
 def _making(record: ReleaseRecord) -> _Rows:
@@ -112,13 +112,13 @@ def _sources(record: ReleaseRecord) -> _Rows:
 def _file(record: ReleaseRecord) -> _Rows:
     yield "SHA-256 of the forest file", record.sha256
     yield "SHA-256 of this record as JSON", hashlib.sha256(record.to_json().encode()).hexdigest()
-    yield "Booking", record.booking
+    yield "Booking number", record.booking
     yield "Version of dpforest", record.dpforest_version
     yield "Format", f"{record.format}, version {record.version}"
 
 
 def _signatures(record: ReleaseRecord) -> str:
-    people = (("Owner", record.owner), ("Approver", record.approver))
+    people = [("Owner", record.owner), *([("Approver", record.approver)] if record.approver else [])]
     lines = "".join(
         f'<tr><td>{role}</td><td dir="auto">{_html(name)}</td><td></td><td></td></tr>\n' for role, name in people
     )

@@ -297,7 +297,7 @@ def test_a_changed_byte_is_noticed(pure):
     changed = bytearray(file)
     changed[len(file) // 2] ^= 1
     problems = verify(bytes(changed), record)
-    assert problems[0].startswith("The file is not the one that was released, because its SHA-256 is")
+    assert problems[0].startswith("The file does not match the record: the SHA-256 of the file is")
     assert "cannot be read as a forest" in problems[1]
     repacked = gzip.compress(gzip.decompress(file), 1, mtime=0)
     assert len(verify(repacked, record)) == 1

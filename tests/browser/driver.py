@@ -81,7 +81,7 @@ class Figure(NamedTuple):
         return float(match[0])
 
 
-ANSWERS = re.compile("^(Use (this|these|the) (range|list|class)|This was known)")
+ANSWERS = re.compile("^(Use (this|these|the) (range|list|class)|Confirm that this is public)")
 SOURCE = "Where is this known from?"
 
 

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.app_words import words
 
 LOWEST, HIGHEST, SOURCE = "Lowest possible number", "Highest possible number", "Where is this known from?"
-RANGE, LIST, CLASSES, FILE = "Use this range", "Use this list", "Use these classes", "This was known without the rows"
+RANGE, LIST, CLASSES, FILE = "Use this range", "Use this list", "Use these classes", "Confirm that this is public"
 _ANSWERS = (RANGE, LIST, CLASSES, FILE)
 
 
@@ -44,7 +44,9 @@ def confirm(app: AppTest, source: str = "the study protocol", low: float | str =
     app.session_state["tab"] = "Data"
     app.run()
     while left := [
-        o for o in chooser(app).options if not o.endswith((" (ready)", " (left out)")) and "at once" not in o
+        o
+        for o in chooser(app).options
+        if not o.endswith((" (ready)", " (left out)", ", has dates)")) and "at once" not in o
     ]:
         chooser(app).select(left[0]).run()
         answer(app, source, low, high)

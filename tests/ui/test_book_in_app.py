@@ -112,7 +112,7 @@ def test_a_release_is_booked_and_its_sum_survives_the_session(folder):
     app = dialog(chosen())
     assert "Spent on these people so far: nothing. After this release: **ε = 1**" in shown(app)
     named(app, WARD)
-    next(field for field in app.number_input if field.label.startswith("Largest ε in all")).set_value(1.5).run()
+    next(field for field in app.number_input if field.label.startswith("Limit for the total ε")).set_value(1.5).run()
     passed(release_button(app).click().run())
     (population,) = Book().populations()
     (booking,) = population.bookings
@@ -194,7 +194,7 @@ def test_a_locked_book_is_reported_where_it_is_changed(folder, monkeypatch):
     Book().add_population(WARD)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600).run()
     app.switch_page("pages/4_Use_a_forest.py").run()
-    next(field for field in app.text_input if field.label.startswith("Delete a group")).set_value(WARD).run()
+    next(field for field in app.text_input if field.label.startswith("To delete a group")).set_value(WARD).run()
     with closing(sqlite3.connect(folder / "book.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         passed(app.button(key="delete_population").click().run())
@@ -211,7 +211,7 @@ def test_the_page_of_releases_shows_merges_and_deletes(folder, tmp_path):
     assert not app.exception
     assert f"**{WARD}**: ε = 0.5 of at most 2 (a row more or less) in 1 release" in shown(app)
     assert app.dataframe[0].value["file"].tolist() == ["not written, counts as spent"]
-    next(field for field in app.text_input if field.label.startswith("Delete a group")).set_value(WARD).run()
+    next(field for field in app.text_input if field.label.startswith("To delete a group")).set_value(WARD).run()
     app.button(key="delete_population").click().run()
     assert Book().populations() == []
     next(widget for widget in app.file_uploader if widget.label.startswith("Merge")).upload("copy.json", copy).run()
@@ -229,7 +229,7 @@ def test_a_release_gets_a_record_once_its_questions_are_answered(folder):
     assert "needs what the forest is for and who answers for it" in "\n".join(c.value for c in app.caption)
     typed(app, "What is the forest for?", "plan the beds")
     assert release_button(app).disabled
-    typed(app, "Who answers for the release?", "Dr. <b>A</b>")
+    typed(app, "Who is responsible for the release?", "Dr. <b>A</b>")
     passed(release_button(app).click().run())
     (kept,) = app.session_state["releases"]
     (booking,) = Book().population(WARD).bookings
@@ -239,7 +239,9 @@ def test_a_release_gets_a_record_once_its_questions_are_answered(folder):
     assert record.chosen_by_looking and record.sum_before.epsilon == 0 and record.sum_after.epsilon == 1
     assert "Dr. &lt;b&gt;A&lt;/b&gt;" in page(record)
     again = dialog(chosen(epsilon=0.5))
-    assert [f.value for f in again.text_input if f.label.startswith("Who answers")] == ["Dr. A"], "kept in the session"
+    assert [f.value for f in again.text_input if f.label.startswith("Who is responsible")] == ["Dr. A"], (
+        "kept in the session"
+    )
 
 
 def test_a_delta_needs_a_reason(folder):
@@ -248,7 +250,7 @@ def test_a_delta_needs_a_reason(folder):
     gaussian = replace(choice, settings=settings)
     app = named(dialog(gaussian), WARD)
     assert release_button(app).disabled
-    typed(app, "Why is δ acceptable?", "below 1 in 1,000 patients")
+    typed(app, "Why is this δ small enough?", "below 1 in 1,000 patients")
     passed(release_button(app).click().run())
     (kept,) = app.session_state["releases"]
     assert kept.record.delta > 0 and kept.record.delta_reason == "below 1 in 1,000 patients"
@@ -271,7 +273,7 @@ def test_a_file_is_checked_against_its_record_and_a_release_withdrawn(folder):
         passed(app.run())
         return shown(app) + "\n".join(s.value for s in app.success)
 
-    assert "This is the file of this record" in check(one.file)
+    assert "The file matches this record" in check(one.file)
     assert "do not belong together" in check(other.file) and "SHA-256" in shown(app)
     passed(next(box for box in app.selectbox if box.label == "Compare with").select_index(0).run())
     (differences,) = [f.value for f in app.dataframe if "the other" in f.value.columns]

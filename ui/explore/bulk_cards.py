@@ -49,9 +49,9 @@ def show_numbers(table: Table) -> None:
     features = numbers(table)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_numbers"
     st.markdown(
-        "**The ranges of several numbers.** A range that the name of a column suggests is filled in. It does not come "
-        "from your rows. Check it, and fill in the others that you know; empty rows stay open. Missing cells become a "
-        "separate value."
+        "**The ranges of several numbers.** A range that the name of a column suggests is filled in. It does not "
+        "come from your rows. Check these ranges, and fill in others that you know. You can leave a row empty and "
+        "answer it later. Missing cells become a separate value."
     )
     with st.form(f"{key}_form", border=False):
         edited = st.data_editor(
@@ -128,8 +128,8 @@ def show_lists(table: Table) -> None:
     features = lists(table)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_lists"
     st.markdown(
-        "**The values of several columns.** Tick a list if everybody could know all of its values without your rows. A "
-        "value that is rare in your rows may give away a person: open the card of its column to leave it out."
+        "**The values of several columns.** Select a list only if all of its values are public. A value that is rare "
+        "in your rows may reveal who a person is. To leave it out, open the card of its column."
     )
     rows = []
     for feature in features:
@@ -154,11 +154,11 @@ def show_lists(table: Table) -> None:
             alt="Columns with their lists of values, and which of the values are rare.",
         )
         words = source_field(table, key)
-        if not st.form_submit_button("Use the lists with a tick", type="primary"):
+        if not st.form_submit_button("Use the selected lists", type="primary"):
             return
     chosen = [feature for feature, row in zip(features, edited.to_dict("records"), strict=True) if row[PUBLIC] is True]
     if not chosen:
-        sorry("No list has a tick. Tick each list that is public.")
+        sorry("No list is selected. Select each list that is public.")
         return
     use(table, words, lambda source: _with_lists(table, chosen, source))
 

@@ -111,7 +111,7 @@ def _words(words: Sequence[str], key: str) -> list[str]:
         list(words),
         key=state.CARD_WORDS(key),
         accept_new_options=True,
-        help="All other words count as missing as well. The certificate lists the words that you choose.",
+        help="Every word in this column counts as missing. Choose only words that may stand in the public certificate.",
     )
 
 
@@ -141,7 +141,8 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
     values = confirmed.categories if confirmed is not None else [value for value in counts if value not in spelled]
     if len(values) > MAX_CATEGORIES:
         sorry(
-            f"{name!r} has {len(values):,} different values, more than {MAX_CATEGORIES:,}. Leave it out, or group them."
+            f"{name!r} has {len(values):,} different values, more than {MAX_CATEGORIES:,}. Leave the column out, or "
+            "group its values."
         )
         return
     unusual = rare(counts) if confirmed is None else []
@@ -284,10 +285,13 @@ def file(table: Table) -> None:
     left_out = [name for name in _order(table) if name not in used]
     besides = f", and not from {plain('; '.join(left_out), 1_000)}" if left_out else ""
     learned = plain("; ".join(domain.columns), 1_000)
-    st.markdown(f"- {plain(str(domain.reading), 600)}\n- the forest learns from {learned}{besides}")
+    st.markdown(
+        f"**The file.** Confirm that this is public:\n- {plain(str(domain.reading), 600)}\n- the forest learns from "
+        f"{learned}{besides}"
+    )
     with st.form(f"{key}_form", border=False):
         note = source_field(table, key, domain.columns_note if domain.columns_source == "asserted" else "")
-        if not st.form_submit_button("This was known without the rows", type="primary"):
+        if not st.form_submit_button("Confirm that this is public", type="primary"):
             return
     use(table, note, lambda source: _with_file(domain, source))
 

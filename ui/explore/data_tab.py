@@ -79,10 +79,10 @@ def _leaks(table: Table) -> None:
     parts = read_parts(table.domain)
     if parts:
         st.info(
-            f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may be one person's, and "
-            "publishing it reveals it. State what is known without looking (an age lies between 0 and 120) and where "
-            "that is known from: confirm it card by card, or load it from a file. The "
-            "certificate then quotes your words as *asserted by the curator*.",
+            f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may belong to one "
+            "person, and a release would reveal it. Enter what is public, such as 0 to 120 for an age, and where it is "
+            "known from: on the cards below, or in a file. The certificate quotes your words as *asserted by the "
+            "curator*.",
             icon=":material/search:",
         )
     elif exact := bounds_hint.of(table):
@@ -227,10 +227,10 @@ def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
 def _public(table: Table) -> None:
     key = state.PUBLIC(table.key[:12])
     st.checkbox(
-        "This table is public: looking at it costs nobody anything",
+        "This table is public: everybody may see all of its rows",
         table.key in state.DECLARED_PUBLIC.value,
         key=key,
-        help="Otherwise every release says that its settings were chosen by looking at this table.",
+        help="Otherwise each release states that you looked at this table when you chose the settings.",
         on_change=_declare,  # a callback runs before the page; the upper part of the page needs the new value
         args=(table.key, key),
     )
@@ -254,8 +254,8 @@ def _notes(table: Table) -> None:
         titled("How the file was read", "Curator only")
         st.markdown("\n".join(f"- {plain(note, 300)}" for note in table.csv.notes))
         st.caption(
-            "Where a note asks you to change the file, the card of the column can often do it instead: it reads words "
-            "and signs among numbers, dates, and several spellings of one value."
+            "You often do not need to change the file: a card can read numbers with words or signs, dates, and several "
+            "spellings of one value."
         )
         unused = [c for c in table.csv.columns if not c.use]
         if unused:

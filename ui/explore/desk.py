@@ -31,9 +31,8 @@ def show(table: Table, *, pending: bool) -> None:
     titled(
         "Column by column",
         "Curator only",
-        help="Whoever sees a released forest learns the range or the list of values of each column. So they may only "
-        "hold what everybody could know without the rows. The certificate quotes your words about where that is known "
-        "from.",
+        help="A released forest shows the range or the list of values of each column. State only what everybody could "
+        "know without your rows. The certificate quotes the source that you write.",
     )
     st.progress((n_columns - n_open) / n_columns)
     st.markdown(_progress(n_columns, n_open, is_open))
@@ -83,7 +82,7 @@ def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
     bulk = [id for id, size in sizes.items() if size > 1]
     options = [*bulk, *by_id, LABEL, FILE]
     titles = {
-        NUMBERS: f"several numbers at once ({sizes[NUMBERS]:,})",
+        NUMBERS: f"several number columns at once ({sizes[NUMBERS]:,})",
         LISTS: f"several lists at once ({sizes[LISTS]:,})",
         LABEL: f"the label: {table.label}",
         FILE: "the file",

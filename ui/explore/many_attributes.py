@@ -20,7 +20,7 @@ from ui.shared.controls import all_known, known
 from ui.shared.page import sorry
 from ui.shared.tables import Table
 
-ONE, STAND = "one range for all", "as they stand"
+ONE, STAND = "one range for all", "keep the current ranges"
 AS_LISTED: Final = "as listed"
 KINDS: Final = {
     "bounds and categories": (BOUNDS, CATEGORIES),
@@ -61,7 +61,7 @@ def _ask(table: Table, names: Collection[str], key: str, *, pending: bool) -> No
     words = st.text_input("Where is this known from?", key=state.SOURCE(key), placeholder=EXAMPLE)
     if pending:
         st.caption("You edited the table below. Apply or undo these changes first.")
-    if st.button("These are public", key="assert", disabled=pending or not about):
+    if st.button("Confirm that these are public", key="assert", disabled=pending or not about):
         try:
             check_source(words, "this is")
         except DomainError as problem:
@@ -79,7 +79,9 @@ def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
     if not offered:
         return set()
     all_known(state.STATEMENTS(key), offered)
-    wanted = st.pills("What you say it of", offered, selection_mode="multi", default=offered, key=state.STATEMENTS(key))
+    wanted = st.pills(
+        "What do you want to change?", offered, selection_mode="multi", default=offered, key=state.STATEMENTS(key)
+    )
     return {what for title in wanted or () for what in KINDS[title]} & parts
 
 
@@ -87,7 +89,7 @@ def _ranges(features: Sequence[Feature], key: str) -> dict[str, tuple[float, flo
     """Return the asserted ranges by name: one typed range for all. Empty if the ranges stay."""
     if not features:
         return {}
-    st.markdown("**Between which numbers does everybody know these lie?**")
+    st.markdown("**Which range is public for these numbers?**")
     names = [feature.name for feature in features]
     now = {f.name: (float(f.low), float(f.high)) for f in features if f.low is not None and f.high is not None}
     if not now or _choose_range_mode(names, key) == STAND:

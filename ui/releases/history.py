@@ -39,14 +39,15 @@ def _show(book: Book) -> None:
     if not populations:
         st.caption(
             "None yet. A release from an uploaded table is booked here before its noise is drawn, so that the sum "
-            "survives this session."
+            "stays after you close the app."
         )
     for population in populations:
         _population(book, population)
     with st.expander("Copy, merge or delete"):
         st.caption(
-            f"The file `{book.path}` holds the names that you gave to people, settings and costs of releases, and your "
-            "projects, which a copy leaves out. It holds no rows. Keep a copy where the data are kept."
+            f"The file `{book.path}` holds the names of the groups of people, the cost, the settings and the record "
+            "of each release, and your projects. A copy does not include projects. The file holds no rows. Store a "
+            "copy in the same protected place as the data."
         )
         if populations:
             copy = json.dumps(book.export(), indent=1)
@@ -113,9 +114,9 @@ def _merge(book: Book) -> None:
 def _delete(book: Book, populations: Sequence[Population]) -> None:
     """Offer to delete a population, whose name must be typed."""
     name = st.text_input(
-        "Delete a group of people with all of its releases: type its name",
+        "To delete a group with all of its bookings, type its name",
         key=state.DELETED_POPULATION,
-        help="The sum of their releases is then forgotten. What was released stays released.",
+        help="This deletes no released file. Later totals will not include the cost of these releases.",
     )
     if st.button("Delete", disabled=name not in {each.name for each in populations}, key="delete_population"):
         book.delete_population(name)

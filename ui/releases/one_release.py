@@ -27,7 +27,7 @@ def show(book: Book, bookings: Sequence[Booking]) -> None:
         index=len(by_id) - 1,
         key=key,
         format_func=lambda id: names[id],
-        help="The record of a release, a comparison with another, and a note that it is withdrawn.",
+        help="Choose a release to download its record, compare it, or mark it as withdrawn.",
     )
     booking = by_id[chosen]
     record = record_of(booking)
@@ -64,7 +64,10 @@ def _compare(record: ReleaseRecord, others: Sequence[Booking], names: dict[str, 
     if rows:
         st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", alt="What differs between the two releases.")
     else:
-        st.caption("Their purposes, settings, costs and schemas are the same.")
+        st.caption(
+            "Both records have the same purpose, owner, approver, settings, cost and sources. Ranges and lists of "
+            "values are not compared."
+        )
 
 
 def differences(one: ReleaseRecord, other: ReleaseRecord) -> list[dict[str, str]]:

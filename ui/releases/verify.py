@@ -7,6 +7,7 @@ import streamlit as st
 from dpforest.book import RecordError, ReleaseRecord, verify
 from dpforest.limits import MAX_UPLOAD_MB
 from ui import state
+from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry
 from ui.shared.record_question import downloads
 from ui.shared.wording import plain, sum_text
@@ -35,16 +36,17 @@ def show() -> None:
             st.warning(f"**The file and the record do not belong together.**\n{sentences}", icon=":material/warning:")
         else:
             st.success(
-                "This is the file of this record: its SHA-256, ε, δ, unit and schema are those that the record states.",
+                "The file matches this record: SHA-256, ε, δ, unit, estimator and sources are the same. This check "
+                "does not show who wrote the record.",
                 icon=":material/check:",
             )
         downloads(record, "verified")
 
 
 def _describe(record: ReleaseRecord) -> None:
-    approver = f", approved by {plain(record.approver, 80)}" if record.approver else ""
+    approver = f" Approver: {plain(record.approver, 80)}." if record.approver else ""
     st.markdown(
-        f"**{plain(record.title, 80)}**, released on {record.time[:10]} by {plain(record.owner, 80)}{approver}. For: "
-        f"{plain(record.purpose, 300)}. ε = {sum_text(record.epsilon)} for a {record.unit} of "
-        f"{plain(record.population, 80)}."
+        f"**{plain(record.title, 80)}**, booked on {record.time[:10]}. Purpose: {plain(record.purpose, 300)}. Owner: "
+        f"{plain(record.owner, 80)}.{approver} Privacy cost: ε = {sum_text(record.epsilon)}{at_delta(record.delta)} "
+        f"for one {record.unit}. People: {plain(record.population, 80)}."
     )

@@ -74,8 +74,8 @@ def ask(book: Book, table: Table, cost: Cost, delta: float, earlier: list[Releas
     st.markdown(
         f"Spent on these people so far: {spent}. After this release: **ε = {sum_text(after.epsilon)}"
         f"{at_delta(after.delta)}** ({in_words(after.neighbors, after.unit)})"
-        f"{'' if cap is None else f', and at most {sum_text(cap)} is allowed'}. The release is booked on this computer "
-        "before noise is drawn, so the sum survives this session."
+        f"{'' if cap is None else f', and the limit is {sum_text(cap)}'}. The release is booked on this computer "
+        "before noise is drawn, so the sum stays after you close the app."
     )
     return answer
 
@@ -113,7 +113,7 @@ def _new(book: Book, table: Table) -> ChosenPopulation | None:
         )
     with cap_place:
         cap = st.number_input(
-            "Largest ε in all, if there is a limit",
+            "Limit for the total ε (optional)",
             0.001,
             LARGEST_CAP,
             None,
@@ -133,13 +133,13 @@ def _with_rows(answer: ChosenPopulation) -> ChosenPopulation:
     """Ask how many rows a person has at most, because some releases protect rows, and others persons."""
     before = answer.population.rows_per_person
     rows = st.number_input(
-        "At most how many rows does one of these people have?",
+        "What is the largest number of rows of one person?",
         before or 1,
         1_000_000,
         before,
         placeholder="a public number",
-        help="Some releases about these people protect a row, and others a person with all of their rows. With this "
-        "number they have one sum. State it without looking at the rows.",
+        help="Some releases about these people protect a row, and others a person with all of their rows. The "
+        "app needs this number to add both kinds of cost. Do not look it up in the rows.",
         key=state.ROWS_PER_PERSON,
     )
     population = answer.population

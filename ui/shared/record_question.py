@@ -36,11 +36,15 @@ def ask(table: Table, delta: float) -> RecordWords | None:
 
     purpose = field(st, "What is the forest for?", "purpose", "For example “plan the beds of ward 3”.")
     left, right = st.columns(2)
-    owner = field(left, "Who answers for the release?", "owner", "A person or an office.")
-    approver = field(right, "Who approves it? (optional)", "approver", "Empty if nobody has to approve it.")
+    owner = field(left, "Who is responsible for the release?", "owner", "A person or an office.")
+    approver = field(
+        right, "Who approves it? (optional)", "approver", "Leave this empty if nobody must approve the release."
+    )
     reason = ""
     if delta:
-        reason = field(st, "Why is δ acceptable?", "delta_reason", "For example “below 1 in 1,000 of our patients”.")
+        reason = field(
+            st, "Why is this δ small enough?", "delta_reason", "For example “far below 1 divided by the patients”."
+        )
     words = RecordWords(purpose, owner, approver, reason)
     missing = [what for what, text in (("what the forest is for", purpose), ("who answers for it", owner)) if not text]
     missing += ["why δ is acceptable"] if delta and not reason else []

@@ -212,7 +212,10 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
         st.code(made.certificate, language=None, wrap_lines=True)
         _download(made, "in_dialog")
         if made.population and made.record is None:
-            sorry("The record could not be written. The release is booked, and its file is complete.")
+            sorry(
+                "The app could not write the record. The release is booked, and its file is complete. Keep its "
+                "certificate."
+            )
     else:
         sorry(LOST)
     group = groups()[made.people]
@@ -239,7 +242,8 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
     )
     promise = Guarantee.of_loss(ledger.loss, cost.neighbors, delta=delta, steps=steps_of(ledger), unit=cost.unit)
     st.markdown(
-        f"In words: {guess_words(promise)}. The file holds the trees with their noisy leaves, the certificate, and the "
+        f"In words: if an attacker thinks that both answers are equally likely, then {guess_words(promise)}. The file "
+        "holds the trees with their noisy leaves, the certificate, and the "
         "schema: names of columns, their ranges and lists, and your words about where these are known from. It holds "
         "no row."
     )

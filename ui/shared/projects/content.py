@@ -158,7 +158,9 @@ def applied(content: Mapping[str, Any], domain: Domain, columns: Sequence[str] |
     sentences: list[str] = []
     unit = content["unit"]
     if unit is not None and (unit not in columns or unit == domain.label):
-        sentences.append(f"The column of persons “{unit}” is not in this file, so choose it again.")
+        sentences.append(
+            f"In this file, no column “{unit}” can identify persons. Choose the column that does in the Data tab."
+        )
         unit = None
     features, unused = _attributes(content, domain, {*columns} - {domain.label, unit}, sentences)
     place = {name: i for i, name in enumerate(columns)}
@@ -233,7 +235,9 @@ def _with_columns(domain: Domain, part: Mapping[str, Any], sentences: list[str])
     """Return the domain with the stated choice of columns. A statement about other columns does not cover these."""
     names = part["names"]
     if absent := [name for name in names if name not in domain.names]:
-        sentences.append(f"The choice of columns names {_listed(absent)}, which cannot be used, so confirm it again.")
+        sentences.append(
+            f"The project uses {_listed(absent)}, which this file does not have. Confirm the card “the file” again."
+        )
         return domain
     features = tuple(feature for feature in domain.features if feature.name in names)
     changes = {"features": features, "columns_source": part["source"], "columns_note": part["note"]}

@@ -27,11 +27,12 @@ ANSWER_OF: Final = {
     content.COLUMN: "One person can have several rows",
 }
 
-WHAT_STAYS: Final = " Your projects stay, too; the page “Use a released forest” deletes them."
+WHAT_STAYS: Final = " Your projects also stay. You can delete them on the page “Use a released forest”."
 _STALE: Final = (
-    "The project **{name}** was changed in another tab or window, so what you changed here since then is not saved."
+    "The project **{name}** was changed in another tab or window, so your later changes here are not saved. “Load the "
+    "newer state” replaces them."
 )
-_GONE: Final = "The project **{name}** was deleted or renamed elsewhere, so it is not saved any more."
+_GONE: Final = "The project **{name}** was deleted or renamed in another window. The app no longer saves your changes."
 
 
 @dataclass(eq=False)

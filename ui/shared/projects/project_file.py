@@ -15,7 +15,7 @@ from ui.shared.projects.forest_settings import is_setting
 
 FORMAT: Final = "dpforest project"
 VERSION: Final = 1
-_DAMAGED: Final = "This file is no project as the app writes it, or it was changed. Export the project again."
+_DAMAGED: Final = "This file is not a project from this app, or somebody changed it. Export the project again."
 _NEWER: Final = "This project was exported by another version of dpforest. Use that version."
 _ANYTHING: Final = Domain((Feature("x", "numeric", 0, 1),), ("a", "b"), "y")
 
@@ -42,7 +42,7 @@ def read(data: bytes) -> tuple[str, dict[str, Any]]:
     try:
         file = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise ProjectFileError("This file is not JSON, so it is no project.") from None
+        raise ProjectFileError("This file is not JSON, so it is not a project.") from None
     if not isinstance(file, dict) or file.get("format") != FORMAT:
         raise ProjectFileError("This JSON is no project of dpforest. Choose a file that “Export” wrote.")
     if file.get("version") != VERSION:

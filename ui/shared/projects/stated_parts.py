@@ -81,7 +81,9 @@ def merged(old: Feature | None, entry: Mapping[str, Any]) -> Feature:
     if not is_same and VALUES not in entry:
         raise DomainError(f"The project has no bounds or categories of “{name}”, and the file does not suggest any.")
     if old is not None and not is_same and TYPE not in entry:
-        raise DomainError(f"“{name}” was {kind} before, and looks {old.kind} in this file.")
+        raise DomainError(
+            f"The project says that “{name}” is {kind}, but in this file it looks {old.kind}. Answer its card again."
+        )
     fields: dict[str, Any] = {"missing": "category"}  # this rule fits any column
     before: dict[str, Source] = {}
     if old is not None and is_same:

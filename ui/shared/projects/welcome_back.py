@@ -126,7 +126,7 @@ def in_sidebar(digest: str, file_name: str) -> None:
         _ask_whether_right(project, digest, file_name)
         return
     for sentence in project.sentences[:_MOST_SENTENCES]:
-        st.caption(f"Does not fit any more: {plain(sentence, 300)}")
+        st.caption(f"The project and the file differ: {plain(sentence, 300)}")
     with st.expander(f"Project: {plain(project.name, 40)}"):
         _rename(project, digest)
         st.caption(
