@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from fractions import Fraction
 from typing import Any, Final
 
 from dpforest.privacy.ledger import NEIGHBORS
@@ -53,6 +54,17 @@ def check_fields(content: Mapping[str, Any]) -> None:
     if (content["delta"] == 0) != (content["mu_squared"] is None):
         raise RecordError("“mu_squared” must be null if “delta” is 0, and a fraction if “delta” is above 0.")
     _check_reason(content["delta_reason"], content["delta"])
+    _check_sums(content)
+
+
+def _check_sums(content: Mapping[str, Any]) -> None:
+    """Raise RecordError if the sums do not grow by at least the loss of the release."""
+    amounts = {"pure_epsilon": content["epsilon"] if content["mu_squared"] is None else 0}
+    amounts["mu_squared"] = content["mu_squared"] or 0
+    for name, amount in amounts.items():
+        before, after = (Fraction(content[when][name]) for when in ("sum_before", "sum_after"))
+        if after < max(before, Fraction(amount)):
+            raise RecordError(f"“{name}” of “sum_after” is smaller than that of “sum_before”, or than the loss itself.")
 
 
 def _check_object(what: str, content: Any, rules: Mapping[str, _Rule]) -> None:

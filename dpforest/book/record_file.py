@@ -162,7 +162,29 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
         problems.append("The forest in the file is not certified, so no record can state a loss for it.")
     if sources_of(forest.domain) != record.sources:
         problems.append("The file and the record state different sources of the schema. Do not rely on this record.")
-    return problems
+    if forest.about.get("caution") and not record.chosen_by_looking:
+        problems.append(
+            "The file says that its settings were chosen by looking at the table, and the record says that they were "
+            "not. Do not rely on this record."
+        )
+    return problems or _inner_contradictions(record)
+
+
+def _inner_contradictions(record: ReleaseRecord) -> list[str]:
+    """Return a sentence for each fact of a record that contradicts its ε, δ or relation."""
+    try:
+        promise = Guarantee(record.epsilon, record.delta, record.neighbors, record.mu_squared, unit=record.unit_column)
+    except ValueError:
+        return ["ε of the record does not follow from its δ and μ². Do not rely on this record."]
+    problems = []
+    if record.loss != loss_sentence(promise):
+        problems.append("What an attacker can learn does not follow from ε, δ and μ² of the record.")
+    if record.settings.get("neighbors", record.neighbors) != record.neighbors:
+        problems.append("The settings of the record state another neighbor relation than the record.")
+    epsilon = record.settings.get("epsilon")
+    if not record.delta and isinstance(epsilon, int | float) and Fraction(str(epsilon)) != record.epsilon:
+        problems.append("The settings of the record state another ε than the record.")
+    return [f"{problem} Do not rely on this record." for problem in problems]
 
 
 def _mu_squared(ledger: Ledger) -> Fraction | None:

@@ -7,12 +7,14 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from dpforest.book.errors import BookError
 from dpforest.book.population import Booking, Population, exact_cap
 from dpforest.book.sums import Cost, as_loss
 from dpforest.privacy.loss import PrivacyLoss
+
+MOST_ROWS: Final = 1_000_000_000
 
 
 def population_of(db: sqlite3.Connection, name: str) -> Population:
@@ -64,8 +66,11 @@ def insert(db: sqlite3.Connection, booking: Booking) -> None:
 
 def limits(cap: Any, rows_per_person: Any) -> tuple[str | None, int | None]:
     """Return a cap and a number of rows as the file holds them. Raise BookError if one is out of range."""
-    if rows_per_person is not None and (type(rows_per_person) is not int or rows_per_person < 1):
-        raise BookError(f"The number of rows of one person is a whole number from 1, not {rows_per_person!r}.")
+    if rows_per_person is not None and (type(rows_per_person) is not int or not 1 <= rows_per_person <= MOST_ROWS):
+        raise BookError(
+            f"The number of rows of one person is a whole number from 1 to {MOST_ROWS:,}, not "
+            f"{str(rows_per_person)[:40]}."
+        )
     exact = exact_cap(cap)
     return None if exact is None else str(exact), rows_per_person
 

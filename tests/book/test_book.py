@@ -249,3 +249,10 @@ def test_an_invalid_booking_adds_nothing(book, tmp_path, key, value):
     with pytest.raises(BookError, match="damaged"):
         other.import_copy(content)
     assert other.populations() == []
+
+
+@pytest.mark.parametrize("rows", [0, -1, 10**30, True, 1.5])
+def test_a_number_of_rows_out_of_range_is_refused(tmp_path, rows):
+    book = Book(tmp_path / "book.sqlite")
+    with pytest.raises(BookError, match="whole number from 1 to"):
+        book.add_population("ward", rows_per_person=rows)

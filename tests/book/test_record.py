@@ -17,6 +17,7 @@ from dpforest import MajorityLabelForestClassifier, RandomTreeBoosterClassifier
 from dpforest.book import (
     Book,
     Cost,
+    PopulationLoss,
     RecordError,
     ReleaseRecord,
     SchemaSource,
@@ -305,7 +306,7 @@ def test_a_changed_byte_is_noticed(pure):
 
 def test_the_file_of_another_forest_is_noticed(pure, gaussian):
     problems = verify(gaussian[1], pure[0])
-    assert problems[0].startswith("The file is not the one") and any("states ε = 2, but the" in p for p in problems)
+    assert problems[0].startswith("The file does not match") and any("states ε = 2, but the" in p for p in problems)
     assert any("states no μ²" in p for p in problems) and any("estimator = Random" in p for p in problems)
 
 
@@ -331,6 +332,30 @@ def test_a_changed_delta_with_the_right_hash_is_noticed(gaussian):
     assert "states δ = 1e-06, but the record states δ = 1e-09" in problem
     (problem,) = verify(file, replace(record, mu_squared=record.mu_squared / 2))
     assert "μ²" in problem
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"loss": "An attacker learns nothing."}, "does not follow from ε"),
+        ({"settings": {"estimator": "MajorityLabelForestClassifier", "epsilon": 0.01}}, "another ε"),
+        (
+            {"settings": {"estimator": "MajorityLabelForestClassifier", "neighbors": "replace-one"}},
+            "another neighbor relation",
+        ),
+    ],
+)
+def test_a_record_that_contradicts_itself_is_noticed(pure, change, sentence):
+    record, file = pure
+    (problem,) = verify(file, replace(record, **change))
+    assert sentence in problem
+
+
+def test_a_sum_below_the_loss_of_the_release_is_refused(release):
+    record, _ = release
+    nothing = PopulationLoss(Fraction(0), 0.0, record.neighbors, None, Fraction(0), Fraction(0))
+    with pytest.raises(RecordError, match="smaller than that of “sum_before”, or than the loss itself"):
+        replace(record, sum_after=nothing)
 
 
 def test_a_file_that_is_no_forest_with_the_right_hash_is_noticed(pure):

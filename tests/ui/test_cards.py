@@ -1,5 +1,7 @@
 """The cards of the Data tab: proposals that do not come from the rows, and answers with a source."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -192,12 +194,67 @@ def test_a_rare_value_is_marked_and_can_be_left_out(page):
     assert (illness.categories, illness.missing) == (("cold", "flu"), "category")
 
 
-def test_spellings_of_one_value_are_proposed_as_one(page):
+def test_a_spelling_is_merged_and_a_rare_one_only_by_hand(page):
     open_card(page, "smokes")
-    assert any(box.label == "Read as one value: “YES” is “yes”" for box in page.checkbox)
+    (merged,) = [box for box in page.multiselect if box.label == "Spellings that mean another value"]
+    assert (merged.options, merged.value) == (["YES = yes (5 rows)"], []), "rare, so it is not chosen at first"
     answer(page, "a question with two answers")
-    assert attribute(page, "smokes").spellings == (("YES", "yes"),)
-    assert attribute(page, "smokes").categories == ("no", "yes")
+    smokes = attribute(page, "smokes")
+    assert (smokes.categories, smokes.spellings, smokes.missing) == (("no", "yes"), (), "category")
+    open_card(page, "smokes")
+    answer(page, "a question with two answers")
+    assert attribute(page, "smokes") == smokes, "a second answer changes nothing"
+
+
+def test_what_is_read_from_the_rows_is_no_default_of_a_statement(page):
+    """Whole numbers, the rule for missing cells, and rare spellings are not filled in from the rows."""
+    open_card(page, "Alter")
+    assert not any(box.value for box in page.checkbox if box.label == "Only whole numbers")
+    assert next(box for box in page.radio if box.label == "Missing cells").value == "own value"
+
+
+def test_rare_values_and_spellings_that_are_left_out_appear_nowhere(app):
+    towns = ["Ulm"] * 60 + ["Bonn"] * 60 + ["GEHEIMDORF"] * 2 + ["Geheimdorf"]
+    rows = "town,ill\n" + "".join(f"{town},{'ja' if i % 3 else 'nein'}\n" for i, town in enumerate(towns))
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("towns.csv", rows.encode()).run()
+    app.session_state["tab"] = "Data"
+    app.run()
+    open_card(app, "town")
+    next(box for box in app.checkbox if box.label == "Leave out the 1 rare value").check()
+    answer(app, "the list of towns")
+    assert "geheimdorf" not in json.dumps(schema(app).to_dict()).lower()
+
+
+@pytest.mark.parametrize("classes", ["", "ja"])
+def test_a_label_needs_two_classes(page, classes):
+    open_card(page, "the label")
+    next(box for box in page.text_input if box.label.startswith("Its classes")).set_value(classes)
+    answer(page, "a yes or no")
+    assert not page.exception and "needs at least 2 classes" in words(page) and "schemas" not in page.session_state
+
+
+def test_the_card_of_the_file_names_all_columns(app):
+    names = [f"laboratory_value_with_a_long_name_{j}" for j in range(60)]
+    rows = ",".join([*names, "ill"]) + "\n"
+    rows += "".join(",".join([*(str((i * j) % 7 / 2) for j in range(1, 61)), "ab"[i % 2]]) + "\n" for i in range(60))
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("wide.csv", rows.encode()).run()
+    app.session_state["tab"] = "Data"
+    app.run()
+    open_card(app, "the file")
+    assert names[-1] in words(app).replace("\\", "")
+
+
+def test_columns_called_like_cards_have_their_cards(app):
+    rows = "the file,the label: ill,ill\n" + "".join(f"{i % 9},{i % 7},{'ab'[i % 2]}\n" for i in range(60))
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("odd.csv", rows.encode()).run()
+    confirm(app)
+    assert not app.exception and schema(app).leaks() == []
 
 
 def test_a_date_becomes_parts_once_its_ends_are_public(page):

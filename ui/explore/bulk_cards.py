@@ -93,7 +93,7 @@ def _range_row(feature: Feature) -> dict[str, Any]:
         "column": feature.name,
         LOW: low,
         HIGH: high,
-        WHOLE: feature.integer,
+        WHOLE: known is not None and known.integer,
         WHY: "" if known is None else known.reason,
     }
 

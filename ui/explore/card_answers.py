@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpforest.limits import MIN_CLASSES
 from dpforest.tables.date_columns import date_attributes
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, text
@@ -113,6 +114,8 @@ def without(domain: Domain, order: Sequence[str], name: str) -> Domain:
 
 def with_classes(domain: Domain, classes: Sequence[str], spellings: Spellings, note: str) -> Domain:
     """Return the domain with these classes of the label."""
+    if len(classes) < MIN_CLASSES:
+        raise DomainError(f"The label {domain.label!r} needs at least {MIN_CLASSES} classes. List all of its classes.")
     known = {text(label): label for label in domain.classes}
     listed = set(classes)
     return replace(

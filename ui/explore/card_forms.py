@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 
@@ -14,11 +14,24 @@ from dpforest.tables.csv_values import HELP, parsed, written
 from dpforest.tables.dates import DATE_FORMATS, DATE_PARTS, DAYS
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
+from dpforest.tables.reading_rules import Spellings
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
 from ui.explore.card_parts import counted_values, describe, proposal_of, source_field, use
-from ui.explore.cards import CATEGORY, DATE, KINDS, NUMBER, Card, features_of, first_kind, known_range, rare
+from ui.explore.cards import (
+    CATEGORY,
+    DATE,
+    KINDS,
+    LEFT_OUT,
+    NUMBER,
+    RARE,
+    Card,
+    features_of,
+    first_kind,
+    known_range,
+    rare,
+)
 from ui.explore.edited_cells import RULE_NAMES, RULES, bound_of, shown
 from ui.shared import tables
 from ui.shared.controls import known
@@ -27,6 +40,7 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 _SHOWN: Final = 8  # largest number of rare values that are named
+_ALL: Final = 1_000_000  # characters; what is asserted is never cut off
 _OLDEST, _LATEST = date(1, 1, 1), date(9999, 12, 31)
 
 
@@ -39,7 +53,8 @@ def column(table: Table, card: Card) -> None:
     if len(card.columns) > 1:
         st.caption(f"{plural(len(card.columns), 'column')}: {plain(', '.join(card.columns), 300)}. They get one range.")
     describe(table, first, proposal)
-    kind = _kind(key, first_kind(proposal, features))
+    kinds = KINDS if len(card.columns) == 1 else (NUMBER, LEFT_OUT)
+    kind = _kind(key, kinds, first_kind(proposal, features))
     if kind == NUMBER:
         _number(table, card, features, proposal, key)
     elif kind == CATEGORY:
@@ -50,9 +65,9 @@ def column(table: Table, card: Card) -> None:
         _leave_out(table, card, features, key)
 
 
-def _kind(key: str, first: str) -> str:
-    known(state.CARD_KIND(key), KINDS)
-    kind = st.segmented_control("This column is", KINDS, default=first, key=state.CARD_KIND(key), required=True)
+def _kind(key: str, kinds: Sequence[str], first: str) -> str:
+    known(state.CARD_KIND(key), kinds)
+    kind = st.segmented_control("This column is", kinds, default=first, key=state.CARD_KIND(key), required=True)
     return kind or first
 
 
@@ -64,21 +79,24 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     low, high = (None, None) if suggested is None else (suggested.low, suggested.high)
     if confirmed is not None:
         low, high = confirmed.low, confirmed.high
-    whole = feature.integer if feature is not None else suggested is not None and suggested.integer
+    whole = confirmed.integer if confirmed is not None else suggested is not None and suggested.integer
     if suggested is not None and confirmed is None:
         st.caption(f"Its name suggests {plain(suggested.what)}: {text(low)} to {text(high)}. {suggested.reason}")
-    words = proposal.words if confirmed is None else confirmed.missing_words
+    is_one = len(card.columns) == 1  # rules of one column do not count for the others
+    words, signs = (proposal.words, proposal.signs) if is_one else ((), ())
+    if confirmed is not None:
+        words, signs = confirmed.missing_words, confirmed.signs
     with st.form(f"{key}_number", border=False):
         left, right = st.columns(2)
         lowest = left.text_input("Lowest possible number", shown(low) or "", key=state.CARD_LOW(key))
         highest = right.text_input("Highest possible number", shown(high) or "", key=state.CARD_HIGH(key))
         is_whole = st.checkbox("Only whole numbers", whole, key=state.CARD_WHOLE(key))
         chosen = _words(words, key)
-        missing = _missing(confirmed or feature, proposal, key)
+        ignored = _signs(signs, key)
+        missing = _missing(confirmed, key)
         note = source_field(table, key, _note_of(confirmed) or (suggested.reason if suggested else ""))
         if not st.form_submit_button("Use this range", type="primary"):
             return
-    signs = proposal.signs if confirmed is None else confirmed.signs
     try:
         answer = NumberAnswer(
             bound_of(lowest, "lowest", card.title),
@@ -86,7 +104,7 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
             is_whole,
             missing,
             chosen,
-            signs,
+            ignored,
         )
     except DomainError as problem:
         sorry(problem)
@@ -115,9 +133,16 @@ def _words(words: Sequence[str], key: str) -> list[str]:
     )
 
 
-def _missing(feature: Feature | None, proposal: ColumnProposal, key: str) -> str:
-    rule = "category" if feature is None or proposal.n_missing or proposal.words else feature.missing
-    start = RULE_NAMES.get(rule, next(iter(RULES)))
+def _signs(signs: Sequence[str], key: str) -> list[str]:
+    """Ask which signs next to numbers are ignored. Without signs in the column, nothing is asked."""
+    if not signs:
+        return []
+    return st.multiselect("Signs that are ignored", list(signs), list(signs), key=state.CARD_SIGNS(key))
+
+
+def _missing(confirmed: Feature | None, key: str) -> str:
+    """Ask for the rule for missing cells. It starts with the confirmed rule, or with a rule that fits any column."""
+    start = RULE_NAMES["category"] if confirmed is None else RULE_NAMES.get(confirmed.missing, RULE_NAMES["category"])
     known(state.CARD_MISSING(key), list(RULES))
     chosen = st.radio(
         "Missing cells",
@@ -154,21 +179,18 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
             help=HELP,
         )
         leave_out = _rare_values(counts, [value for value in unusual if value not in spelled], key)
-        merge = _merge(spellings, key)
-        missing = _missing(feature, proposal, key)
+        merged = _merged(spellings, counts, key, are_confirmed=confirmed is not None)
+        missing = _missing(confirmed, key)
         note = source_field(table, key, _note_of(confirmed))
         if not st.form_submit_button("Use this list", type="primary"):
             return
     chosen = [value for value in parsed(listed) if value not in leave_out]
-    if not merge:
-        chosen += [spelling for spelling in spelled if spelling not in chosen]
-    rules = spellings if merge else ()
-    rule = "category" if leave_out else missing
+    rule = "category" if leave_out or len(merged) < len(spellings) else missing
     order = _order(table)
     use(
         table,
         note,
-        lambda source: answers.with_list(table.domain, order, name, chosen, source, missing=rule, spellings=rules),
+        lambda source: answers.with_list(table.domain, order, name, chosen, source, missing=rule, spellings=merged),
     )
 
 
@@ -189,13 +211,21 @@ def _rare_values(counts: dict[str, int], unusual: Sequence[str], key: str) -> se
     return set(unusual) if left_out else set()
 
 
-def _merge(spellings: Sequence[tuple[str, str]], key: str) -> bool:
-    """Ask whether spellings of one value count as this value."""
+def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_confirmed: bool) -> Spellings:
+    """Ask which spellings count as another value. Spellings that are rare in the rows have to be chosen by hand."""
     if not spellings:
-        return False
-    pairs = "; ".join(f"“{spelling}” is “{value}”" for spelling, value in spellings[:_SHOWN])
-    more = f" and {len(spellings) - _SHOWN:,} more" if spellings[_SHOWN:] else ""
-    return st.checkbox(f"Read as one value: {plain(pairs, 400)}{more}", True, key=state.CARD_MERGE(key))
+        return ()
+    meant = dict(spellings)
+    usual = [spelling for spelling in meant if are_confirmed or counts.get(spelling, 0) >= RARE]
+    chosen = st.multiselect(
+        "Spellings that mean another value",
+        list(meant),
+        usual,
+        key=state.CARD_MERGE(key),
+        format_func=lambda spelling: f"{spelling} = {meant[spelling]} ({plural(counts.get(spelling, 0), 'row')})",
+        help="Choose only spellings that may stand in the public schema. Other spellings count as missing cells.",
+    )
+    return tuple((spelling, meant[spelling]) for spelling in chosen)
 
 
 def _dates(table: Table, name: str, features: Sequence[Feature], proposal: ColumnProposal, key: str) -> None:
@@ -267,14 +297,12 @@ def label(table: Table) -> None:
     with st.form(f"{key}_form", border=False):
         listed = st.text_input("Its classes, separated by ;", written(values), key=state.CARD_VALUES(key), help=HELP)
         leave_out = _rare_values(counts, [] if confirmed else [v for v in rare(counts) if v not in spelled], key)
-        merge = _merge(spellings, key)
+        merged = _merged(spellings, counts, key, are_confirmed=confirmed)
         note = source_field(table, key, domain.classes_note if confirmed else "")
         if not st.form_submit_button("Use these classes", type="primary"):
             return
     chosen = [value for value in parsed(listed) if value not in leave_out]
-    if not merge:
-        chosen += [spelling for spelling in spelled if spelling not in chosen]
-    use(table, note, lambda source: answers.with_classes(domain, chosen, spellings if merge else (), source))
+    use(table, note, lambda source: answers.with_classes(domain, chosen, merged, source))
 
 
 def file(table: Table) -> None:
@@ -283,10 +311,10 @@ def file(table: Table) -> None:
     key = f"card_{tables.fingerprint(domain)[:12]}_file"
     used = (*domain.source_columns, domain.label)
     left_out = [name for name in _order(table) if name not in used]
-    besides = f", and not from {plain('; '.join(left_out), 1_000)}" if left_out else ""
-    learned = plain("; ".join(domain.columns), 1_000)
+    besides = f", and not from {plain('; '.join(left_out), _ALL)}" if left_out else ""
+    learned = plain("; ".join(domain.columns), _ALL)
     st.markdown(
-        f"**The file.** Confirm that this is public:\n- {plain(str(domain.reading), 600)}\n- the forest learns from "
+        f"**The file.** Confirm that this is public:\n- {plain(str(domain.reading), _ALL)}\n- the forest learns from "
         f"{learned}{besides}"
     )
     with st.form(f"{key}_form", border=False):

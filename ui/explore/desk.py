@@ -88,12 +88,14 @@ def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
         FILE: "the file",
     }
     assert table.csv is not None
+    of_table = set(titles.values())
     unused = {card.title for card in every if card.state == UNUSED}
     dates = {column.name for column in table.csv.columns if column.kind == "date" and column.name in unused}
     for id, card in by_id.items():
         size = f" ({len(card.columns):,} columns)" if len(card.columns) > 1 else ""
         mark = " (left out, has dates)" if card.title in dates else _MARKS.get(card.state, " (ready)")
-        titles[id] = f"{card.title}{size}{mark}"
+        name = f"{card.title} (a column)" if card.title in of_table else card.title
+        titles[id] = f"{name}{size}{mark}"
     for id in (LABEL, FILE):
         titles[id] += "" if id in is_open else " (ready)"
     put_off = state.SKIPPED.value.get(table.schema_key, [])
