@@ -6,7 +6,6 @@ import streamlit as st
 
 from dpforest.book import RecordError, ReleaseRecord, verify
 from dpforest.limits import MAX_UPLOAD_MB
-from ui import state
 from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry
 from ui.shared.record_question import downloads
@@ -17,10 +16,8 @@ def show() -> None:
     """Ask for a file and a record, and say whether they belong together."""
     with st.expander("Check a file against its record", icon=":material/fact_check:"):
         left, right = st.columns(2)
-        file = left.file_uploader(
-            "Released forest", ["json", "gz"], key=state.VERIFIED_FILE, max_upload_size=MAX_UPLOAD_MB
-        )
-        text = right.file_uploader("Its record (JSON)", "json", key=state.VERIFIED_RECORD, max_upload_size=5)
+        file = left.file_uploader("Released forest", ["json", "gz"], max_upload_size=MAX_UPLOAD_MB)
+        text = right.file_uploader("Its record (JSON)", "json", max_upload_size=5)
         if text is None:
             return
         try:

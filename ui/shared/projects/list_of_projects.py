@@ -27,11 +27,11 @@ def show(book: Book) -> None:
                 st.rerun()
     with st.expander("What a project holds, and where"):
         st.markdown(
-            "A project holds its name, the name of the label, what you stated about columns together with where it "
-            "is known from, the answer to “Whose rows are these?” with the column that identifies persons, the "
-            "settings of the forest, the name of the people that you chose for a release, and your answers about "
-            "purpose, owner, approver and δ. It does not hold the file, its rows, a hash of the file, or anything "
-            "that the app read or computed from the rows. Attach the file again to go on.\n\nThe projects are in the "
+            "A project holds its name, the name of the label, and what you stated about columns with its source. It "
+            "holds the answer to “Whose rows are these?” with the column that identifies persons, and the settings of "
+            "the forest. It also holds the people that you chose for a release, and your answers about purpose, owner, "
+            "approver and δ. It does not hold the file, its rows, a hash of the file, or anything that the app read or "
+            "computed from the rows. Attach the file again to go on.\n\nThe projects are in the "
             f"file `{book.path}`. To keep none, start the app with the environment variable `DPFOREST_DATA_DIR=off`. "
             "This also switches off the ledger across releases."
         )
