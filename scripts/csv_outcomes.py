@@ -34,8 +34,8 @@ def outcome(file: UglyFile) -> tuple[str, str]:
     except TableError as problem:
         return f"refused: {problem}", ""
     sentences = [*table.notes[1:], *(column.reason for column in table.columns)]
-    said = next((sentence for sentence in sentences if file.says and re.search(file.says, sentence)), "read, no note")
-    return said, proposed(table)
+    note = next((sentence for sentence in sentences if file.says and re.search(file.says, sentence)), "read, no note")
+    return note, proposed(table)
 
 
 def proposed(table: CsvTable) -> str:

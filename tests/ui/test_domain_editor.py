@@ -4,13 +4,16 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpforest.tables.datasets import read_csv, suggest_domain
-from dpforest.tables.domain import Domain
+from dpforest.tables.date_columns import date_attributes
+from dpforest.tables.dates import DATE_PARTS
+from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature
-from ui.explore import edited_cells
+from ui.explore import data_tab, edited_cells
 from ui.explore.edited_cells import CELLS, SOURCE
 from ui.shared.forests import ForestSettings
 from ui.shared.sidebar import Choice
@@ -180,3 +183,42 @@ def test_bounds_beyond_which_all_rows_lie_give_one_warning_with_the_name(opened)
     applied(page, AGE, "lowest", "100")
     (warning,) = page.warning
     assert "All numbers of age lie beyond its bounds" in warning.value and "whole" not in warning.value
+
+
+ODD_CELLS = [
+    None,
+    pd.NA,
+    float("nan"),
+    "",
+    " ",
+    "abc",
+    "1,300",
+    "1e400",
+    "-inf",
+    "\u2212",
+    "x" * 5_000,
+    "a;b;;a",
+    7,
+    True,
+]
+PARTS_OF_DATES = date_attributes("visit", "YYYY-MM-DD", DATE_PARTS, first="2020-01-01", last="2029-12-31")
+OF_EACH_KIND = (
+    Feature("age", "numeric", 18, 94, missing_words=("k.A.",), signs=("%",)),
+    Feature("town", "categorical", categories=("Bonn", "Ulm"), spellings=(("ULM", "Ulm"),)),
+    Feature("dose", "numeric", 0, 5, missing="value", missing_value=2),
+    *PARTS_OF_DATES,
+)
+
+
+@pytest.mark.parametrize("feature", OF_EACH_KIND, ids=lambda feature: feature.name)
+def test_no_cell_of_any_attribute_raises_more_than_a_sentence(feature):
+    """Each cell is deleted, pasted over and mistyped. The result is an attribute or a sentence for the user."""
+    before = data_tab._row(feature, True)
+    for cell in edited_cells.CELLS:
+        for value in ODD_CELLS:
+            try:
+                after = data_tab._edited_feature(feature, {**before, cell: value}, before)
+            except DomainError as problem:
+                assert str(problem).endswith(".") and len(str(problem)) < 6_000
+            else:
+                assert isinstance(after, Feature) and after.name == feature.name
