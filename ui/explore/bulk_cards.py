@@ -14,7 +14,7 @@ from dpforest.tables.features import Feature
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
-from ui.explore.card_parts import counted_values, proposal_of, source_field, use
+from ui.explore.card_parts import counted_values, order_of, proposal_of, source_field, use
 from ui.explore.cards import RARE, known_range, rare
 from ui.explore.confirm import is_source
 from ui.explore.edited_cells import bound_of, shown
@@ -115,7 +115,7 @@ def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[D
                 "in the field below the table."
             )
         answer = NumberAnswer(bound_of(low, LOW, name), bound_of(high, HIGH, name), bool(row[WHOLE]))
-        domain, n = answers.with_numbers(domain, _order(table), {name: answer}, why.strip()), n + 1
+        domain, n = answers.with_numbers(domain, order_of(table), {name: answer}, why.strip()), n + 1
     return domain, n
 
 
@@ -166,10 +166,7 @@ def show_lists(table: Table) -> None:
 def _with_lists(table: Table, chosen: list[Feature], source: str) -> Domain:
     domain = table.domain
     for feature in chosen:
-        domain = answers.with_list(domain, _order(table), feature.name, feature.categories, source, missing="category")
+        domain = answers.with_list(
+            domain, order_of(table), feature.name, feature.categories, source, missing="category"
+        )
     return domain
-
-
-def _order(table: Table) -> list[str]:
-    assert table.csv is not None
-    return [column.name for column in table.csv.columns]

@@ -18,7 +18,7 @@ from dpforest.tables.reading_rules import Spellings
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
-from ui.explore.card_parts import counted_values, describe, proposal_of, source_field, use
+from ui.explore.card_parts import counted_values, describe, order_of, proposal_of, source_field, use
 from ui.explore.cards import (
     CATEGORY,
     DATE,
@@ -91,7 +91,8 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
         lowest = left.text_input("Lowest possible number", shown(low) or "", key=state.CARD_LOW(key))
         highest = right.text_input("Highest possible number", shown(high) or "", key=state.CARD_HIGH(key))
         is_whole = st.checkbox("Only whole numbers", whole, key=state.CARD_WHOLE(key))
-        chosen = _words(words, key)
+        counts = counted_values(table, card.columns[0]) if words and confirmed is None else {}
+        chosen = _words(words, [word for word in words if confirmed or counts.get(word, 0) >= RARE], key)
         ignored = _signs(signs, key)
         missing = _missing(confirmed, key)
         note = source_field(table, key, _note_of(confirmed) or (suggested.reason if suggested else ""))
@@ -109,7 +110,7 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     except DomainError as problem:
         sorry(problem)
         return
-    order = _order(table)
+    order = order_of(table)
     by_name = dict.fromkeys(card.columns, answer)
     use(
         table,
@@ -119,17 +120,18 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     )
 
 
-def _words(words: Sequence[str], key: str) -> list[str]:
-    """Ask which words in a column of numbers mean a missing cell. Without words in the column, nothing is asked."""
+def _words(words: Sequence[str], usual: Sequence[str], key: str) -> list[str]:
+    """Ask which words in a column of numbers are public. Rare words have to be chosen by hand."""
     if not words:
         return []
     return st.multiselect(
         "Words that mean a missing cell",
         list(words),
-        list(words),
+        list(usual),
         key=state.CARD_WORDS(key),
         accept_new_options=True,
-        help="Every word in this column counts as missing. Choose only words that may stand in the public certificate.",
+        help="Every word in this column counts as missing. Choose only words that may stand in the public "
+        "certificate. A word that is rare in your rows is not chosen at first.",
     )
 
 
@@ -186,7 +188,7 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
             return
     chosen = [value for value in parsed(listed) if value not in leave_out]
     rule = "category" if leave_out or len(merged) < len(spellings) else missing
-    order = _order(table)
+    order = order_of(table)
     use(
         table,
         note,
@@ -251,7 +253,7 @@ def _dates(table: Table, name: str, features: Sequence[Feature], proposal: Colum
         if not st.form_submit_button("Use these dates", type="primary"):
             return
     first, last = (end.isoformat() if isinstance(end, date) else "" for end in ends)
-    order = _order(table)
+    order = order_of(table)
     use(
         table,
         note,
@@ -275,7 +277,7 @@ def _leave_out(table: Table, card: Card, features: Sequence[Feature], key: str) 
         domain = table.domain
         try:
             for name in card.columns:
-                domain = answers.without(domain, _order(table), name)
+                domain = answers.without(domain, order_of(table), name)
         except DomainError as problem:
             sorry(problem)
             return
@@ -310,7 +312,7 @@ def file(table: Table) -> None:
     domain = table.domain
     key = f"card_{tables.fingerprint(domain)[:12]}_file"
     used = (*domain.source_columns, domain.label)
-    left_out = [name for name in _order(table) if name not in used]
+    left_out = [name for name in order_of(table) if name not in used]
     besides = f", and not from {plain('; '.join(left_out), _ALL)}" if left_out else ""
     learned = plain("; ".join(domain.columns), _ALL)
     st.markdown(
@@ -331,8 +333,3 @@ def _with_file(domain: Domain, source: str) -> Domain:
 
 def _note_of(feature: Feature | None) -> str:
     return "" if feature is None else feature.source_note
-
-
-def _order(table: Table) -> list[str]:
-    assert table.csv is not None
-    return [column.name for column in table.csv.columns]

@@ -38,6 +38,12 @@ def counted_values(table: Table, column: str) -> dict[str, int]:
     return kept[column]
 
 
+def order_of(table: Table) -> list[str]:
+    """Return the names of all columns in the order of the file."""
+    assert table.csv is not None
+    return [column.name for column in table.csv.columns]
+
+
 @cache.for_session(max_entries=2)
 def _proposals(key: tuple) -> dict[str, ColumnProposal]:
     return {}
