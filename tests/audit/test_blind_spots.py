@@ -37,7 +37,7 @@ from tests.conftest import every
 
 
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 40), marks=pytest.mark.slow)], ids=["one", "many"])
-@pytest.mark.parametrize("theme", every(4, THEMES))
+@pytest.mark.parametrize("theme", every(8, THEMES))
 def test_forests_on_random_domains_have_no_findings(theme, seeds):
     """Forests have no findings on domains with many classes, rounds, numbers of rows and unreadable cells."""
     replays = [

@@ -2,7 +2,9 @@
 
 from streamlit.testing.v1 import AppTest
 
+from dpforest.tables.read_parts import assert_parts, read_parts
 from tests.ui.app_words import words
+from ui.explore.cards import LISTS, NUMBERS
 
 LOWEST, HIGHEST, SOURCE = "Lowest possible number", "Highest possible number", "Where is this known from?"
 RANGE, LIST, CLASSES, FILE = "Use this range", "Use this list", "Use these classes", "Confirm that this is public"
@@ -39,17 +41,30 @@ def answer(app: AppTest, source: str, low: float | str = 0, high: float | str = 
     return press(app, next(button.label for button in app.button if button.label in _ANSWERS))
 
 
+def open_cards(app: AppTest) -> list[str]:
+    """Return the titles of the cards that are still to answer, without those about several columns."""
+    done = (" (ready)", " (left out)", ", has dates)")
+    return [title for title in chooser(app).options if not title.endswith(done) and "at once" not in title]
+
+
 def confirm(app: AppTest, source: str = "the study protocol", low: float | str = 0, high: float | str = 100) -> AppTest:
     """Answer all open cards, each on its own."""
     app.session_state["tab"] = "Data"
     app.run()
-    while left := [
-        o
-        for o in chooser(app).options
-        if not o.endswith((" (ready)", " (left out)", ", has dates)")) and "at once" not in o
-    ]:
-        chooser(app).select(left[0]).run()
+    while left := open_cards(app):
+        if chooser(app).value in (NUMBERS, LISTS):
+            chooser(app).select(left[0]).run()
         answer(app, source, low, high)
         if app.warning and "does not say where" in words(app):
             return app
     return app
+
+
+def make_public(app: AppTest, source: str = "the study protocol") -> AppTest:
+    """Give all parts of the schema this source, without the cards."""
+    app.session_state["tab"] = "Data"
+    answer(open_card(app.run(), "the label"), source)
+    schemas = app.session_state["schemas"]
+    for key, domain in schemas.items():
+        schemas[key] = assert_parts(domain, read_parts(domain), source)
+    return app.run()

@@ -19,8 +19,9 @@ from dpforest.tables.datasets import read_csv, suggest_domain
 from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.tables.read_parts import assert_parts, read_parts, sources
+from tests.conftest import every
 from tests.ui.app_words import words
-from tests.ui.desk import HIGHEST, LOWEST, answer, confirm, field, open_card
+from tests.ui.desk import HIGHEST, LOWEST, answer, field, make_public, open_card
 from ui.choose import membership
 from ui.explore import data_tab, rows_fit
 from ui.shared import release, tables
@@ -231,7 +232,7 @@ def test_numbers_in_a_link_stay(app, shape_in_link):
     assert not app.toggle(key="by_rule").value
 
 
-@pytest.mark.parametrize("kind", [kind for kind, spec in FORESTS.items() if spec.is_published])
+@pytest.mark.parametrize("kind", every(3, [kind for kind, spec in FORESTS.items() if spec.is_published]))
 def test_as_published_starts_with_the_settings_of_the_paper(app, kind):
     app.query_params.update({"data": "car", "forest": kind, "mode": "as published"})
     app.run()
@@ -271,7 +272,7 @@ def data_tab_of(app: AppTest) -> AppTest:
 
 
 def test_confirming_makes_it_certified_in_the_users_words(with_upload):
-    app = confirm(with_upload)
+    app = make_public(with_upload)
     assert not app.exception
     assert not button(app, "Release").disabled
     app.session_state["tab"] = "Budget"
@@ -291,6 +292,7 @@ def test_a_source_is_a_few_words(with_upload, no_source):
             data_tab._edited_classes(Domain((Feature("age", "numeric", 0, 1),), (0, 1), "ill"), "0; 1", no_source)
 
 
+@pytest.mark.slow  # test_cards.py answers each card in every run
 def test_parts_of_the_domain_have_separate_sources(with_upload):
     """Each card asserts only its part, with its source; other parts stay read from the rows."""
     app = answer(open_card(data_tab_of(with_upload), "the label"), "a yes or no")
@@ -304,7 +306,7 @@ def test_parts_of_the_domain_have_separate_sources(with_upload):
     assert "the file is UTF-8 text with ';' between columns and decimal commas" in words(app).replace("\\", "")
     answer(app, "our export program writes it so")
     assert schema(app).reading_note == schema(app).columns_note == "our export program writes it so"
-    confirm(app, "the code book of the study")
+    make_public(app, "the code book of the study")
     assert schema(app).leaks() == [] and not button(app, "Release").disabled
     assert schema(app).features[1].source_note == "the list of towns"
 
@@ -339,29 +341,31 @@ def exact_bounds(app: AppTest) -> AppTest:
     field(app, LOWEST).set_value("20")
     field(app, HIGHEST).set_value("79")
     answer(app, "the study protocol")
-    return confirm(app)
+    return make_public(app)
 
 
+@pytest.mark.slow  # tests/tables covers exact bounds in every run
 def test_bounds_that_equal_a_cell_are_reported(with_upload):
     """A warning names bounds that equal a cell, no success message appears, and a public table needs no warning."""
     message = "20 and 79 are exactly the lowest and highest value of 'age'"
     app = exact_bounds(with_upload)
-    assert listed(app, "rounder")["exactly in the rows"].tolist() == ["lowest and highest"]
+    assert listed(app, "rounder")["exactly in the rows"].tolist() == ["lowest and highest"] * 2
     assert message in app.warning[0].value and not app.success and not button(app, "Release").disabled
     next(c for c in app.checkbox if c.label.startswith("This table is public")).check().run()
     assert message not in words(app) and len(app.success) == 1 and not app.warning
     assert not any("rounder" in frame.value.columns for frame in app.dataframe)
 
 
+@pytest.mark.slow  # tests/tables covers rounder bounds in every run
 def test_rounder_bounds_count_as_read_until_they_have_a_source(with_upload):
     app = exact_bounds(with_upload)
-    assert listed(app, "rounder")["rounder"].tolist() == ["0 to 120"]
-    button(app, "Fill in 1 rounder range").click().run()
-    age = schema(app).features[0]
-    assert (age.low, age.high, age.source) == (0, 120, "data")
+    assert listed(app, "rounder")["rounder"].tolist() == ["0 to 120", "0 to 8"]
+    button(app, "Fill in 2 rounder ranges").click().run()
+    age, _, x = schema(app).features
+    assert (age.low, age.high, x.low, x.high) == (0, 120, 0, 8) and age.source == x.source == "data"
     assert button(app, "Release").disabled and not app.success
     assert {part.what for part in read_parts(schema(app))} == {"bounds"}
-    confirm(app, "people live so long")
+    make_public(app, "people live so long")
     assert schema(app).leaks() == [] and len(app.success) == 1 and not app.warning
 
 
@@ -374,7 +378,7 @@ def test_rows_without_a_label_are_left_out_and_counted(app):
     app.file_uploader[0].upload("gaps.csv", GAPS).run()
     assert not app.exception
     assert "72 rows have no label here and will be left out." in words(app)
-    confirm(app, "the code book of the study")
+    make_public(app, "the code book of the study")
     assert "**72 rows of 200 have no label that is listed and are left out**" in words(app)
     assert not app.exception and not button(app, "Release").disabled
     warnings.warn("told on the page, so not in the log of the server", OutOfDomainWarning, stacklevel=1)
@@ -441,7 +445,7 @@ def test_a_release_is_exact_fresh_and_cautioned(choice):
 
 
 def test_clear_my_data(with_upload, monkeypatch):
-    app = confirm(with_upload)
+    app = make_public(with_upload)
     removed = []
     monkeypatch.setattr(
         MemoryUploadedFileManager, "remove_session_files", lambda files, session: removed.append(session)

@@ -19,7 +19,7 @@ def figures(page) -> list[str]:
     return [json.dumps(json.loads(chart.proto.spec), ensure_ascii=False) for chart in page.get("plotly_chart")]
 
 
-@pytest.mark.parametrize("mode", ["certified", "as published"])
+@pytest.mark.parametrize("mode", ["certified", pytest.param("as published", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tab", ["Tree", "Leaves", "Budget"])
 @pytest.mark.parametrize("kind", GREEDY)
 def test_every_tab_of_every_greedy_forest(app, kind, tab, mode):

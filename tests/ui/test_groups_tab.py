@@ -88,7 +88,7 @@ VISITS = "patient_id,sex,age,ill\n" + "".join(
 )
 
 
-@pytest.mark.parametrize("mode", ["certified", "as published"])
+@pytest.mark.parametrize("mode", ["certified", pytest.param("as published", marks=pytest.mark.slow)])
 def test_groups_count_persons_where_a_person_has_several_rows(app, mode):
     """A published forest ignores persons, so other rows are held out, but the number of held-out persons is equal."""
     app.query_params.update({"data": "upload a CSV", "mode": mode, "depth": "3"})

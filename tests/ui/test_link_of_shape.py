@@ -73,7 +73,7 @@ def test_where_one_question_uses_up_all_attributes_there_is_no_depth_to_choose()
 
 
 @pytest.mark.parametrize(
-    "move", every(3, ["relation", "toggle", "mode", "public", "depth", "link", "trees", "α by hand"])
+    "move", every(8, ["relation", "toggle", "mode", "public", "depth", "link", "trees", "α by hand"])
 )
 def test_numbers_set_by_hand_do_not_follow_from_the_private_number_of_records(move, monkeypatch):
     """Numbers set by hand do not depend on the number of rows, because a certified release publishes them."""

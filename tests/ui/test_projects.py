@@ -144,12 +144,12 @@ def test_an_exported_project_can_be_imported(domain):
     [
         ({"format": "other"}, "is no project"),
         ({"version": 2}, "another version"),
-        ({"whose_rows": "nobody's"}, "was changed"),
-        ({"attributes": [{"name": "age"}, 3]}, "was changed"),
-        ({"attributes": [{"name": "age", "values": {"kind": "numeric", "low": 2, "high": 1}}]}, "was changed"),
-        ({"labels": {"ill": {"classes": {"values": ["a", {}]}}}}, "was changed"),
-        ({"reading": {"format": {"encoding": 3}, "note": "x"}}, "was changed"),
-        ({"unit": 7}, "was changed"),
+        ({"whose_rows": "nobody's"}, "somebody changed it"),
+        ({"attributes": [{"name": "age"}, 3]}, "somebody changed it"),
+        ({"attributes": [{"name": "age", "values": {"kind": "numeric", "low": 2, "high": 1}}]}, "somebody changed it"),
+        ({"labels": {"ill": {"classes": {"values": ["a", {}]}}}}, "somebody changed it"),
+        ({"reading": {"format": {"encoding": 3}, "note": "x"}}, "somebody changed it"),
+        ({"unit": 7}, "somebody changed it"),
     ],
 )
 def test_a_file_that_is_no_project_is_refused(change, message):
@@ -178,7 +178,7 @@ def test_what_does_not_fit_is_reported_and_stays_in_the_project():
     result = applied(content, other, ["visit", "town", "ill"])
     assert result.domain.names == (*(date.name for date in dates), "town") and result.domain.classes == ("a", "b")
     assert result.unused == {"age", "town"}
-    assert "“patient” is not in this file" in result.sentences[1] and "looks numeric" in result.sentences[2]
+    assert "no column “patient” can identify persons" in result.sentences[1] and "looks numeric" in result.sentences[2]
     assert result.sentences[0] == "This file does not have “age”, which the project describes."
     later = content_of(result.domain, before=content, unused=result.unused)
     assert all(entry in later["attributes"] for entry in content["attributes"]) and later["labels"] == content["labels"]
@@ -298,7 +298,7 @@ def test_a_stale_tab_does_not_overwrite_a_newer_state(folder):
     assert Book().project("people")[0]["labels"]["ill"]["classes"]["values"] == ["ja", "nein"]
     Book().delete_project("people")
     press(old, "rows are persons")
-    assert "was deleted or renamed elsewhere" in text(old) and not Book().projects()
+    assert "was deleted or renamed in another window" in text(old) and not Book().projects()
     press(old, "Save it again")
     assert Book().project("people")[0]["whose_rows"] == PERSONS
 

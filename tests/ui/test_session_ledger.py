@@ -14,7 +14,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv
 from tests.ui.app_words import words
-from tests.ui.desk import confirm
+from tests.ui.desk import make_public
 from ui.explore import curve_panel
 from ui.shared import session_ledger
 from ui.shared.forests import EPSILONS
@@ -273,6 +273,7 @@ def test_rows_that_occur_twice_count_twice():
     assert session_ledger.digest_of_rows(frame(one)) != session_ledger.digest_of_rows(frame(two))
 
 
+@pytest.mark.slow  # the digests of rows are compared above in every run
 def test_the_same_rows_in_another_file_are_not_split(app):
     """Rows with 22.0 instead of 22 belong to release 1 without a question. Rows with another dose need two answers."""
     line = "{},{},{}\n".format
@@ -292,7 +293,7 @@ def test_the_same_rows_in_another_file_are_not_split(app):
         ).run()
         app.session_state["tab"] = "Data"
         app.run()
-        return ask(confirm(app, "the protocol of 2021"))
+        return ask(make_public(app, "the protocol of 2021"))
 
     text = asked(again)
     assert "An earlier forest came from these rows (release 1)" in text and "will have spent **ε = 1.5**" in text

@@ -167,6 +167,7 @@ def test_explore_opens_the_shape_that_choose_shows():
     assert f"{N_TREES} trees of depth {DEPTH}" in words(page) and f"Tree 1 of {N_TREES}" in words(page)
 
 
+@pytest.mark.slow  # the shape that Choose ε shows is compared in every run
 def test_explore_opens_the_shape_that_compare_shows():
     """Explore and Compare show the same depth of 3 at ε = 1. For seven tenths of the rows, the rule would give 2."""
     page = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/1_Compare.py")
