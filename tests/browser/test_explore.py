@@ -195,6 +195,7 @@ def test_data_dependent_forests_show_their_controls_and_losses(explore: Explore)
     expect(explore.page.locator(".instrument")).to_contain_text("no limit, as published")
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_table_label_and_measure_change_the_page(explore: Explore) -> None:
     explore.open(**SMALL, trees=5)
     with explore.curve_chart.redrawn():
@@ -265,6 +266,7 @@ def test_files_for_the_curator_are_marked_and_agree_with_the_page(explore: Explo
     assert (curve["simulated_releases"] == 20).all()
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_as_published_shows_its_true_loss(explore: Explore) -> None:
     explore.open(**SMALL, trees=11)
     release = explore.sidebar.get_by_role("button", name="Release this forest")

@@ -75,6 +75,7 @@ def test_nothing_of_the_instrument_is_cut_off(explore: Explore, width: int) -> N
     assert explore.page.locator("html").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_text_of_a_table_is_never_markup(explore: Explore) -> None:
     rows = [f"{i % 7},{MARKUP if i % 2 else '**no**'}" for i in range(200)]
     explore.visit(f"{explore.url}/?{urlencode({'data': UPLOAD, 'forest': 'majority labels'})}")

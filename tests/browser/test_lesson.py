@@ -111,6 +111,7 @@ def test_the_lesson_fits_a_phone(phone: Explore) -> None:
             next_step(phone, number)
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
     """A step's link opens Explore with the settings of the step, whatever the settings were before."""
     explore.open(data="zoo", depth=2, trees=5)

@@ -86,6 +86,7 @@ def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     idle(uploaded.page)
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_a_typed_bound_is_used_by_the_forest(uploaded: Explore) -> None:
     """A user types a bound and its source into the table, and the app fits the forest on the wider domain."""
     uploaded.tab("Data")
@@ -164,6 +165,7 @@ def test_invalid_bounds_get_one_sentence(uploaded: Explore) -> None:
         uploaded.slider("Privacy budget ε").press("ArrowLeft")
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_clear_my_data_removes_the_upload_except_its_cost(uploaded: Explore) -> None:
     """After “Clear my data”, page, address and upload option show nothing of the upload except its cost."""
     uploaded.confirm(clinic.SOURCE)
