@@ -108,6 +108,7 @@ def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
     assert curve[10] > curve[0.01]
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_a_key_press_ends_the_previous_run(explore: Explore) -> None:
     """Each press of a key ends the previous run, and the page shows the result of the last press."""
     explore.open(**SMALL)
@@ -293,6 +294,7 @@ def test_as_published_shows_its_true_loss(explore: Explore) -> None:
     assert explore.reds() == []
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_a_mistyped_link_shows_default_settings(explore: Explore) -> None:
     """A mistyped link shows default settings and no error."""
     explore.page.goto(

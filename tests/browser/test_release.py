@@ -72,6 +72,7 @@ def test_released_forest_is_certified_and_predicts(explore: Explore, friend: Exp
     assert answers["predicted class"].tolist() == [str(c) for c in forest.predict(new_rows)]
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_two_releases_add_up(explore: Explore) -> None:
     explore.open(data="breast_wisconsin", eps=0.5, trees=11)
     first = explore.download("Download the forest", explore.release())[1]
