@@ -20,7 +20,6 @@ from ui.shared.projects.stated_parts import column_of, merged, stated
 PERSONS, SEVERAL, COLUMN = "rows are persons", "several rows of a person", "column of persons"
 ANSWERS: Final = ("", PERSONS, SEVERAL, COLUMN)  # to "Whose rows are these?"; empty without an answer
 WORDS: Final = ("purpose", "owner", "approver", "delta_reason")
-_LABEL: Final = ("classes", "columns")
 _EMPTY: Final[Mapping[str, Any]] = {"attributes": [], "labels": {}}
 
 
