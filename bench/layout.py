@@ -19,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.browser.layout import OBSERVE, layout_shift, type_sizes  # noqa: E402
 
-PAGES = ("", "Compare", "Choose_epsilon", "Audit", "Use_a_forest", "Lesson", "Theory", "Papers", "Glossary")
+PAGES = ("", "Compare", "Choose_epsilon", "Audit", "Releases", "Lesson", "Theory", "Papers", "Glossary")
 SCREENS = ((1440, 900), (1280, 720), (390, 844))
 
 

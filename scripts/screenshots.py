@@ -47,7 +47,7 @@ PAGES = {
     "theory": "/Theory?theorem=Votes+on+other+rows",
     "theory_labels": "/Theory?theorem=Rows+or+%CE%B5+divided",
     "papers": "/Papers?paper=Smooth+sensitivity",
-    "use": "/Use_a_forest",
+    "use": "/Releases",
     "lesson": "/Lesson",
     "lesson_shown": "/Lesson?step=3&shown=1",
     "audit": "/Audit",
@@ -60,7 +60,7 @@ def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = 
     page = browser.new_page(viewport=size, color_scheme="dark" if dark else "light")
     page.goto(url)
     page.wait_for_selector("[data-testid=stSidebar]", state="attached", timeout=120_000)
-    if "Use_a_forest" not in url and "upload" not in url:
+    if "Releases" not in url and "upload" not in url:
         page.wait_for_selector(".js-plotly-plot", timeout=120_000)
     idle(page)
     if whole:

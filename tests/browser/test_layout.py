@@ -12,7 +12,7 @@ from tests.browser.server import Server
 pytestmark = BROWSER
 MOST_SHIFT = 0.05
 MOST_SIZES = 4
-ALL_PAGES = ("", "Compare", "Choose_epsilon", "Audit", "Use_a_forest", "Lesson", "Theory", "Papers", "Glossary")
+ALL_PAGES = ("", "Compare", "Choose_epsilon", "Audit", "Releases", "Lesson", "Theory", "Papers", "Glossary")
 
 
 @pytest.mark.parametrize(

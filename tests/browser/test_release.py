@@ -53,7 +53,7 @@ def test_released_forest_is_certified_and_predicts(explore: Explore, friend: Exp
 
     # The recipient of the file uses another browser.
     page = friend.page
-    page.goto(f"{explore.url}/Use_a_forest")
+    page.goto(f"{explore.url}/Releases")
     expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
     idle(page)
     _attach(page, FOREST, name, gzip.compress(text.encode()))
@@ -139,7 +139,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
     explore.answer("Release 2: are these the same people as in an earlier release?", "yes, as in release 1")
     page.keyboard.press("Escape")
     expect(sidebar).to_contain_text("ε = 3 = 2 × 1 + 1 (a row exchanged) in 2 releases")
-    explore.go_to("Use a released forest")
+    explore.go_to("Releases")
     expect(explore.main).to_contain_text("release 2")
     expect(sidebar).to_contain_text("ε = 3 = 2 × 1 + 1 (a row exchanged) in 2 releases")
     idle(page)
@@ -161,7 +161,7 @@ def test_the_certificate_of_an_upload_names_its_source(explore: Explore) -> None
     assert "P00017" not in text and "Klinik" not in text
     dialog.get_by_role("button", name="Close").click()
 
-    explore.go_to("Use a released forest")
+    explore.go_to("Releases")
     main = explore.main
     expect(main).to_contain_text("release 1")
     expect(main).to_contain_text("CAUTION")

@@ -165,7 +165,7 @@ def _tainted(content: dict[str, Any], certified: bool) -> bytes:
 def test_texts_in_a_forest_file_stay_text(explore: Explore) -> None:
     """Markup in a forest's file stays text in its certificate, explanation, predictions and error messages."""
     page, taint = explore.page, Taint(explore.page)
-    page.goto(f"{explore.url}/Use_a_forest")
+    page.goto(f"{explore.url}/Releases")
     expect(page.get_by_text("A released forest is a JSON file")).to_be_visible()
     content = _released()
     for certified in (False, True):
@@ -206,14 +206,14 @@ def test_texts_in_a_link_stay_text(explore: Explore) -> None:
         "forest relation eps depth trees tab by_rule also_delta sure need forests mode pair rule compare_tab choose_tab"
     )
     asked = urlencode({**dict.fromkeys(named.split(), NOTE), f"{NOTE}\u202e": NOTE})
-    for place in ("Audit", "Use_a_forest", "", "Compare", "Choose_epsilon"):
+    for place in ("Audit", "Releases", "", "Compare", "Choose_epsilon"):
         half = "%ED%A0%80" if place == "Choose_epsilon" else ""
         explore.page.goto(f"{explore.url}/{place}?{asked}&eps=%ED%A0%80&data={half}zoo")
         expect(explore.sidebar.get_by_role("link", name="Audit")).to_be_visible()
         expect(explore.main.locator("[data-testid=stMarkdown]").first).to_be_visible()
         if place == "":
             chart_ready(explore.page)
-        elif place in ("Audit", "Use_a_forest"):
+        elif place in ("Audit", "Releases"):
             idle(explore.page)
         taint.look(place or "Explore")
     taint.close()

@@ -54,7 +54,7 @@ def test_the_controls_lead_from_bundled_data_to_an_upload(explore: Explore) -> N
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.slider("Depth").press("ArrowRight")
     assert explore.settings().keys() - {"forest"} == {"data", "by_rule", "trees", "tab", "depth"}
-    explore.go_to("Use a released forest")
+    explore.go_to("Releases")
     expect(explore.main).not_to_contain_text("400 rows")
     idle(explore.page)
     explore.go_to("Explore")

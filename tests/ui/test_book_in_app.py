@@ -193,7 +193,7 @@ def test_a_locked_book_is_reported_where_it_is_changed(folder, monkeypatch):
     monkeypatch.setattr("dpforest.book.store._WAIT", 0.01)
     Book().add_population(WARD)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600).run()
-    app.switch_page("pages/4_Use_a_forest.py").run()
+    app.switch_page("pages/4_Releases.py").run()
     next(field for field in app.text_input if field.label.startswith("To delete a group")).set_value(WARD).run()
     with closing(sqlite3.connect(folder / "book.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -207,7 +207,7 @@ def test_the_page_of_releases_shows_merges_and_deletes(folder, tmp_path):
     identifier = book.book(WARD, Cost(Fraction(1, 2), "add-remove"), title="first forest")
     copy = json.dumps(book.export()).encode()
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600).run()
-    app.switch_page("pages/4_Use_a_forest.py").run()
+    app.switch_page("pages/4_Releases.py").run()
     assert not app.exception
     assert f"**{WARD}**: ε = 0.5 of at most 2 (a row more or less) in 1 release" in shown(app)
     assert app.dataframe[0].value["file"].tolist() == ["not written, counts as spent"]
@@ -264,7 +264,7 @@ def test_a_file_is_checked_against_its_record_and_a_release_withdrawn(folder):
     passed(release_button(second).click().run())
     (one,), (other,) = (app.session_state["releases"] for app in (first, second))
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600).run()
-    passed(app.switch_page("pages/4_Use_a_forest.py").run())
+    passed(app.switch_page("pages/4_Releases.py").run())
 
     def check(file: bytes) -> str:
         fields = {widget.label: widget for widget in app.file_uploader}

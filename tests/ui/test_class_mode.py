@@ -319,7 +319,7 @@ def test_a_link_to_copy_leaves_the_room_out(wall):
     assert codes and not any("room=" in text for text in codes)
 
 
-@pytest.mark.parametrize("other", ["app.py", "pages/4_Use_a_forest.py"])
+@pytest.mark.parametrize("other", ["app.py", "pages/4_Releases.py"])
 def test_a_server_for_the_lesson_alone_shuts_pages_that_read_files(monkeypatch, other):
     monkeypatch.setenv("DPFOREST_LESSON_ONLY", "1")
     opened = AppTest.from_file("../../app.py", default_timeout=600)

@@ -472,7 +472,7 @@ def test_a_released_forest_predicts_a_new_file(app, choice):
     app.session_state["releases"] = [release.make(choice, 1, 1)]
     app.run()
     assert "ε = 0.5** (a row more or less) in 1 release" in words(app)
-    page = app.switch_page("pages/4_Use_a_forest.py").run()
+    page = app.switch_page("pages/4_Releases.py").run()
     assert not page.exception and "CERTIFIED" in page.code[0].value
     page.file_uploader[0].upload("new.csv", CSV.encode()).run()
     assert not page.exception

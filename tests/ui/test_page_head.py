@@ -63,3 +63,17 @@ def test_a_page_has_the_first_script_and_the_right_length(path):
 )
 def test_nothing_else_is_touched(path, kind, status):
     assert served(path, kind, status)[1] == PAGE
+
+
+@pytest.mark.parametrize(
+    ("query", "to"), [(b"", b"./Releases"), (b"present=true&a=%C3%A9", b"./Releases?present=true&a=%C3%A9")]
+)
+def test_an_old_link_leads_to_the_page_by_its_new_name(query, to):
+    sent: list[dict[str, Any]] = []
+
+    async def send(message) -> None:
+        sent.append(dict(message))
+
+    scope = {"type": "http", "method": "GET", "path": "/base/Use_a_forest", "query_string": query, "headers": []}
+    asyncio.run(PageHead(None)(scope, None, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 307 and dict(sent[0]["headers"])[b"location"] == to

@@ -360,7 +360,7 @@ def test_a_project_is_exported_and_imported(folder):
 
 def test_the_page_of_releases_lists_and_deletes_projects(folder):
     attach(session())
-    app = AppTest.from_file("../../app.py", default_timeout=60).switch_page("pages/4_Use_a_forest.py")
+    app = AppTest.from_file("../../app.py", default_timeout=60).switch_page("pages/4_Releases.py")
     passed(app.run())
     assert "**people**, last changed" in text(app) and "does not hold the file" in text(app)
     press(app, "Delete this project")

@@ -187,7 +187,7 @@ def test_under_the_curve(app):
     )
 
 
-@pytest.mark.parametrize("page", ["app.py", "pages/4_Use_a_forest.py"])
+@pytest.mark.parametrize("page", ["app.py", "pages/4_Releases.py"])
 def test_the_sidebar_of_every_page(app, page):
     app.session_state["releases"] = [replace(FIRST, file=b""), replace(EXCHANGED, file=b""), replace(ZOO, file=b"")]
     app.run()

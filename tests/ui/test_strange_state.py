@@ -19,7 +19,7 @@ PAGES = {
     "Compare": ("pages/1_Compare.py", {"data": "zoo", "forests": ["RF-E"], "releases_each": "2"}),
     "Choose": ("pages/2_Choose_epsilon.py", {"data": "zoo", "looked_at": "RF-E", "choose_tab": "Attack it"}),
     "Audit": ("pages/3_Audit.py", {}),
-    "Use": ("pages/4_Use_a_forest.py", {}),
+    "Use": ("pages/4_Releases.py", {}),
     "Lesson": ("pages/5_Lesson.py", {}),
     "Theory": ("pages/6_Theory.py", {}),
     "Papers": ("pages/7_Papers.py", {}),

@@ -32,7 +32,7 @@ def choice(name: str, kind: str = "majority labels", depth: int = 3, trees: int 
 
 
 def use_page(app: AppTest) -> AppTest:
-    return app.switch_page("pages/4_Use_a_forest.py").run()
+    return app.switch_page("pages/4_Releases.py").run()
 
 
 @pytest.mark.slow

@@ -1,1 +1,1 @@
-"""The page Use a released forest."""
+"""The page Releases."""

@@ -1,6 +1,7 @@
 """Inserts scripts into the head of each page, and the styles of all pages into its body.
 
-`scripts.py` and `styles.py` in `ui/server/streamlit_patches` hold them, and explain why the pages need them.
+`scripts.py` and `styles.py` in `ui/server/streamlit_patches` hold them, and explain why the pages need them. Links with
+the old name of a page lead to the page.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import Final
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.server import front_end
@@ -17,6 +19,7 @@ from ui.server.streamlit_patches.internals import NOT_PAGES
 
 # Without these headers in the request, Streamlit always sends the whole page, uncompressed.
 _NOT_PASSED_ON: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+_RENAMED: Final = {"Use_a_forest": "Releases"}  # from the name of a page in old links to its current name
 
 
 class PageHead:
@@ -28,6 +31,10 @@ class PageHead:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or not _may_be_page(scope["path"]):
             await self._app(scope, receive, send)
+            return
+        if name := _RENAMED.get(scope["path"].rpartition("/")[2]):
+            query = scope.get("query_string", b"").decode("latin-1")
+            await RedirectResponse(f"./{name}?{query}" if query else f"./{name}")(scope, receive, send)
             return
         headers = [header for header in scope["headers"] if header[0] not in _NOT_PASSED_ON]
         start: Message | None = None

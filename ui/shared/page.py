@@ -51,7 +51,7 @@ PAGES: Final = {
     "Compare forests": "pages/1_Compare.py",
     "Choose ε": "pages/2_Choose_epsilon.py",
     "Audit": "pages/3_Audit.py",
-    "Use a released forest": "pages/4_Use_a_forest.py",
+    "Releases": "pages/4_Releases.py",
     "Lesson": "pages/5_Lesson.py",
     "Theory": "pages/6_Theory.py",
     "Papers": "pages/7_Papers.py",

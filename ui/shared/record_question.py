@@ -83,5 +83,5 @@ def downloads(record: ReleaseRecord, key: str) -> None:
         "application/json",
         on_click="ignore",
         key=f"record_json_{key}",
-        help="“Use a released forest” checks a file against this record.",
+        help="The page “Releases” checks a file against this record.",
     )

@@ -227,7 +227,7 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
         f"{not_added(group)}"
     )
     if made.file:
-        st.caption("For this session, the forest is in the Budget tab and on the page “Use a released forest”.")
+        st.caption("For this session, the forest is in the Budget tab and on the page “Releases”.")
 
 
 def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:

@@ -27,7 +27,7 @@ ANSWER_OF: Final = {
     content.COLUMN: "One person can have several rows",
 }
 
-WHAT_STAYS: Final = " Your projects also stay. You can delete them on the page “Use a released forest”."
+WHAT_STAYS: Final = " Your projects also stay. You can delete them on the page “Releases”."
 _STALE: Final = (
     "The project **{name}** was changed in another tab or window, so your later changes here are not saved. “Load the "
     "newer state” replaces them."

@@ -1,4 +1,4 @@
-"""Use a released forest: load its file, read its certificate, and predict the rows of a new CSV."""
+"""Releases: load the file of a released forest, read its certificate, and predict the rows of a new CSV."""
 
 import streamlit as st
 
@@ -6,8 +6,8 @@ from ui.releases import history, predict, verify
 from ui.shared import figures
 from ui.shared.page import open_page
 
-open_page("Use a released forest")
-st.markdown("#### Use a released forest", anchors=False)
+open_page("Releases")
+st.markdown("#### Releases", anchors=False)
 st.markdown(
     "A released forest is a JSON file, usually compressed (.json.gz). Anyone who has the file can load it, read what "
     "it says about its privacy, and predict with it."
