@@ -10,10 +10,11 @@ from ui import state
 from ui.compare import chart_and_table, comparison_controls
 from ui.compare.below import RULES_TAB, Below
 from ui.compare.code import grid_as_code
-from ui.compare.comparison_controls import MEASURES, measured
+from ui.compare.comparison_controls import measured
 from ui.compare.insight import insight
 from ui.jobs import baselines, time_budget
 from ui.jobs.job import n_of_all, run
+from ui.jobs.measures import MEASURES, scale_of
 from ui.jobs.results import SweepResult, headroom_of
 from ui.jobs.sweep_job import sweep_job
 from ui.jobs.warm_up import warm_up
@@ -86,7 +87,7 @@ with tabs[open_tab]:
 def draw(n: int) -> None:
     """Draw everything that the first `n` pieces of the main sweep determine."""
     result = latest["result"] = measure(lines)
-    scale = chart_and_table.scale_of(view.measure, levels, result)
+    scale = scale_of(view.measure, levels, result)
     if why := chart_and_table.cannot_be_measured(view, result):
         headline.markdown(why)
     else:

@@ -1,15 +1,27 @@
 """Choose ε: find the smallest ε for a needed accuracy, and see what this ε means for a row or person."""
 
+from dataclasses import replace
+
 import streamlit as st
 
-from dpforest.plotting.style import percent
 from dpforest.tables.domain import DomainError
 from ui import state
-from ui.choose import answer, membership, more_data, risk_parts, to_explore, wish_controls
+from ui.choose import (
+    answer_charts,
+    answer_words,
+    membership,
+    more_data,
+    next_steps,
+    report,
+    risk_parts,
+    wish_controls,
+)
+from ui.choose.answers import N_FIRST, Answers
 from ui.compare.chart_and_table import about_delta, about_leaks
-from ui.jobs import baselines, time_budget
+from ui.jobs import baselines
 from ui.jobs.first_release import first_releases
 from ui.jobs.job import n_of_all, run
+from ui.jobs.measures import scale_of
 from ui.jobs.results import SweepResult, gathered, headroom_of
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.jobs.warm_up import warm_up
@@ -17,6 +29,7 @@ from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import open_page, sorry, table_header, titled
+from ui.shared.sidebar import Choice
 
 open_page("Choose ε")
 
@@ -37,85 +50,93 @@ settings_of = {forest.name: forest for forest in wish_controls.forests(table, wi
 for settings in settings_of.values():
     warm_up(settings)
 try:
-    lines = [sweep_job(table, Line(forest)) for forest in settings_of.values()]
-    result = first_releases(table, lines, wish_controls.FEW, st.container())
+    lines = {name: sweep_job(table, Line(forest)) for name, forest in settings_of.items()}
+    jobs = list(lines.values())
+    first_result = first_releases(table, jobs, wish_controls.FEW, st.container())
     level = baselines.level(table)
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
-n_ready = min(wish.releases, n_of_all(lines))
-best = result.cells["accuracy", "mean"].groupby("forest").max().max()
-guessing_accuracy = level.floor["accuracy"]
+n_ready = min(N_FIRST, n_of_all(jobs))
+best = first_result.cells[wish.column, "mean"].groupby("forest").max().max()
+scale = scale_of(wish.measure, [level], first_result)
+if best != best or scale.floor is None:  # NaN
+    sorry("AUC cannot be measured here, because all held-out rows have one class. Choose another measure.")
+    st.stop()
 with st.container(key="asked"):
     # The control of ε comes early in the tab order, for keyboard users.
     need, at, which = st.columns([3, 6, 3], gap="medium")
 with need:
-    needed = wish_controls.needed_accuracy(guessing_accuracy, best)
+    needed = wish_controls.needed_value(wish.measure, scale.floor, best)
 with st.container(key="answer_words"):
     headline = st.empty()
 with st.container(key="answer_chart"):
-    chart = st.empty()
-answers = answer.answered(result, needed, wish)
+    of_one, of_all = st.columns([7, 5], gap="medium")
+    curve, dots = of_one.empty(), of_all.empty()
+answers = Answers(lines, first_result, needed, wish, level.labels)
+sorted_answers = answers.sorted()
+
+# If guessing reaches the value, no ε is needed, so the smallest ε of the grid is not an answer.
+smallest = {a.forest: None if needed <= scale.floor else a.epsilon for a in sorted_answers}
+name, epsilon = wish_controls.look_at(list(settings_of), sorted_answers[0].forest, smallest, at, which)
+chosen_settings = replace(settings_of[name], epsilon=epsilon)
+certificate, ledger = report.promise(table, chosen_settings)
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_answers"):
     chart_caption = st.empty()
     # Filled at once: an empty place would let the progress bar jump to the left until `draw` fills it.
-    chart_caption.caption(answer.how_read(answers, result, wish), width="content")
+    chart_caption.caption(answer_words.how_read(answers, name, scale), width="content")
     progress = st.container(width=420)
-
-# If guessing reaches the accuracy, no ε is needed, so the smallest ε of the grid is not an answer.
-smallest = {a.forest: None if needed <= guessing_accuracy else a.epsilon for a in answers}
-name, epsilon = wish_controls.look_at(list(settings_of), answers[0].forest, smallest, at, which)
-chosen_settings = answer.at(settings_of[name], epsilon)
-certificate, ledger = answer.promise(table, chosen_settings)
-
-
-def draw(new_result: SweepResult) -> None:
-    """Draw the answer from these simulated releases."""
-    global result, answers, n_drawn
-    result, n, n_drawn = new_result, new_result.n, n_drawn + 1
-    answers = answer.answered(result, needed, wish)
-    at_stake = headroom_of(result, [level], "accuracy")
-    if no_need := answer.no_need(needed, guessing_accuracy, at_stake):
-        headline.info(no_need, icon=":material/info:")
-        chart.empty()
-        chart_caption.caption(f"{result.rests_on[0].upper()}{result.rests_on[1:]} of every forest.", width="content")
-        return
-    headline.markdown(answer.headline(answers, needed, wish, n))
-    answer.answers_chart(answers, name, epsilon, wish, chart, f"answers_{n_drawn}")
-    chart_caption.caption(answer.how_read(answers, result, wish), width="content")
-
-
 n_drawn = 0
-draw(result)
+
+
+def draw(result: SweepResult) -> None:
+    """Draw the answer from these simulated releases."""
+    global answers, scale, n_drawn
+    n_drawn += 1
+    answers, scale = Answers(lines, result, needed, wish, level.labels), scale_of(wish.measure, [level], result)
+    if no_need := answer_words.no_need(needed, scale, headroom_of(result, [level], wish.column)):
+        headline.info(no_need, icon=":material/info:")
+        dots.empty()
+    else:
+        headline.markdown(answer_words.headline(answers, scale))
+        answer_charts.dots(answers, name, epsilon, scale, dots, f"dots_{n_drawn}")
+    answer_charts.curve(answers, name, epsilon, scale, curve, f"curve_{n_drawn}")
+    chart_caption.caption(answer_words.how_read(answers, name, scale), width="content")
+
+
+choice, answer = Choice(table, chosen_settings), sorted_answers[0].forest
+is_asked = next_steps.offer(choice, certificate, ledger, answer, smallest[answer])
+with st.container(key="most_accurate"):
+    best_line = st.empty()
+draw(first_result)
 if not wish.certified:
-    answer.about_claims(certificate)
-to_explore.offer(chosen_settings, answers[0].forest, smallest[answers[0].forest])
+    report.about_claims(certificate)
 tab_names = ["What it means", "More data", "Attack it", "Report"]
 tabs = dict(zip(tab_names, st.tabs(tab_names, key=state.CHOOSE_TAB, bind=LINKED), strict=True))
 open_tab = next((title for title, tab in tabs.items() if tab.open), tab_names[0])
 with tabs[open_tab]:
     if open_tab == "What it means":
-        promised = answer.guarantee(certificate, ledger, bool(table.domain.leaks()))
+        promised = report.guarantee(certificate, ledger, bool(table.domain.leaks()))
         risk_parts.show(promised, wish.prior, rows=wish.rows_per_person)
     elif open_tab == "More data":
-        if needed <= guessing_accuracy:
+        if wish.measure != "accuracy":
+            st.markdown("This tab works with accuracy only. Choose accuracy in the sidebar to use it.")
+        elif needed <= scale.floor:
             st.markdown(
-                f"Always naming the most frequent class gets {percent(guessing_accuracy)} with no rows at all, so no "
-                f"number of rows is needed for {percent(needed)}. Ask for more above."
+                f"{answer_words.guessing(scale)} with no rows at all, so no number of rows is needed for "
+                f"{scale.text(needed)}. Ask for more above."
             )
         else:
-            more_data.show(table, chosen_settings, needed, guessing_accuracy)
+            more_data.show(table, chosen_settings, needed, scale.floor)
     elif open_tab == "Attack it":
         membership.show(table, chosen_settings, certificate, ledger)
     else:
         titled("For a privacy board", "Curator only")
-        answer.offer_report(
+        report.offer_report(
             table,
-            lambda shown, column: answer.report(
-                shown, chosen_settings, certificate, answers, needed, wish, result, level, column
-            ),
-            result.n < wish.releases or not level.done,
+            lambda shown, column: report.report(shown, chosen_settings, certificate, answers, scale, level, column),
+            not answers.sorted()[0].is_sure,
         )
 
 with st.sidebar, st.container(horizontal=True, gap="small"):
@@ -125,20 +146,23 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 
 def follow_answer() -> None:
     """Rerun the page if the forest or the ε of the answer has changed since the page was drawn."""
-    new_smallest = {a.forest: None if needed <= guessing_accuracy else a.epsilon for a in answers}
-    best, least = was
-    other_forest = name == best != answers[0].forest
-    other_epsilon = epsilon == (least or 1.0) and new_smallest[name] != least
+    latest = answers.sorted()
+    now = {a.forest: None if needed <= scale.floor else a.epsilon for a in latest}
+    other_forest = name == answer != latest[0].forest
+    other_epsilon = epsilon == (smallest[name] or 1.0) and now[name] != smallest[name]
     if other_forest or other_epsilon:
         st.rerun()
 
 
-was = (answers[0].forest, smallest[name])
-work_key = (table.schema_key, wish)
-with time_budget.stoppable(work_key, progress) as place:
-    if place is not None:
-        budget = time_budget.TimeBudget(work_key, wish_controls.SECONDS)
-        list(run([level], 1, place, baselines.FITTING, budget))
-        for _ in run(lines, wish.releases, place, budget=budget, drawn=n_ready):
-            draw(gathered(lines))
+# While the dialog of a release is open, its buttons would wait for the end of this run, so nothing is simulated.
+if not is_asked:
+    for _ in run(jobs, N_FIRST, progress, drawn=n_ready):
+        draw(gathered(jobs))
+        follow_answer()
+    next_steps.most_accurate(answers, chosen_settings, scale, best_line)
+    for _ in run([level], 1, progress, baselines.FITTING, drawn=n_of_all([level])):
+        draw(gathered(jobs))
+    if needed > scale.floor:
+        for _ in answers.check([name], progress):
+            draw(gathered(jobs))
             follow_answer()

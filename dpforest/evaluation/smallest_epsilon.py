@@ -1,14 +1,18 @@
-"""The smallest ε that reaches a needed accuracy, and the confidence in it.
+"""The smallest ε that reaches a needed value of a measure, and the confidence in it.
 
 There are two sources of uncertainty. First, a release draws its noise once, so only a share of all releases at an ε
-reaches the accuracy. Simulated releases estimate this share, and its lower confidence bound must be high enough.
-Second, the held-out rows are a sample, so a margin is subtracted from the accuracy on the held-out rows.
+reaches the value. Second, the held-out rows are a sample, so a margin is subtracted from every measured value.
+
+The first `N_FIRST` simulated releases of a forest choose an ε with some room: nearly every release should reach the
+value there. Further releases, which had no part in this choice, then check that the required share of releases reaches
+it. If the check fails, the next larger ε is checked. So an answer only gets surer, unless a check fails.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,59 +20,204 @@ from scipy import stats
 
 from dpforest.confidence import lower_limit
 
-CONFIDENCE: Final = 0.95  # confidence level of the bound on the share of releases, and of the held-out margin
+CONFIDENCE: Final = 0.95  # confidence level of a check, and of the held-out margin
+N_FIRST: Final = 3  # number of releases that choose the ε
+LOOKS: Final = (1, 2, 4)  # a check looks at these multiples of the least number of releases that can show the share
+_ROOM: Final = 10  # in the choice of ε, releases may miss the value this many times more rarely than is required
+_ROUNDING: Final = 1e-9  # error of a mean in floats
+_NEAR: Final = 2  # the spread at an ε is pooled over this many neighbors on each side
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Values of one measure that the releases of a forest reach at each ε, from its first simulated releases.
+
+    Attributes
+    ----------
+    epsilons : float array of shape (E,)
+        Rising.
+    mean : float array of shape (E,)
+        Mean over the releases.
+    nearly_all : float array of shape (E,)
+        Value that nearly all releases reach: the mean less a multiple of the standard deviation.
+    counted : float array of shape (E,)
+        The same, less the margin for the held-out rows.
+    """
+
+    epsilons: np.ndarray
+    mean: np.ndarray
+    nearly_all: np.ndarray
+    counted: np.ndarray
+
+    @classmethod
+    def of(cls, epsilons: np.ndarray, values: np.ndarray, share: float, n: float | None) -> "Reach":
+        """Return what the releases reach.
+
+        Parameters
+        ----------
+        epsilons : float array of shape (E,)
+            Rising.
+        values : float array of shape (R, E)
+            Value of the measure of R releases at each ε, from 0 to 1.
+        share : float
+            Share of releases that must reach a value, between 0 and 1.
+        n : float or None
+            Number of held-out rows, from `least_n`. None keeps no margin.
+
+        Examples
+        --------
+        >>> reach = Reach.of(np.array([0.1, 1.0]), np.array([[0.7, 0.8], [0.72, 0.82]]), 0.9, 1000)
+        >>> reach.mean.round(3).tolist(), reach.nearly_all.round(3).tolist(), reach.counted.round(3).tolist()
+        ([0.71, 0.81], [0.677, 0.777], [0.652, 0.755])
+        """
+        mean = values.mean(axis=0)
+        nearly_all = np.clip(mean - stats.norm.ppf(1 - (1 - share) / _ROOM) * _pooled_spread(values), 0.0, 1.0)
+        return cls(epsilons, mean, nearly_all, nearly_all - (0.0 if n is None else held_out_margin(nearly_all, n)))
+
+    def from_on(self, needed: float) -> list[float]:
+        """Return the ε to check, rising: from the first one on that reaches a value together with the next one."""
+        enough = self.counted >= needed - _ROUNDING
+        enough[:-1] &= enough[1:]
+        return self.epsilons[int(enough.argmax()) :].tolist() if enough.any() else []
+
+
+def _pooled_spread(values: np.ndarray) -> np.ndarray:
+    """Return the standard deviation over releases at each ε, pooled with that at neighboring ε: float (E,).
+
+    With one release it comes from second differences along ε. Their variance is 6 σ² where the mean is linear, and
+    larger where it is curved, so this estimate is rather too large.
+    """
+    n_releases, n_epsilons = values.shape
+    if n_releases > 1:
+        variance = values.var(axis=0, ddof=1)
+    elif n_epsilons > 2:
+        variance = np.pad(np.diff(values[0], 2) ** 2 / 6, 1, mode="edge")
+    else:
+        variance = np.zeros(n_epsilons)
+    return np.sqrt([variance[max(i - _NEAR, 0) : i + _NEAR + 1].mean() for i in range(n_epsilons)])
+
+
+class Check(NamedTuple):
+    """Result of the check of one ε by simulated releases.
+
+    Attributes
+    ----------
+    reached, releases : int
+        Number of releases that reach the value, and number of releases.
+    at_least : float
+        Lower confidence bound on the share of all releases that reach the value, on the same held-out rows.
+    is_sure, has_failed : bool
+        Whether `at_least` is at least the required share, and whether the check ended without this result. If both are
+        False, more releases are needed.
+    until : int
+        Number of releases of the next look, or of the last one.
+    """
+
+    reached: int
+    releases: int
+    at_least: float
+    is_sure: bool
+    has_failed: bool
+    until: int
+
+
+def check_share(reached: np.ndarray, share: float, n_failed: int = 0) -> Check:
+    """Check by simulated releases, at a few fixed numbers of releases, that a share of all releases reaches a value.
+
+    All looks, and all checks of a forest one after the other, hold together with `CONFIDENCE`: check k uses a part
+    1 / 2ᵏ of the error, in equal parts for its looks.
+
+    Parameters
+    ----------
+    reached : bool array of shape (n,)
+        Whether each release reaches the value, in the order of simulation.
+    share : float
+        Required share, between 0 and 1.
+    n_failed : int
+        Number of earlier checks of the same forest.
+
+    Examples
+    --------
+    >>> check_share(np.ones(46, bool), 0.9)
+    Check(reached=46, releases=46, at_least=0.9011..., is_sure=True, has_failed=False, until=46)
+    >>> check_share(np.ones(45, bool), 0.9).is_sure, check_share(np.arange(30) % 2 == 0, 0.9).has_failed
+    (False, True)
+    """
+    n_tried = len(LOOKS) * 2 ** (n_failed + 1)
+    looks = [times * releases_needed(share, n_tried) for times in LOOKS]
+    at_least = 0.0
+    for n in looks:
+        if n > len(reached):
+            failures = int((~reached).sum())
+            has_failed = failures > _most_failures(share, looks[-1], n_tried)
+            return Check(len(reached) - failures, len(reached), at_least, False, has_failed, n)
+        at_least = share_at_least(int(reached[:n].sum()), n, n_tried=n_tried)
+        if at_least >= share:
+            return Check(int(reached[:n].sum()), n, at_least, True, False, n)
+    return Check(int(reached[: looks[-1]].sum()), looks[-1], at_least, False, True, looks[-1])
+
+
+@cache
+def _most_failures(share: float, releases: int, n_tried: int) -> int:
+    """Return the largest number of failures in the last look of a check that still shows the share."""
+    failures = 0
+    while share_at_least(releases - failures - 1, releases, n_tried=n_tried) >= share:
+        failures += 1
+    return failures
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The smallest ε at which one forest reaches an accuracy.
+    """The smallest ε at which one forest reaches a needed value.
 
     Attributes
     ----------
     forest : str
     epsilon : float or None
-        None if no ε of the grid reaches the accuracy.
-    accuracy : float or None
-        Mean accuracy of the simulated releases at this ε; None without an ε.
-    reached, releases : int
-        Number of simulated releases at this ε that reach the accuracy, and number of all simulated releases at this ε.
-        If `epsilon` is None, these are the numbers at the ε where the largest share of releases reaches the accuracy.
-    at_least : float
-        Lower confidence bound on the share of all releases that reach the accuracy, on the same held-out rows. All
-        bounds, over every ε and forest, hold together with `CONFIDENCE`.
-    is_sure : bool
-        Whether `at_least` is at least the requested share. If False, the share among the simulated releases may still
-        be large enough, but there are too few releases to show it. The value is valid only after a number of releases
-        that was fixed beforehand, not at an earlier look.
+        None if no ε of the grid reaches the value.
+    value : float or None
+        Mean of the measure at this ε; None without an ε.
+    check : Check or None
+        Check of this ε; None without an ε.
+    failed : tuple of (ε, Check)
+        Checks of smaller ε that failed.
     """
 
     forest: str
     epsilon: float | None
-    accuracy: float | None
-    reached: int
-    releases: int
-    at_least: float
-    is_sure: bool
+    value: float | None = None
+    check: Check | None = None
+    failed: tuple[tuple[float, Check], ...] = ()
+
+    @property
+    def is_sure(self) -> bool:
+        """Return whether the check of this ε has succeeded."""
+        return self.check is not None and self.check.is_sure
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the check of this ε needs more releases."""
+        return self.check is not None and not self.check.is_sure and not self.check.has_failed
 
 
-def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, margin: bool = True) -> list[Answer]:
-    """Return for each forest the smallest ε at which a share of its releases reaches an accuracy.
+def smallest_epsilon(
+    forest: str, reach: Reach, needed: float, share: float, n: float | None, checked: Callable[[float], np.ndarray]
+) -> Answer:
+    """Return the smallest ε at which a share of a forest's releases reaches a value.
 
     Parameters
     ----------
-    pieces : DataFrame
-        Result of `sweep.surface`, with one depth and number of trees for each forest.
+    forest : str
+        Name of the forest.
+    reach : Reach
+        Values of the first releases.
     needed : float
-        Accuracy, above 0 and up to 1.
-    share : float
-        Share of releases that must reach the accuracy, between 0 and 1.
-    margin : bool
-        Subtract `held_out_margin` from each accuracy first.
-
-    Returns
-    -------
-    list of Answer
-        The smallest ε first; forests that do not reach the accuracy last.
+        Value that is needed, above 0 and up to 1.
+    share, n
+        As for `Reach.of`.
+    checked : callable
+        Takes an ε of the grid, and returns the values of further releases at this ε, in the order of simulation: a
+        float array, which may be empty. The releases of `reach` are not among them.
 
     Raises
     ------
@@ -77,41 +226,25 @@ def smallest_epsilons(pieces: pd.DataFrame, needed: float, share: float, *, marg
 
     Examples
     --------
-    >>> pieces = pd.DataFrame({"forest": "a", "epsilon": [0.1, 1.0] * 60, "accuracy": [0.6, 0.8] * 60, "n_test": 900})
-    >>> answer = smallest_epsilons(pieces, 0.75, 0.9)[0]
-    >>> answer.epsilon, answer.reached, answer.is_sure
-    (1.0, 60, True)
+    >>> reach = Reach.of(np.array([0.1, 1.0]), np.array([[0.7, 0.8], [0.7, 0.8]]), 0.9, None)
+    >>> answer = smallest_epsilon("a", reach, 0.75, 0.9, None, lambda epsilon: np.full(60, 0.8))
+    >>> answer.epsilon, answer.check.releases, answer.is_sure
+    (1.0, 46, True)
     """
     if not 0 < needed <= 1:
-        raise ValueError(f"needed={needed!r} is not an accuracy above 0 and up to 1")
+        raise ValueError(f"needed={needed!r} is not a value above 0 and up to 1")
     if not 0 < share < 1:
         raise ValueError(f"share={share!r} is not a share between 0 and 1")
-    private = pieces[np.isfinite(pieces["epsilon"])]
-    accuracy = private["accuracy"] - (held_out_margin(private["accuracy"], private["n_test"]) if margin else 0.0)
-    n_tried = len(private.groupby(["forest", "epsilon"]))
-    reached = (accuracy >= needed).groupby([private["forest"], private["epsilon"]]).agg(["sum", "size"])
-    mean = private.groupby(["forest", "epsilon"])["accuracy"].mean()
-    answers = [
-        _answer(str(name), counts.droplevel(0), mean[name], share, n_tried) for name, counts in reached.groupby(level=0)
-    ]
-    return sorted(answers, key=lambda a: (math.inf if a.epsilon is None else a.epsilon, -(a.accuracy or 0), -a.reached))
-
-
-def _answer(forest: str, reached: pd.DataFrame, mean: pd.Series, share: float, n_tried: int) -> Answer:
-    """Return the answer from the numbers of successes and trials at each ε, in rising order of ε."""
-    bounds = [share_at_least(int(s), int(n), n_tried=n_tried) for s, n in reached.itertuples(index=False)]
-    enough = (reached["sum"] >= share * reached["size"]).to_numpy()
-    if not enough.any():
-        best = int((reached["sum"] / reached["size"]).to_numpy().argmax())
-        return Answer(forest, None, None, *_at(reached, best), bounds[best], False)
-    sure = np.array(bounds) >= share
-    i = int(sure.argmax()) if sure.any() else int(enough.argmax())
-    epsilon = float(reached.index[i])
-    return Answer(forest, epsilon, float(mean[epsilon]), *_at(reached, i), bounds[i], bool(sure.any()))
-
-
-def _at(reached: pd.DataFrame, i: int) -> tuple[int, int]:
-    return int(reached["sum"].iloc[i]), int(reached["size"].iloc[i])
+    failed: list[tuple[float, Check]] = []
+    for epsilon in reach.from_on(needed):
+        values = checked(epsilon)
+        counted = values - (0.0 if n is None else held_out_margin(values, n))
+        check = check_share(counted >= needed, share, len(failed))
+        if not check.has_failed:
+            mean = float(reach.mean[int(np.flatnonzero(reach.epsilons == epsilon)[0])])
+            return Answer(forest, epsilon, mean, check, tuple(failed))
+        failed.append((epsilon, check))
+    return Answer(forest, None, failed=tuple(failed))
 
 
 def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
@@ -120,7 +253,7 @@ def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
     Parameters
     ----------
     reached : int
-        Number of simulated releases that reach the needed accuracy.
+        Number of simulated releases that reach the needed value.
     releases : int
         Number of simulated releases.
     n_tried : int
@@ -140,9 +273,9 @@ def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
 
 
 def releases_needed(share: float, n_tried: int) -> int:
-    """Return the least number of simulated releases that can show that a share of all releases reaches an accuracy.
+    """Return the least number of simulated releases that can show that a share of all releases reaches a value.
 
-    They show it if every one of these simulated releases reaches the accuracy.
+    They show it if every one of these simulated releases reaches the value.
 
     Parameters
     ----------
@@ -164,29 +297,59 @@ def releases_needed(share: float, n_tried: int) -> int:
     return math.ceil(math.log((1 - CONFIDENCE) / n_tried) / math.log(share))
 
 
-def held_out_margin(accuracy: Iterable[float] | pd.Series, n_test: Iterable[int] | pd.Series) -> np.ndarray:
+def least_n(measure: str, labels: np.ndarray) -> float:
+    """Return the number of rows on which an accuracy is at most as precise as this measure is on these labels.
+
+    The variance of an accuracy a on n rows is a (1 - a) / n. The variance of a balanced accuracy b over K classes is at
+    most b (1 - b) / (K min n_k). The variance of an AUC of A between n_0 and n_1 rows is at most
+    A (1 - A) / min(n_0, n_1) (Z. W. Birnbaum and O. M. Klose, 1957), whatever the model.
+
+    Parameters
+    ----------
+    measure : {"accuracy", "balanced_accuracy", "auc"}
+    labels : int array of shape (n,)
+        Class indices of the held-out rows.
+
+    Examples
+    --------
+    >>> some = np.repeat([0, 1], [90, 10])
+    >>> [least_n(measure, some) for measure in ("accuracy", "balanced_accuracy", "auc")]
+    [100.0, 20.0, 10.0]
+    """
+    rows = np.bincount(labels)
+    rows = rows[rows > 0]
+    if measure == "accuracy" or len(rows) < 2:
+        return float(len(labels))
+    if measure == "balanced_accuracy":
+        return float(len(rows) * rows.min())
+    return float(np.minimum(rows, len(labels) - rows).min())
+
+
+def held_out_margin(
+    values: Iterable[float] | np.ndarray | pd.Series, n: float | Iterable[float] | np.ndarray | pd.Series
+) -> np.ndarray:
     """Return the margin from a measured accuracy to its lower confidence bound (E. B. Wilson, 1927).
 
     The margin is needed because the held-out rows are a sample.
 
     Parameters
     ----------
-    accuracy : iterable of float
-        Measured accuracies, from 0 to 1.
-    n_test : iterable of int
-        Number of held-out rows that each accuracy is measured on.
+    values : iterable of float
+        Measured accuracies, or values of another measure, from 0 to 1.
+    n : float, or iterable of float
+        Number of held-out rows that each value is measured on; for other measures than accuracy, `least_n`.
 
     Returns
     -------
     float array
-        One margin for each accuracy.
+        One margin for each value.
 
     Examples
     --------
-    >>> held_out_margin([0.8], [900]).round(4).tolist()
+    >>> held_out_margin([0.8], 900).round(4).tolist()
     [0.0228]
     """
-    a, n = np.asarray(accuracy, float), np.asarray(n_test, float)
+    a, n = np.asarray(values, float), np.asarray(n, float)
     z = stats.norm.ppf(CONFIDENCE)
     center = (a + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(a * (1 - a) / n + z**2 / (4 * n**2))

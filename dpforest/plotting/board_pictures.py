@@ -7,25 +7,27 @@ from html import escape
 
 import numpy as np
 
+from dpforest.plotting.compare import MeasureScale
 from dpforest.privacy.rationals import text_up
 from dpforest.risk.tradeoff import DistinguishingGame, HundredGuesses
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#6B7480"
 
 
-def accuracy_picture(
+def measure_picture(
     curve: Sequence[tuple[float, float, float, float]],
     *,
     needed: float,
-    floor: float,
+    scale: MeasureScale,
     ceiling: float | None,
     chosen: Fraction | float | None,
     certified: bool,
 ) -> str:
-    """Draw accuracy by ε with its band, between floor and ceiling."""
+    """Draw a measure by ε with its band, between floor and ceiling."""
     points = np.asarray(curve, float)
     if len(points) < 2:
         raise ValueError("a curve has at least two points")
+    floor = scale.floor or 0.0
     x0, x1, y0, y1 = 26.0, 292.0, 6.0, 84.0
     log = np.log(points[:, 0])
     values = [*points[:, 1:].ravel(), floor, needed]
@@ -45,7 +47,7 @@ def accuracy_picture(
     return _svg(
         300,
         98,
-        "Accuracy against epsilon",
+        f"{scale.name[0].upper()}{scale.name[1:]} against epsilon",
         [
             f'<polygon points="{_points(top + bottom[::-1])}" fill="{color}" fill-opacity="0.18"/>',
             "" if ceiling is None else _line((x0, y(ceiling)), (x1, y(ceiling)), ORANGE, "5 3"),
@@ -58,7 +60,10 @@ def accuracy_picture(
                 else []
             ),
             f'<polyline points="{_points(mean)}" fill="none" stroke="{color}" stroke-width="1.8"/>',
-            *(_text(x0 - 3, y(share) + 3, f"{100 * share:.0f} %", "end") for share in (low, high)),
+            *(
+                _text(x0 - 3, y(share) + 3, f"{100 * share:.0f} %" if scale.is_share else f"{share:.2f}", "end")
+                for share in (low, high)
+            ),
             *(_text(min(max(x(e), x0 + 12), x1 - 10), 95, f"ε = {text_up(e)}", "middle") for e in marks),
         ],
     )

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from dpforest.evaluation.headroom import Headroom
-from dpforest.plotting.board_pictures import accuracy_picture, errors_picture, icons_picture
+from dpforest.plotting.board_pictures import errors_picture, icons_picture, measure_picture
+from dpforest.plotting.compare import MeasureScale
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import unit_noun
@@ -58,16 +59,16 @@ class BoardReport:
         Date to print.
     certificate : Certificate
         Certificate of a release with these settings.
-    needed_accuracy, share : float
-        The required accuracy, and the share of releases that must reach it.
-    smallest : tuple of (forest, ε or None, accuracy there or None)
-        For each forest, the smallest ε at which it reaches the required accuracy, and its accuracy at this ε.
+    needed, share : float
+        The required value of the measure, and the share of releases that must reach it.
+    smallest : tuple of (forest, ε or None, value there or None)
+        For each forest, the smallest ε at which it reaches the required value, and its value at this ε.
     curve : tuple of (ε, mean, low, high)
-        Accuracy of the forest; at least two points, ε rising.
+        Values of the forest; at least two points, ε rising.
     ceiling : float or None
-        Accuracy of the best known model without privacy; None if no such model was fitted.
-    floor : float
-        Accuracy of always predicting the most frequent class.
+        Value of the best known model without privacy; None if no such model was fitted.
+    measure : MeasureScale
+        Name and format of the measure, such as accuracy, and its value for guessing (the floor).
     repeats, splits : int
         Numbers of simulated releases, and of splits into training and held-out rows, for each point.
     band : str
@@ -77,19 +78,21 @@ class BoardReport:
     rows_per_person : int
         Largest number of rows of one person.
     margin : bool
-        Whether a margin is subtracted from accuracies, because the held-out rows are a sample.
+        Whether a margin is subtracted from values, because the held-out rows are a sample.
     declared_public : bool
         Whether a user declared the table public.
     versions : tuple of (name, version)
         Versions of the software.
     headroom : Headroom or None
-        Accuracy that the forest can lose to privacy; None if it was not computed.
+        Values of the measure that the forest can lose to privacy; None if it was not computed.
     ceiling_name : str
         Name of the ceiling.
     groups : RatesByGroup or None
         None leaves them out.
     persons : int or None
         Number of persons, if a column tells them apart.
+    by_guessing : str
+        How one guesses without any rows.
     """
 
     title: str
@@ -100,12 +103,12 @@ class BoardReport:
     settings: tuple[tuple[str, str], ...]
     date: str
     certificate: Certificate
-    needed_accuracy: float
+    needed: float
     share: float
     smallest: tuple[tuple[str, float | None, float | None], ...]
     curve: tuple[tuple[float, float, float, float], ...]
     ceiling: float | None
-    floor: float
+    measure: MeasureScale
     repeats: int
     splits: int
     band: str = "lowest and highest"
@@ -118,6 +121,7 @@ class BoardReport:
     ceiling_name: str = "without privacy"
     groups: RatesByGroup | None = None
     persons: int | None = None
+    by_guessing: str = "always naming the most frequent class"
 
 
 def render(report: BoardReport) -> str:
@@ -146,22 +150,25 @@ def render(report: BoardReport) -> str:
     >>> exact = certify(Ledger(None), mechanism="exact counts")
     >>> report = BoardReport(
     ...     "Visits", 900, 4, "ill", "JPW", (("trees", "10"),), "1 May", exact,
-    ...     0.8, 0.9, (("JPW", None, None),), ((0.1, 0.6, 0.5, 0.7), (1.0, 0.7, 0.6, 0.8)), 0.9, 0.5, 20, 1,
+    ...     0.8, 0.9, (("JPW", None, None),), ((0.1, 0.6, 0.5, 0.7), (1.0, 0.7, 0.6, 0.8)), 0.9,
+    ...     MeasureScale("accuracy", True, 0.5, None), 20, 1,
     ... )
     >>> "NOT certified" in render(report)
     True
     """
     guarantee = guarantee_of(report.certificate)
-    picture = accuracy_picture(
+    picture = measure_picture(
         report.curve,
-        needed=report.needed_accuracy,
-        floor=report.floor,
+        needed=report.needed,
+        scale=report.measure,
         ceiling=report.ceiling,
         chosen=report.certificate.epsilon,
         certified=report.certificate.certified,
     )
     promised = _promised(guarantee, report.prior, report.rows_per_person) if report.certificate.certified else {}
-    return _PAGE.render(vars(report), guarantee=guarantee, accuracy_by_epsilon=picture, **promised)
+    return _PAGE.render(
+        vars(report), floor=report.measure.floor or 0.0, guarantee=guarantee, curve_picture=picture, **promised
+    )
 
 
 def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:

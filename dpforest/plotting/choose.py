@@ -1,21 +1,104 @@
-"""Figure of the smallest sufficient ε of each forest, as dots on one axis."""
+"""Figures of the smallest sufficient ε: the curve of one forest with its margins, and all forests as dots."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
-from dpforest.evaluation.smallest_epsilon import Answer
-from dpforest.plotting.curve import epsilon_axis
-from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, figure, percent
+from dpforest.evaluation.smallest_epsilon import Answer, Reach
+from dpforest.plotting.compare import MeasureScale
+from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_color
+from dpforest.plotting.style import NEEDED, NON_PRIVATE, NOT_HELD, ON_PAGE_ONLY, PRIVATE, QUIET, figure
 from dpforest.privacy.rationals import text_up
 
 
-def smallest_epsilon(
-    answers: Sequence[Answer], low: float, high: float, *, chosen: str, epsilon: float, certified: bool = True
+def reach_curve(
+    reach: Reach,
+    means: np.ndarray,
+    needed: float,
+    epsilon: float,
+    scale: MeasureScale,
+    *,
+    certified: bool = True,
 ) -> go.Figure:
-    """Draw for each forest a dot at the smallest ε that reaches the required accuracy, and a line to the right of it.
+    """Draw the mean of a measure against ε, with two bands below it: luck of the noise, and held-out margin.
+
+    An ε is enough where the lower edge of both bands is above the line of the needed value.
+
+    Parameters
+    ----------
+    reach : Reach
+        Values that the releases of the forest reach.
+    means : float array of shape (E,)
+        Means over all simulated releases, at the ε of `reach`.
+    needed : float
+        The needed value.
+    epsilon : float
+        The selected ε.
+    scale : MeasureScale
+        Format, floor and ceiling of the measure.
+    certified : bool
+        True: the curve is blue, the color of certified ε.
+    """
+    eps, color = reach.epsilons, PRIVATE if certified else NOT_HELD
+    nearly_all = np.minimum(reach.nearly_all, means)
+    counted = np.minimum(reach.counted, nearly_all)
+    has_margin = bool((reach.counted < reach.nearly_all).any())
+    fig = figure(350, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    ends = [eps.min() * 0.92, eps.max() * 1.09]
+    # The text below the chart explains the bands, so that the legend has only three lines.
+    line = {"line": {"width": 0, "color": color}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
+    text = [
+        f"ε = {text_up(e)}: {scale.text(m)} on average<br>nearly every release: {scale.text(a)}"
+        + (f"<br>less the margin: {scale.text(c)}" if has_margin else "")
+        for e, m, a, c in zip(eps, means, nearly_all, counted, strict=True)
+    ]
+    fig.add_scatter(
+        x=eps,
+        y=means,
+        mode="lines+markers",
+        line={"color": color, "width": 2.5},
+        marker={"size": 5},
+        text=text,
+        hovertemplate="%{text}<extra></extra>",
+        name="mean of the releases",
+        showlegend=False,
+    )
+    fig.add_scatter(y=nearly_all, fill="tonexty", fillcolor=faint_color(color, 0.34), name="luck of the noise", **line)
+    if has_margin:
+        name = "margin for the held-out rows"
+        fig.add_scatter(y=counted, fill="tonexty", fillcolor=faint_color(color, 0.14), name=name, **line)
+    across(fig, ends, needed, NEEDED, "solid", f"needed {scale.text(needed)}")
+    if scale.ceiling is not None:
+        across(fig, ends, scale.ceiling, NON_PRIVATE, "dash", scale.ceiling_text)
+    if scale.floor is not None:
+        across(fig, ends, scale.floor, QUIET, "dot", scale.floor_text)
+    fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"}, name=ON_PAGE_ONLY)
+    levels = [needed, *(v for v in (scale.floor, scale.ceiling) if v is not None)]
+    low, high = min(*levels, float(counted.min())), max(*levels, float(means.max()))
+    pad = max(high - low, 0.02) * 0.08
+    tick_format = ".0%" if scale.is_share else None
+    fig.update_yaxes(range=[low - pad, min(high + pad, 1.04)], tickformat=tick_format, zeroline=False, automargin=True)
+    epsilon_axis(fig, eps.min(), eps.max(), "ε" if certified else "ε as claimed")
+    fig.update_layout(showlegend=True, legend=LEGEND)
+    return fig
+
+
+def epsilon_by_forest(
+    answers: Sequence[Answer],
+    low: float,
+    high: float,
+    *,
+    chosen: str,
+    epsilon: float,
+    scale: MeasureScale,
+    certified: bool = True,
+) -> go.Figure:
+    """Draw for each forest a dot at the smallest ε that reaches the needed value, and a line to the right of it.
+
+    A dot is full if the answer is sure.
 
     Parameters
     ----------
@@ -23,6 +106,8 @@ def smallest_epsilon(
         Ends of the grid of ε.
     chosen : str
         The selected forest, whose ε is `epsilon`.
+    scale : MeasureScale
+        Format of the measure.
     """
     fig = figure(70 + 31 * len(answers), margin={"l": 8, "r": 12, "t": 8, "b": 8})
     names = [a.forest for a in answers][::-1]
@@ -35,7 +120,7 @@ def smallest_epsilon(
                 y=answer.forest,
                 xanchor="right",
                 showarrow=False,
-                text=f"not up to ε = {text_up(high)}: {answer.reached} of {answer.releases} at best",
+                text=f"not up to ε = {text_up(high)}",
             )
             continue
         fig.add_scatter(
@@ -46,14 +131,16 @@ def smallest_epsilon(
             line={"color": color, "width": 5},
             opacity=0.35,
         )
-        text = f"{answer.forest} at ε = {text_up(answer.epsilon)}: {percent(answer.accuracy or 0)} on average"
+        text = f"{answer.forest} at ε = {text_up(answer.epsilon)}: {scale.text(answer.value or 0)} on average"
+        if answer.check and answer.check.releases:
+            text += f"; {answer.check.reached} of {answer.check.releases} releases in the check reach it"
         fig.add_scatter(
             x=[answer.epsilon],
             y=[answer.forest],
             mode="markers+text",
             text=f" <b>{text_up(answer.epsilon)}</b> ",
             textposition=f"middle {'left' if answer.epsilon > 4 * low else 'right'}",
-            hovertext=f"{text}; {answer.reached} of {answer.releases} releases reach it",
+            hovertext=text,
             hovertemplate="%{hovertext}<extra></extra>",
             marker={
                 "size": 13,
@@ -62,7 +149,9 @@ def smallest_epsilon(
             },
         )
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
-    epsilon_axis(fig, low, high, "ε" if certified else "ε as claimed")
+    epsilon_axis(fig, low, high, "ε")
+    few = [e for e in (0.01, 0.1, 1, 10) if low <= e <= high]  # the names of forests leave little room
+    fig.update_xaxes(title="ε" if certified else "ε as claimed", tickvals=few, ticktext=[f"{e:g}" for e in few])
     fig.update_yaxes(
         type="category",
         categoryorder="array",

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 PRIVATE = "#0072B2"
 NON_PRIVATE = "#E69F00"
 NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
+NEEDED = "#009E73"  # a value that the user needs
 FOLLOWED = "#CC79A7"  # path of the selected record through the trees
 QUIET = "#8A929C"  # readable on a light and on a dark page
 ON_PAGE_ONLY = "on the page only"  # name of a mark, or meta of a trace, that a figure for a paper leaves out

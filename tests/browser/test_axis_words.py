@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs
 from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.models.trace import TreeTrace
 from dpforest.plotting.boosted_growth import alpha_by_level, alpha_drawing, contributions
-from dpforest.plotting.choose import smallest_epsilon
+from dpforest.plotting.choose import epsilon_by_forest
 from dpforest.plotting.compare import MeasureScale, budget_map
 from dpforest.plotting.rounds import typical_parts
 from tests.browser.driver import BROWSER
@@ -23,7 +23,7 @@ from ui.shared.page import LARGE, PLAIN, in_page_colors
 pytestmark = BROWSER
 
 ACCURACY = MeasureScale("accuracy", True, None, None)
-ONE = (Answer("RF-E", 1.0, 0.9, 9, 10, 0.8, True),)
+ONE = (Answer("RF-E", 1.0, 0.9),)
 
 
 def traces(n: int) -> list[TreeTrace]:
@@ -35,7 +35,7 @@ SMALL: dict[str, Callable[[], go.Figure]] = {
     "α of each level, two trees": lambda: alpha_by_level(traces(2), ["tree 1", "tree 2"]),
     "α by level": lambda: alpha_drawing([1.0, 0.6, 0.4], exact=True),
     "contributions of one tree": lambda: contributions(np.array([0.5]), ["no", "yes"], tree=0),
-    "the smallest ε of one forest": lambda: smallest_epsilon(ONE, 0.01, 10.0, chosen="RF-E", epsilon=1.0),
+    "the smallest ε of one forest": lambda: epsilon_by_forest(ONE, 0.01, 10, chosen="RF-E", epsilon=1, scale=ACCURACY),
     "a map of one depth": lambda: budget_map([0.1, 1.0], [3], np.array([[0.5, 0.6]]), ACCURACY, epsilon=1.0),
     "one attribute": lambda: typical_parts(["age"], np.array([1.0]), np.array([0.2])),
 }

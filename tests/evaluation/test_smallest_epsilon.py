@@ -1,60 +1,108 @@
-"""The smallest sufficient ε: for known laws of accuracy, with valid lower bounds, and with held-out rows."""
+"""The smallest sufficient ε: for known laws of a measure, with valid checks, and with a margin for held-out rows."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from dpforest.evaluation.smallest_epsilon import (
     CONFIDENCE,
+    LOOKS,
+    N_FIRST,
+    Reach,
+    check_share,
     held_out_margin,
+    least_n,
     releases_needed,
     share_at_least,
-    smallest_epsilons,
+    smallest_epsilon,
 )
 
 EPSILONS = np.geomspace(0.01, 10, 18)
+MOST = LOOKS[-1] * releases_needed(0.9, len(LOOKS) * 2**5)  # no check of these tests needs more releases
 
 
-def pieces(reach: dict[str, np.ndarray], releases: int, seed: int = 0, n_test: int = 10**9) -> pd.DataFrame:
-    """Return releases with accuracy 0.8 (with a known probability) or 0.6, and a model without privacy."""
-    rng, epsilons = np.random.default_rng(seed), [*EPSILONS, np.inf]
-    tables = []
-    for name, shares in reach.items():
-        table = {"forest": name, "epsilon": np.repeat(epsilons, releases), "n_test": n_test}
-        table["repeat"] = np.tile(np.arange(releases), len(epsilons))
-        reached = rng.random((len(epsilons), releases)) < np.array([*shares, 1.0])[:, None]
-        tables.append(pd.DataFrame({**table, "accuracy": np.where(reached, 0.8, 0.6).ravel()}))
-    return pd.concat(tables, ignore_index=True)
+def answer(shares, needed: float = 0.75, share: float = 0.9, n: float | None = None, seed: int = 0, most: int = MOST):
+    """Return the answer for a forest whose releases reach 0.8 with these probabilities at each ε, and 0.6 otherwise."""
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random((N_FIRST, 18)) < shares, 0.8, 0.6)
+    further = {e: np.where(rng.random(MOST) < p, 0.8, 0.6)[:most] for e, p in zip(EPSILONS, shares, strict=True)}
+    return smallest_epsilon("a", Reach.of(EPSILONS, values, share, n), needed, share, n, further.__getitem__)
 
 
-def test_forests_are_sorted_by_the_epsilon_that_they_need():
-    late, early, never = np.zeros(18), np.zeros(18), np.zeros(18)
-    late[9:], early[5:] = 1, 1
-    never[17] = 0.5
-    answers = smallest_epsilons(pieces({"late": late, "never": never, "early": early}, 80), 0.75, 0.9)
-    assert [a.forest for a in answers] == ["early", "late", "never"]
-    assert [a.epsilon for a in answers[:2]] == [pytest.approx(EPSILONS[5]), pytest.approx(EPSILONS[9])]
-    assert answers[0].is_sure and answers[0].reached == answers[0].releases == 80 and answers[0].accuracy == 0.8
-    last = answers[2]
-    assert last.epsilon is None and last.accuracy is None and not last.is_sure and 20 < last.reached < 60
+def test_the_answer_is_the_first_epsilon_that_enough_releases_reach():
+    found = answer((np.arange(18) >= 9).astype(float))
+    assert found.epsilon == EPSILONS[9]
+    assert found.is_sure and found.check.reached == found.check.releases == releases_needed(0.9, 6)
+    assert found.value == pytest.approx(0.8) and not found.failed
+    never = answer(np.zeros(18))
+    assert never.epsilon is None and never.value is None and not never.is_sure and not never.is_open
+
+
+def test_the_spread_of_one_release_is_that_of_many_on_a_smooth_curve():
+    """A mean of 4,000 estimates of the variance from one release each is within 5 % of the true variance."""
+    rng, curve = np.random.default_rng(0), np.linspace(0.5, 0.9, 18)
+    reached = [Reach.of(EPSILONS, curve[None] + 0.01 * rng.standard_normal((1, 18)), 0.9, None) for _ in range(4000)]
+    variance = np.mean([((r.mean - r.nearly_all) / stats.norm.ppf(0.99)) ** 2 for r in reached], axis=0)
+    np.testing.assert_allclose(variance, 1e-4, rtol=0.05)
 
 
 def test_few_releases_give_an_answer_that_is_not_sure():
-    answer = smallest_epsilons(pieces({"a": np.ones(18)}, 5), 0.75, 0.9)[0]
-    assert answer.epsilon == pytest.approx(0.01) and not answer.is_sure
-    assert answer.at_least == pytest.approx(share_at_least(5, 5, n_tried=18))
+    found = answer(np.ones(18), most=5)
+    assert found.epsilon == EPSILONS[0] and found.is_open and not found.is_sure
+    assert (found.check.reached, found.check.releases, found.check.until) == (5, 5, releases_needed(0.9, 6))
+
+
+def test_an_answer_only_gets_surer():
+    """With each further release the ε stays, until it is sure, and then nothing changes any more."""
+    shares = np.linspace(0.5, 1.0, 18)
+    states = [answer(shares, most=n) for n in range(0, MOST, 7)]
+    assert all(a.epsilon <= b.epsilon for a, b in zip(states, states[1:], strict=False))
+    sure = [each for each in states if each.is_sure]
+    assert sure and all((a.epsilon, a.check) == (sure[0].epsilon, sure[0].check) for a in states[-len(sure) :])
+
+
+def test_after_a_failed_check_the_next_epsilon_is_checked():
+    first = np.full((N_FIRST, 18), 0.8)
+    further = {epsilon: np.full(MOST, 0.6 if epsilon < EPSILONS[3] else 0.8) for epsilon in EPSILONS}
+    found = smallest_epsilon("a", Reach.of(EPSILONS, first, 0.9, None), 0.75, 0.9, None, further.__getitem__)
+    assert found.epsilon == EPSILONS[3] and found.is_sure
+    assert [epsilon for epsilon, _ in found.failed] == EPSILONS[:3].tolist()
+    assert all(check.has_failed and not check.is_sure for _, check in found.failed)
+    assert found.check.releases == releases_needed(0.9, len(LOOKS) * 2**4)  # a later check has less error to spend
 
 
 def test_a_sure_epsilon_is_rarely_wrong():
-    """If releases reach the accuracy slightly too rarely at every ε, at most 5 % of the answers claim to be sure.
+    """If releases reach the value slightly too rarely at every ε, at most 5 % of the answers claim to be sure.
 
     False alarm: if each answer claims so with probability at most 0.05, more than 52 of 500 answers do with probability
     below 1e-6.
     """
-    wrong = sum(smallest_epsilons(pieces({"a": np.full(18, 0.899)}, 60, s), 0.75, 0.9)[0].is_sure for s in range(500))
+    wrong = sum(answer(np.full(18, 0.899), seed=seed).is_sure for seed in range(500))
     assert stats.binom.sf(52, 500, 1 - CONFIDENCE) < 1e-6
-    assert wrong <= 52
+    assert 0 < wrong <= 52
+
+
+@pytest.mark.parametrize("share", [0.8, 0.9, 0.95])
+def test_the_errors_of_all_looks_add_up_to_less_than_five_percent(share):
+    """The exact probability of a wrong result of the first check, by dynamic programming over its releases."""
+    looks = [times * releases_needed(share, 2 * len(LOOKS)) for times in LOOKS]
+    law, sure = np.array([1.0]), 0.0  # law of the number of reached releases, without the sure ones
+    for n in range(1, looks[-1] + 1):
+        law = np.convolve(law, [1 - share, share])
+        if n in looks:
+            is_sure = np.array([share_at_least(k, n, n_tried=2 * len(LOOKS)) >= share for k in range(n + 1)])
+            sure += law[is_sure].sum()
+            law = np.where(is_sure, 0.0, law)
+    assert 0 < sure <= (1 - CONFIDENCE) / 2
+
+
+def test_a_check_ends_as_soon_as_it_cannot_succeed():
+    n = LOOKS[-1] * releases_needed(0.9, 6)
+    most = next(f for f in range(n) if share_at_least(n - f - 1, n, n_tried=6) < 0.9)  # failures that it may have
+    assert check_share(np.zeros(most + 1, bool), 0.9).has_failed
+    assert not check_share(np.zeros(most, bool), 0.9).has_failed
+    last = check_share(np.arange(n) >= most, 0.9)
+    assert last.is_sure and last.releases == n
 
 
 def test_the_bound_is_clopper_and_pearsons():
@@ -70,38 +118,55 @@ def test_releases_needed_are_the_fewest(share):
     assert share_at_least(n, n, n_tried=18) >= share > share_at_least(n - 1, n - 1, n_tried=18)
 
 
-def test_the_page_draws_as_many_releases_as_needed():
-    from ui.choose.wish_controls import RELEASES
-    from ui.shared.forests import EPSILONS as GRID
-    from ui.shared.forests import FORESTS
-
-    assert all(n >= releases_needed(share, len(GRID) * len(FORESTS)) for share, n in RELEASES.items())
-
-
 def test_the_margin_is_the_lower_end_of_wilsons_interval():
     """The lower end p solves Wilson's equation (a - p)² n = z² p (1 - p)."""
     for a, n in ((0.8, 900), (0.5, 31), (1.0, 40), (0.0, 7)):
-        low = a - float(held_out_margin([a], [n])[0])
+        low = a - float(held_out_margin([a], n)[0])
         z = stats.norm.ppf(CONFIDENCE)
         assert (a - low) ** 2 * n == pytest.approx(z**2 * low * (1 - low), abs=1e-9)
         assert low + 1e-12 >= 0 and low <= a
 
 
 def test_the_margin_is_taken_off():
-    table = pieces({"a": np.ones(18)}, 60, n_test=100)
-    margin = float(held_out_margin([0.8], [100])[0])
-    assert smallest_epsilons(table, 0.8 - margin - 1e-9, 0.9)[0].epsilon is not None
-    assert smallest_epsilons(table, 0.8 - margin + 1e-9, 0.9)[0].epsilon is None
-    assert smallest_epsilons(table, 0.8, 0.9, margin=False)[0].epsilon is not None
+    margin = float(held_out_margin([0.8], 100)[0])
+    assert answer(np.ones(18), 0.8 - margin - 1e-9, n=100).is_sure
+    assert answer(np.ones(18), 0.8 - margin + 1e-9, n=100).epsilon is None
+    assert answer(np.ones(18), 0.8).is_sure
+
+
+def two_scores(rng: np.random.Generator, rows: tuple[int, int], law: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return 4,000 tables of scores of either class, from laws with a large and with a small variance of the AUC."""
+    tied = {"all or nothing": 0.8, "one row decides": 0.97}[law]
+    return tuple((rng.random((4000, n)) < p).astype(float) for n, p in zip(rows, (1 - tied, tied), strict=True))
+
+
+@pytest.mark.parametrize("law", ["all or nothing", "one row decides"])
+@pytest.mark.parametrize("rows", [(90, 10), (30, 30)])
+def test_no_measure_is_less_precise_than_its_number_of_rows_says(rows, law):
+    """The variance over tables is at most v (1 - v) / n. A sample variance of 4,000 is within 15 % of the true one."""
+    zeros, ones = two_scores(np.random.default_rng(3), rows, law)
+    labels = np.repeat([0, 1], rows)
+    balanced = ((zeros == 0).mean(axis=1) + (ones == 1).mean(axis=1)) / 2
+    auc = ((ones[:, :, None] > zeros[:, None, :]) + 0.5 * (ones[:, :, None] == zeros[:, None, :])).mean(axis=(1, 2))
+    for measure, values in (("balanced_accuracy", balanced), ("auc", auc)):
+        mean = values.mean()
+        assert values.var() <= 1.15 * mean * (1 - mean) / least_n(measure, labels)
+
+
+def test_one_class_has_the_precision_of_an_accuracy():
+    assert least_n("auc", np.zeros(7, int)) == least_n("balanced_accuracy", np.zeros(7, int)) == 7
 
 
 @pytest.mark.parametrize("needed, share", [(0, 0.9), (1.01, 0.9), (0.8, 0), (0.8, 1), (float("nan"), 0.9)])
-def test_an_accuracy_that_is_no_share_is_refused(needed, share):
-    with pytest.raises(ValueError, match="is not an? "):
-        smallest_epsilons(pieces({"a": np.ones(18)}, 2), needed, share)
+def test_a_value_out_of_range_is_refused(needed, share):
+    reach = Reach.of(EPSILONS, np.ones((3, 18)), 0.9, None)
+    with pytest.raises(ValueError, match="is not a "):
+        smallest_epsilon("a", reach, needed, share, None, lambda epsilon: np.ones(0))
 
 
 def test_a_forest_may_need_the_largest_epsilon():
-    table = pieces({"a": np.ones(18)}, 60)
-    assert smallest_epsilons(table.assign(accuracy=1.0), 1.0, 0.9, margin=False)[0].epsilon == table["epsilon"].min()
-    assert smallest_epsilons(table, 1.0, 0.9, margin=False)[0].epsilon is None
+    reach = Reach.of(EPSILONS, np.ones((3, 18)), 0.9, None)
+    assert smallest_epsilon("a", reach, 1.0, 0.9, None, lambda epsilon: np.ones(60)).epsilon == EPSILONS[0]
+    steep = np.tile(np.where(np.arange(18) == 17, 1.0, 0.5), (3, 1))
+    found = smallest_epsilon("a", Reach.of(EPSILONS, steep, 0.9, None), 1.0, 0.9, None, lambda epsilon: np.ones(60))
+    assert found.epsilon == EPSILONS[-1] and found.is_sure

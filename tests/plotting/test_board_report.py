@@ -15,6 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.board_report import BoardReport, RatesByGroup, promise, render
+from dpforest.plotting.compare import MeasureScale
 from dpforest.privacy.certificate import REPLACE_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate, certify
 from dpforest.privacy.ledger import Ledger
 from dpforest.risk.guarantee import Guarantee
@@ -31,13 +32,16 @@ def certificate(epsilon=1, neighbors="add-remove", reasons=(), extra=(), loss=No
     )
 
 
+ACCURACY = MeasureScale("accuracy", True, 0.751, None)
+
+
 def report(**changes) -> BoardReport:
     basis = BoardReport(
         title="Adult", rows=30162, attributes=14, label="income", forest="Majority label",
         settings=(("depth", "9"), ("trees", "100")), date="1 May 2026", certificate=certificate(),
-        needed_accuracy=0.82, share=0.9, smallest=(("Majority label", 0.7, 0.8203), ("JPW", None, None)),
+        needed=0.82, share=0.9, smallest=(("Majority label", 0.7, 0.8203), ("JPW", None, None)),
         curve=((0.01, 0.6, 0.55, 0.65), (0.1, 0.76, 0.75, 0.77), (1.0, 0.82, 0.815, 0.825), (10.0, 0.83, 0.82, 0.84)),
-        ceiling=0.849, floor=0.751, repeats=20, splits=3, band="10 % to 90 % of releases", prior=0.1,
+        ceiling=0.849, measure=ACCURACY, repeats=20, splits=3, band="10 % to 90 % of releases", prior=0.1,
         versions=(("dpforest", "0.1.0"),),
     )  # fmt: skip
     return dataclasses.replace(basis, **changes)
@@ -223,7 +227,7 @@ def test_the_report_prints_on_one_page_and_loads_nothing(reasons, tmp_path):
     ],
 )
 def test_the_cost_section_begins_with_the_headroom(needed, headroom, first, smallest):
-    text = Read(render(report(needed_accuracy=needed, headroom=headroom))).text
+    text = Read(render(report(needed=needed, headroom=headroom))).text
     cost = text[text.index("What it costs") : text.index("accuracy on held-out rows")]
     assert first in cost and ("smallest ε" in cost) is smallest
     assert ("no better than guessing" in cost) is headroom.has_none
@@ -281,3 +285,11 @@ def test_rates_by_group_are_marked_as_not_covered():
     assert "Not covered by ε" in read.text and "Rates at ε = 0.5" in read.text
     assert "Not covered by ε" not in Read(render(report())).text
     assert "Not covered by ε" not in Read(render(report(groups=RatesByGroup("sex", 0.5, [])))).text
+
+
+def test_a_report_about_another_measure_names_it_and_its_guess():
+    auc = MeasureScale("AUC", False, 0.5, None)
+    text = Read(render(report(measure=auc, by_guessing="tossing a coin", needed=0.8))).text
+    assert "Needed: an AUC of 0.8 , reached by at least 90 %" in text
+    assert "the floor, 0.5 by tossing a coin" in text and "0.849" in text and "0.82" in text
+    assert "accuracy" not in text[text.index("What it costs") : text.index("Conditions of this promise")]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpforest.evaluation.smallest_epsilon import Answer
-from dpforest.plotting.choose import smallest_epsilon
+from dpforest.evaluation.smallest_epsilon import Answer, Reach, check_share
+from dpforest.plotting.choose import epsilon_by_forest, reach_curve
 from dpforest.plotting.compare import COLORS, MeasureScale, Series, SettingCurves, budget_map, comparison, multiples
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD
 from ui.shared.forests import FORESTS
@@ -73,13 +73,26 @@ def test_the_map_marks_the_best_depths_and_shows_the_price():
 @pytest.mark.parametrize("certified", [True, False])
 def test_dots_are_full_exactly_for_sure_answers(certified):
     answers = [
-        Answer("a", 0.3, 0.8, 60, 60, 0.907, True),
-        Answer("b", 1.0, 0.8, 5, 5, 0.5, False),
-        Answer("c", None, None, 3, 60, 0.0, False),
+        Answer("a", 0.3, 0.8, check_share(np.ones(46, bool), 0.9)),
+        Answer("b", 1.0, 0.8, check_share(np.ones(5, bool), 0.9)),
+        Answer("c", None),
     ]
-    figure = smallest_epsilon(answers, 0.01, 10, chosen="a", epsilon=0.3, certified=certified)
+    figure = epsilon_by_forest(answers, 0.01, 10, chosen="a", epsilon=0.3, scale=SCALE, certified=certified)
     dots = {t.y[0]: t for t in figure.data if t.mode == "markers+text"}
     assert set(dots) == {"a", "b"} and dots["a"].x[0] == 0.3
     assert dots["a"].marker.color != "rgba(0,0,0,0)" and dots["b"].marker.color == "rgba(0,0,0,0)"
     assert (dots["a"].marker.line.color == NOT_HELD) == (not certified)
-    assert any("not up to ε = 10: 3 of 60 at best" in a.text for a in figure.layout.annotations)
+    assert any("not up to ε = 10" in a.text for a in figure.layout.annotations)
+    assert "5 of 5 releases in the check reach it" in dots["b"].hovertext
+
+
+@pytest.mark.parametrize("n", [100.0, None])
+def test_the_bands_of_the_curve_end_at_the_values_that_count(n):
+    values = np.array([[0.6, 0.7, 0.8, 0.9], [0.62, 0.72, 0.82, 0.92]])
+    reach = Reach.of(EPSILONS, values, 0.9, n)
+    figure = reach_curve(reach, reach.mean, 0.75, 1.0, SCALE)
+    mean, *bands = (trace for trace in figure.data if len(trace.x) == len(EPSILONS))
+    assert list(mean.y) == reach.mean.tolist() and all(band.fill == "tonexty" for band in bands)
+    assert [list(band.y) for band in bands] == [reach.nearly_all.tolist(), reach.counted.tolist()][: len(bands)]
+    assert len(bands) == (1 if n is None else 2) and ("less the margin" in mean.text[0]) == (n is not None)
+    assert next(trace for trace in figure.data if trace.name == "needed 75.0 %").y == (0.75, 0.75)

@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -15,19 +14,21 @@ from dpforest.risk.guarantee import guarantee_of
 from dpforest.risk.rounding import percent_up
 from dpforest.simulation.sweep import simulation_for
 from tests.ui.app_words import words
-from ui.choose import answer, membership
+from ui.choose import membership, report
 from ui.choose import wish_controls as choose_controls
+from ui.choose.answers import Answers
 from ui.choose.wish_controls import Wish
 from ui.compare import comparison_controls
 from ui.compare.comparison_controls import Comparison
 from ui.explore import headline, rounds_tab
 from ui.explore.other_forests import OtherForests
 from ui.jobs import baselines
+from ui.jobs.measures import scale_of
 from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import Line, Releases, sweep_job
 from ui.shared import release, tables
 from ui.shared.attribute_effects import chance_of_a_turn
-from ui.shared.forests import TREES, ForestSettings, as_code, as_it_comes
+from ui.shared.forests import EPSILONS, TREES, ForestSettings, as_code, as_it_comes
 from ui.shared.loss_words import success_share
 from ui.shared.sidebar import Choice
 
@@ -230,33 +231,31 @@ def test_the_board_report_is_about_the_selected_forest(monkeypatch):
         list(line.work(2))
     done = gathered(lines)
     seen = []
-    monkeypatch.setattr(answer, "render", lambda report: seen.append(report) or "")
+    monkeypatch.setattr(report, "render", lambda shown: seen.append(shown) or "")
+    level = baselines.level(data)
+    answers = Answers({line.name: line for line in lines}, done, 0.9, wish, level.labels)
     for line in lines:
-        chosen = answer.at(line.line.settings, 1.0)
+        chosen = replace(line.line.settings, epsilon=1.0)
         certificate, _ = chosen.estimator(data.domain).preview(data.domain, len(data.frame))
-        answer.report(
-            data, chosen, certificate, answer.answered(done, 0.9, wish), 0.9, wish, done, baselines.level(data)
-        )
-    for report, line in zip(seen, lines, strict=True):
+        report.report(data, chosen, certificate, answers, scale_of("accuracy", [level], done), level)
+    for shown, line in zip(seen, lines, strict=True):
         expected = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
-        assert [mean for _, mean, _, _ in report.curve] == pytest.approx(expected[[0.1, 1.0]].tolist())
-        assert float(report.certificate.delta) == line.line.settings.delta
+        assert [mean for _, mean, _, _ in shown.curve] == pytest.approx(expected[[0.1, 1.0]].tolist())
+        assert float(shown.certificate.delta) == line.line.settings.delta
     assert seen[0].curve != seen[1].curve
 
 
 def test_of_two_forests_with_one_epsilon_the_stronger_promise_comes_first():
-    pieces = pd.DataFrame(
-        {
-            "forest": [f"{KIND}, δ = 10⁻⁶"] * 40 + [KIND] * 40,
-            "epsilon": 1.0,
-            "accuracy": [0.95] * 40 + [0.92] * 40,
-            "n_test": 900,
-            "repeat": [*range(40), *range(40)],
-        }
-    )
-    done = SweepResult(pieces.to_dict("records"), 40, 1)
-    wish = Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
-    assert [answer.forest for answer in answer.answered(done, 0.8, wish)] == [KIND, f"{KIND}, δ = 10⁻⁶"]
+    data, wish = table(), Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
+    lines = {f.name: sweep_job(data, Line(f)) for f in choose_controls.forests(data, wish) if f.kind == KIND}
+    rows = [
+        {"forest": name, "repeat": repeat, "fold": 0, "epsilon": epsilon, "accuracy": 0.95 if "δ" in name else 0.92}
+        for name in lines
+        for repeat in range(3)
+        for epsilon in (*EPSILONS, np.inf)
+    ]
+    answers = Answers(lines, SweepResult(rows, 3, 1), 0.8, wish, np.zeros(900, int))
+    assert [answer.forest for answer in answers.sorted()] == [KIND, f"{KIND}, δ = 10⁻⁶"]
 
 
 @pytest.mark.parametrize("delta", DELTAS)

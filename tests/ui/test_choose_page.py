@@ -4,20 +4,23 @@ import json
 import math
 import re
 
-import pandas as pd
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dpforest.evaluation.smallest_epsilon import smallest_epsilons
+from dpforest.evaluation.smallest_epsilon import N_FIRST, Reach, least_n, smallest_epsilon
 from tests.ui.app_words import words
 from tests.ui.test_explore_page import button
-from ui.choose import answer, membership, wish_controls
+from ui.choose import answers as page_answers
+from ui.choose import membership, report, wish_controls
+from ui.choose.answers import Answers
+from ui.jobs import baselines
 from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
-from ui.shared.forests import FORESTS
+from ui.shared.forests import EPSILONS, FORESTS
 
 KINDS = ["one greedy tree", "RF-E"]
 SMALL = "congressional_voting"  # tests with many releases use this table
@@ -25,15 +28,13 @@ SMALL = "congressional_voting"  # tests with many releases use this table
 
 @pytest.fixture
 def choose(monkeypatch):
-    """Return a function that opens the page with two forests and few releases."""
+    """Return a function that opens the page with two forests."""
     monkeypatch.setattr(wish_controls, "kinds", lambda: KINDS)
-    monkeypatch.setattr(wish_controls, "RELEASES", {0.8: 6, 0.9: 64, 0.95: 6})
-    monkeypatch.setattr(wish_controls, "SECONDS", math.inf)  # otherwise the page would pause on a busy machine
 
     def opened(**query) -> AppTest:
         page = AppTest.from_file("../../app.py", default_timeout=600)
         page.switch_page("pages/2_Choose_epsilon.py")
-        page.query_params.update({"data": "nursery", "sure": "8 in 10 releases", **query})
+        page.query_params.update({"data": SMALL, "sure": "8 in 10 releases", **query})
         page.run()
         assert not page.exception
         return page
@@ -41,43 +42,107 @@ def choose(monkeypatch):
     return opened
 
 
-def answers(needed: float, share: float, n: int, name: str = "nursery"):
+def engine_answer(kind: str, needed: float, share: float, measure: str = "accuracy", name: str = SMALL):
+    """Return the engine's answer from the releases of the app, which are simulated as far as the check needs them."""
     data = tables.bundled(name)
     table = tables.bundled_table(data, data.label)
-    lines = [sweep_job(table, Line(settings_of(table, k, "certified", "add-remove"))) for k in KINDS]
-    for line in lines:
-        list(line.work(n))
-    pieces = gathered(lines).pieces
-    return smallest_epsilons(pieces[pieces["repeat"] < n], needed, share)
+    line = sweep_job(table, Line(settings_of(table, kind, "certified", "add-remove")))
+    list(line.work(N_FIRST))
+    n = least_n(measure, baselines.level(table).labels)
+    rows = [row for row in line.rows(N_FIRST) if math.isfinite(row["epsilon"])]
+    first = np.array([row[measure] for row in sorted(rows, key=lambda row: (row["repeat"], row["epsilon"]))])
+    reach = Reach.of(np.array(EPSILONS), first.reshape(N_FIRST, -1), share, n)
+
+    def further(epsilon: float) -> np.ndarray:
+        job = sweep_job(table, Line(line.line.settings, (epsilon,)))
+        list(job.work(N_FIRST + 400))
+        return np.array([row[measure] for row in job.rows(N_FIRST + 400) if row["epsilon"] == epsilon])[N_FIRST:]
+
+    return smallest_epsilon(kind, reach, needed, share, n, further)
 
 
 def looked_at(page: AppTest) -> tuple[str, float]:
     return page.selectbox(key="looked_at").value, page.select_slider(key="look_eps").value
 
 
-def test_the_answer_equals_that_of_the_engine_and_is_selected(choose):
-    page = choose(data=SMALL, need="80.0", sure="9 in 10 releases")
-    first = answers(0.8, 0.9, 64, SMALL)[0]
+@pytest.mark.parametrize(("measure", "key", "need"), [("accuracy", "need", "80.0"), ("AUC", "need_auc", "0.8")])
+def test_the_answer_equals_that_of_the_engine_and_is_selected(choose, measure, key, need):
+    page = choose(needed=measure, **{key: need})
+    value, column = (float(need) / 100, "accuracy") if key == "need" else (float(need), "auc")
+    first = min((engine_answer(kind, value, 0.8, column) for kind in KINDS), key=lambda a: a.epsilon)
     assert first.is_sure
-    assert f"**{first.forest}** needs the smallest ε: **{first.epsilon:g}**" in words(page)
-    assert f"{first.reached} of 64 simulated releases reach 80.0 % there with the margin" in words(page)
+    assert f"**Smallest ε:** **{first.epsilon:g}**, with **{first.forest}**" in words(page)
+    assert f"Checked: {first.check.reached} of {first.check.releases} further simulated releases reach" in words(page)
     assert looked_at(page) == (first.forest, first.epsilon)
-    chart = json.loads(page.get("plotly_chart")[0].proto.spec)
-    assert f"{first.forest} at ε = {first.epsilon:g}" in json.dumps(chart, ensure_ascii=False)
+    curve, dots = (json.loads(chart.proto.spec) for chart in page.get("plotly_chart")[:2])
+    assert f"{first.forest} at ε = {first.epsilon:g}" in json.dumps(dots, ensure_ascii=False)
+    assert "less the margin" in json.dumps(curve, ensure_ascii=False)
 
 
-def test_too_few_releases_are_not_called_sure(choose):
-    text = words(choose(need="80.0"))
-    assert "too few to be sure" in text and "so at least" not in text
+def test_the_figure_of_a_forest_is_that_of_explore(choose):
+    page = choose(need="80.0", looked_at="RF-E", look_eps="1")
+    curve = json.loads(page.get("plotly_chart")[0].proto.spec)
+    text = next(text for trace in curve["data"] for text in trace.get("text", []) if "ε = 1:" in text)
+    data = tables.bundled(SMALL)
+    table = tables.bundled_table(data, data.label)
+    result = gathered([sweep_job(table, Line(settings_of(table, "RF-E", "certified", "add-remove")))])
+    mean = float(result.private("accuracy")[:, list(result.epsilons).index(1.0)].mean())
+    assert f"ε = 1: {100 * mean:.1f} % on average" in text
+
+
+def test_without_further_releases_no_answer_is_sure(choose, monkeypatch):
+    monkeypatch.setattr(Answers, "check", lambda self, forests, place: iter(()))
+    text = words(choose(need="70.0"))
+    assert "The check takes" in text and "so at least" not in text
+
+
+def test_releases_of_the_choice_have_no_part_in_the_check():
+    data = tables.bundled(SMALL)
+    table = tables.bundled_table(data, data.label)
+    line = sweep_job(table, Line(settings_of(table, "RF-E", "certified", "add-remove")))
+    list(line.work(N_FIRST + 2))
+    further = page_answers._further(line, 1.0, "accuracy")
+    rows = [row for row in line.rows(N_FIRST + 2) if row["epsilon"] == 1.0]
+    assert further[:2].tolist() == [row["accuracy"] for row in rows[N_FIRST:]]
+
+
+def test_a_first_look_says_that_it_is_one():
+    data = tables.bundled(SMALL)
+    table = tables.bundled_table(data, data.label)
+    line = sweep_job(table, Line(settings_of(table, "RF-E", "certified", "add-remove")))
+    list(line.work(N_FIRST))
+    rows, labels = line.rows(N_FIRST), baselines.level(table).labels
+    wish = wish_controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
+    one, few = [[row for row in rows if row["repeat"] == 0], [r for r in rows if r["epsilon"] in (0.05, 10, math.inf)]]
+    for some, n, first_look, partial in ((one, 1, True, False), (few, 3, True, True), (rows, 3, False, False)):
+        shown = Answers({"RF-E": line}, SweepResult(some, n, 1), 0.8, wish, labels)
+        assert (shown.is_first_look, shown.is_partial) == (first_look, partial)
+        assert not shown.sorted()[0].is_sure or not first_look
+
+
+def test_the_best_forest_at_the_shown_epsilon_is_named_and_opened(choose):
+    page = choose(need="80.0", looked_at="RF-E", look_eps="0.1")
+    assert "**Most accurate here** at ε = 0.1" in words(page)
+    if "more." in words(page):
+        button(page, "Look at it").click().run()
+        assert not page.exception and looked_at(page) == ("one greedy tree", 0.1)
+        assert "no forest is clearly better" in words(page)
+
+
+def test_the_shown_forest_can_be_released_here(choose):
+    page = choose(need="80.0")
+    button(page, "Release this forest").click().run()
+    assert not page.exception
+    assert button(page, f"Release for ε = {looked_at(page)[1]:g}")
 
 
 def test_the_selected_epsilon_follows_the_answer_until_it_is_moved(choose):
-    page = choose(need="60.0")
+    page = choose(need="65.0")
     low = looked_at(page)[1]
     page.slider(key="need").set_value(80.0).run()
     assert looked_at(page)[1] > low
     page.select_slider(key="look_eps").set_value(5.0).run()
-    page.slider(key="need").set_value(60.0).run()
+    page.slider(key="need").set_value(65.0).run()
     assert looked_at(page)[1] == 5.0 and not page.exception
 
 
@@ -104,14 +169,6 @@ def test_a_leaking_schema_promises_nothing(choose):
     assert "Not promised now. If the schema of this table were public" in text and "2.72" in text
 
 
-def test_no_answer_is_sure_before_the_last_release():
-    """An answer is sure only after the last release, because luck can pass a bound that is checked often."""
-    pieces = pd.DataFrame({"forest": "a", "epsilon": [1.0] * 79, "accuracy": 0.9, "n_test": 10**9, "repeat": range(79)})
-    wish = wish_controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
-    for n, sure in ((79, False), (wish.releases, True)):
-        assert answer.answered(SweepResult(pieces.to_dict("records"), n, 1), 0.8, wish)[0].is_sure is sure
-
-
 def test_under_replace_one_only_values_are_mentioned(choose):
     def questions(page: AppTest) -> list[str]:
         return [option for control in page.segmented_control for option in control.options]
@@ -122,10 +179,10 @@ def test_under_replace_one_only_values_are_mentioned(choose):
 
 def test_the_report_holds_the_sentences_of_the_page(choose, monkeypatch):
     made = []
-    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
+    monkeypatch.setattr(report, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
     choose(choose_tab="Report", need="80.0", rows_each="3", prior="10 %")
     html = made[-1]
-    first = answers(0.8, 0.8, 6)[0]
+    first = min((engine_answer(kind, 0.8, 0.8) for kind in KINDS), key=lambda a: a.epsilon)
     assert f"{first.epsilon:g}" in html and "80.0 %" in html and first.forest in html
     assert "NOT certified" not in html
     choose(choose_tab="Report", need="80.0", mode="as published")
@@ -170,7 +227,7 @@ def test_the_need_for_more_data_is_computed(choose):
     button(page, "Work it out").click().run()
     assert not page.exception
     assert "for an average accuracy of 50.0 %" in words(page) or "No number" in words(page) or "rows" in words(page)
-    assert len(page.get("plotly_chart")) == 3
+    assert len(page.get("plotly_chart")) == 4
     assert "as accurate as at ε = " in words(page) or "as accurate at ε = " in words(page)
 
 
@@ -206,23 +263,27 @@ def test_the_share_of_releases_starts_at_nine_in_ten(choose):
     page.switch_page("pages/2_Choose_epsilon.py")
     page.query_params.update({"data": SMALL, "need": "80.0"})
     page.run()
-    assert page.selectbox(key="sure").value == "9 in 10 releases" and "of 64 simulated" in words(page)
+    assert page.selectbox(key="sure").value == "9 in 10 releases"
+    checked = re.search(r"Checked: (\d+) of (\d+) further simulated releases .* so at least ([\d.]+) %", words(page))
+    assert int(checked[2]) >= 46 and 90 <= float(checked[3]) <= 100 * int(checked[1]) / int(checked[2])
 
 
 def test_every_forest_is_compared():
     assert wish_controls.kinds() == list(FORESTS)
 
 
-@pytest.mark.slow
-def test_work_pauses_with_an_answer_and_goes_on_when_asked(choose, monkeypatch):
-    """The page pauses after half a second of computing in any thread or process. All its releases take several."""
-    monkeypatch.setattr(wish_controls, "SECONDS", 0.5)
-    page = choose(sure="9 in 10 releases")
-    assert "Paused, to spare this machine: not all releases are simulated yet." in words(page)
-    few = int(re.search(r"Behind each: .*?(\d+) simulated release", words(page))[1])
-    button(page, "Go on").click().run()
-    assert few < 64 and not any(b.label == "Go on" for b in page.button)
-    assert "64 simulated releases" in words(page)
+def test_nothing_stops_the_work(choose):
+    page = choose(need="80.0")
+    assert not any(b.label in ("Stop", "Go on") for b in page.button)
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "balanced accuracy", "AUC"])
+def test_each_measure_has_a_slider_from_guessing_on(choose, measure):
+    page = choose(needed=measure)
+    slider = page.slider(key="need_auc" if measure == "AUC" else "need")
+    assert slider.label == ("AUC" if measure == "AUC" else measure.capitalize()) + " that you need"
+    assert slider.min == {"accuracy": 61.0, "balanced accuracy": 50.0, "AUC": 0.5}[measure]
+    assert slider.min < slider.value < slider.max
 
 
 def test_held_out_rows_of_one_class_get_a_message(choose):

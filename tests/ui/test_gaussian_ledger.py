@@ -14,7 +14,7 @@ from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.risk.guarantee import Guarantee
 from tests.ui.app_words import words
 from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
-from ui.choose import answer
+from ui.choose import report
 from ui.explore import budget_tab, curve_panel
 from ui.shared.forests import EPSILONS
 from ui.shared.release import after_this
@@ -103,9 +103,9 @@ def board_page(neighbors: str) -> None:
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import LEAKS, booster
-    from ui.choose import answer
+    from ui.choose import report
 
-    st.session_state["found"] = answer.guarantee(*booster(neighbors=neighbors, reasons=(LEAKS,)), True)
+    st.session_state["found"] = report.guarantee(*booster(neighbors=neighbors, reasons=(LEAKS,)), True)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -118,7 +118,7 @@ def test_what_would_be_promised_if_the_schema_were_public(neighbors):
 
 
 def test_what_is_promised():
-    assert answer.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
+    assert report.guarantee(*booster(), False) == Guarantee(1, DELTA, mu_squared=mu_for(1, DELTA).mu_squared)
 
 
 # ---------------------------------------------------------------- the release
@@ -144,22 +144,27 @@ def test_the_dialog_says_what_a_gaussian_release_costs():
     next(b for b in page.button if b.label == "Release this forest").click().run()
     assert not page.exception
     text = "\n".join(m.value for m in page.markdown)
-    assert "It costs **ε = 1 at δ = 10⁻⁶** (a row more or less), which cannot be taken back." in text
+    assert "It costs **ε = 1 at δ = 10⁻⁶** (adding or removing one row), which cannot be taken back." in text
     twice = PrivacyLoss.gaussian(2 * GAUSS.mu_squared).epsilon(DELTA)
     assert 1 < twice < Fraction(3, 2)
-    assert f"will have spent **ε = {sum_text(twice)} at δ = 10⁻⁶** (a row more or less)" in text
+    assert f"will have spent **ε = {sum_text(twice)} at δ = 10⁻⁶** (adding or removing one row)" in text
     assert [b.label for b in page.button if b.label.startswith("Release for")] == ["Release for ε = 1 at δ = 10⁻⁶"]
 
 
 def test_the_sum_after_a_release():
     sentence = after_this([FIRST], Cost(Fraction(1), "add-remove"))
-    assert "will have spent **ε = 1.5** (a row more or less) on the people in people.csv." in sentence
+    assert "will have spent **ε = 1.5** (adding or removing one row) on the people in people.csv." in sentence
     assert after_this([EXCHANGED], Cost(Fraction(1), "add-remove")).endswith(
-        "**ε = 2.1** (a row exchanged) on the people in people (2).csv. A release for “a row more or less” counts "
+        "**ε = 2.1** (a row exchanged) on the people in people (2).csv. A release for “adding or removing "
+        "one row” counts "
         "twice for “a row exchanged”."
     )
-    assert "**ε = 1.5 at δ = 10⁻⁶** (a row more or less)" in after_this([FIRST], Cost(GAUSS.loss, "add-remove"), DELTA)
-    assert "**ε = 1.5 at δ = 10⁻⁶** (a row more or less)" in after_this([GAUSS], Cost(Fraction(1, 2), "add-remove"))
+    assert "**ε = 1.5 at δ = 10⁻⁶** (adding or removing one row)" in after_this(
+        [FIRST], Cost(GAUSS.loss, "add-remove"), DELTA
+    )
+    assert "**ε = 1.5 at δ = 10⁻⁶** (adding or removing one row)" in after_this(
+        [GAUSS], Cost(Fraction(1, 2), "add-remove")
+    )
     assert "counts twice (a Gaussian release in μ) for “a row exchanged”." in after_this(
         [EXCHANGED], Cost(GAUSS.loss, "add-remove"), DELTA
     )

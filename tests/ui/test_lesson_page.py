@@ -189,7 +189,6 @@ def test_audit_uses_the_settings_of_the_link(app, link):
 )
 def test_choose_shows_what_the_link_says(app, monkeypatch, link):
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["one greedy tree"])
-    monkeypatch.setattr(wish_controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})
     page, settings = opened(app, link), dict(link.settings)
     assert value(page, "Data") == settings["data"]
     if "need" in settings:

@@ -8,7 +8,7 @@ from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.compare import MeasureScale
 from dpforest.simulation.metrics import METRICS
 from tests.ui.app_words import words
-from ui.choose import answer, wish_controls
+from ui.choose import answer_words, report, wish_controls
 from ui.compare.comparison_controls import Comparison
 from ui.compare.insight import insight
 from ui.jobs.results import SweepResult
@@ -37,7 +37,6 @@ def opened(monkeypatch):
 
     monkeypatch.setattr(first_release, "LAST", 2)
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E", "one greedy tree"])
-    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 4))
 
     def open_page(page: str = "", data: bytes | None = None, **query) -> AppTest:
         app = AppTest.from_file("../../app.py", default_timeout=600)
@@ -115,16 +114,17 @@ def test_choose_gives_no_smallest_epsilon(opened, need):
 
 def test_what_guessing_reaches_needs_no_epsilon(opened):
     at = {"a": Headroom(0.7, 0.9, 0.9, 0.95, 0.01)}
-    assert answer.no_need(0.7, 0.7, at) == (
-        "**70.0 % needs no forest and no ε**: always naming the most frequent class gets 70.0 % without any rows. Ask "
+    scale = MeasureScale("accuracy", True, 0.7, None)
+    assert answer_words.no_need(0.7, scale, at) == (
+        "**70.0 % needs no forest and no ε.** Always naming the most frequent class gets 70.0 % without any rows. Ask "
         "for more."
     )
-    assert answer.no_need(0.71, 0.7, at) == ""
+    assert answer_words.no_need(0.71, scale, at) == ""
 
 
 def test_the_report_states_a_lack_of_headroom_first(opened, monkeypatch):
     made = []
-    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
+    monkeypatch.setattr(report, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
     page = opened("2_Choose_epsilon", choose_tab="Report")
     page.slider(key="need").set_value(71.0).run()
     cost = made[-1][made[-1].index("What it costs") :]

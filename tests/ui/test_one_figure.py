@@ -28,8 +28,6 @@ def few_releases(monkeypatch):
     st.cache_resource.clear()
     monkeypatch.setattr(first_release, "LAST", 3)
     monkeypatch.setattr(choose_controls, "kinds", lambda: KINDS)
-    monkeypatch.setattr(choose_controls, "RELEASES", {0.8: 4, 0.9: 4, 0.95: 4})
-    monkeypatch.setattr(choose_controls, "SECONDS", np.inf)
 
 
 def on_explore(kind: str) -> str:
@@ -66,7 +64,7 @@ def test_all_pages_show_the_same_accuracy_in_whatever_order_they_are_visited():
         job = sweep_job(table, Line(settings_of(table, kind, "certified", "add-remove")))
         frame = gathered([job]).pieces
         assert f": {percent(frame.loc[frame.epsilon == epsilon, 'accuracy'].mean())} on average" in text
-    assert len(answers) == len(KINDS)
+    assert {"random-tree booster", "majority labels"} <= set(answers)
     again = {kind: on_explore(kind) for kind in KINDS}
     assert on_compare() == again  # both pages now use four releases
 

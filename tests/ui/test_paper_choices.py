@@ -14,7 +14,6 @@ LARGEST = "25"  # the largest ε of Nock and Henecka
 def few_releases(monkeypatch):
     monkeypatch.setattr(first_release, "LAST", 2)
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
-    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
 
 
 @pytest.mark.parametrize("trees", sorted(TREES, key=int))

@@ -325,7 +325,6 @@ def test_clear_my_data_empties_only_this_session(session):
 )
 def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkeypatch, page, query, press):
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
-    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
     session("warm")
     before = cached(None).keys()
     first = session("first", f"pages/{page}.py", forests=["RF-E"], releases_each="2", **query)

@@ -4,7 +4,6 @@ On breast_wisconsin at ε = 10, the rule gives boosted trees 10 trees for all 69
 of the rows, which simulated forests learn from.
 """
 
-import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,7 +19,7 @@ from dpforest.simulation.splits import split_table
 from dpforest.simulation.sweep import surface
 from dpforest.theory.measurements import empty_leaves_at
 from tests.ui.app_words import visit, words
-from ui.choose import answer, more_data
+from ui.choose import more_data, report
 from ui.choose import wish_controls as choose_controls
 from ui.jobs import first_release
 from ui.jobs.lines import settings_of
@@ -42,8 +41,6 @@ def few_releases(monkeypatch):
     st.cache_resource.clear()
     monkeypatch.setattr(first_release, "LAST", 2)
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
-    monkeypatch.setattr(choose_controls, "RELEASES", {0.8: 2, 0.9: 2, 0.95: 2})
-    monkeypatch.setattr(choose_controls, "SECONDS", math.inf)
 
 
 def breast_wisconsin() -> Table:
@@ -124,10 +121,10 @@ def test_theory_measures_trees_of_the_sizes_that_it_names(n_rows):
 
 def test_the_board_report_names_the_shape_whose_accuracy_it_shows(monkeypatch):
     made = []
-    monkeypatch.setattr(answer, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
+    monkeypatch.setattr(report, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
     shown = []
-    monkeypatch.setattr(answer, "render", lambda report: shown.append(report) or render(report))
-    visit(
+    monkeypatch.setattr(report, "render", lambda page: shown.append(page) or render(page))
+    page = visit(
         "pages/2_Choose_epsilon.py",
         **ADDRESS,
         choose_tab="Report",
@@ -135,6 +132,7 @@ def test_the_board_report_names_the_shape_whose_accuracy_it_shows(monkeypatch):
         looked_at=KIND,
         sure="8 in 10 releases",
     )
+    page.run()  # all releases that the first run has simulated
     assert f"{N_TREES} boosted trees of depth {DEPTH}" in made[-1]
     table = breast_wisconsin()
     frame = gathered([sweep_job(table, Line(at_ten(table)))]).pieces.query("epsilon == @EPSILON")

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.app_words import words
 from ui import state
-from ui.choose import wish_controls
+from ui.choose import answers, wish_controls
 from ui.jobs import first_release
 
 PAGES = {
@@ -36,7 +36,7 @@ PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
 def few_repeats(monkeypatch):
     monkeypatch.setattr(first_release, "LAST", 2)
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
-    monkeypatch.setattr(wish_controls, "RELEASES", dict.fromkeys((0.8, 0.9, 0.95), 2))
+    monkeypatch.setattr(answers, "N_FIRST", 2)
 
 
 def opened(page: str, **values: object) -> AppTest:

@@ -1,4 +1,4 @@
-"""The controls of the Choose ε page: the accuracy, the share of releases that must reach it, mode, and prior belief."""
+"""The controls of the Choose ε page: measure and needed value, share of releases, mode, and prior belief."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from streamlit.delta_generator import DeltaGenerator
 from ui import state
 from ui.choose import risk_parts
 from ui.jobs.lines import delta_control, lines_of
+from ui.jobs.measures import IN_PERCENT, MEASURES
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, follow, known, select, within
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.forests import EPSILONS, FORESTS, MODES, ForestSettings
 from ui.shared.tables import Table
 
-# SURE holds shares of releases that must reach the accuracy. RELEASES holds the number of simulated releases for each
-# share.
+# The shares of releases that must reach the value.
 SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}
 DEFAULT_SURE: Final = "9 in 10 releases"
-RELEASES: Final = {0.8: 40, 0.9: 80, 0.95: 160}
+NEEDS: Final = ("accuracy", "balanced accuracy", "AUC")  # the measures that have a value for guessing
 MOST_ROWS: Final = 10  # largest number of rows of one person
 STEP: Final = 0.5  # percent
 # The ε of a first answer on a large table. Forests are most accurate at the last one.
 FEW: Final = (0.05, 0.3, EPSILONS[-1])
-SECONDS: Final = 40  # computing time (`TimeBudget`) until the page pauses and asks whether to continue
 
 
 @dataclass(frozen=True)
 class Wish:
-    """The values of all controls except the accuracy. The page asks for the accuracy below its first figures."""
+    """The values of all controls except the needed value. The page asks for this value below its first figures."""
 
     share: float
     mode: str
@@ -40,11 +39,12 @@ class Wish:
     prior: float
     rows_per_person: int
     delta: bool = False
+    measure: str = NEEDS[0]
 
     @property
-    def releases(self) -> int:
-        # An answer about a published forest has no confidence level.
-        return RELEASES[self.share] if self.certified else 20
+    def column(self) -> str:
+        """Column of the measure in the figures of a sweep."""
+        return MEASURES[self.measure]
 
     @property
     def certified(self) -> bool:
@@ -54,6 +54,13 @@ class Wish:
 def choose() -> Wish:
     """Draw the controls in the sidebar and return their values."""
     with st.sidebar:
+        measure = select(
+            "What you need",
+            list(NEEDS),
+            state.NEEDED_MEASURE,
+            "Accuracy is the share of right predictions. Balanced accuracy is its mean over classes, so that a rare "
+            "class counts as much as a frequent one. AUC tells how well the forest ranks rows by their class.",
+        )
         sure = select(
             "How sure to get it: in at least",
             list(SURE),
@@ -101,29 +108,32 @@ def choose() -> Wish:
         prior,
         min(max(int(rows), 1), MOST_ROWS),
         delta,
+        measure,
     )
 
 
-def needed_accuracy(floor: float, best: float) -> float:
-    """Draw the slider of the accuracy, from the floor to 100 %. It starts halfway from the floor to `best`."""
-    low = min(STEP * int(100 * floor / STEP), 100.0 - STEP)
-    default = STEP * round((100 * floor + 50 * max(best - floor, 0)) / STEP)
-    default = min(max(default, low), 100.0)
-    follow(state.NEED, default)
-    within(state.NEED, low, 100.0)
+def needed_value(measure: str, floor: float, best: float) -> float:
+    """Draw the slider of the needed value, from the floor to the largest value. It starts halfway to `best`."""
+    in_percent = measure in IN_PERCENT
+    unit, step, key = (100.0, STEP, state.NEED) if in_percent else (1.0, STEP / 100, state.NEED_AUC)
+    low = min(step * int(unit * floor / step), unit - step)
+    halfway = floor + max(best - floor, 0.0) / 2
+    default = round(min(max(step * round(unit * halfway / step), low), unit), 3)
+    follow(key, default)
+    within(key, low, unit)
+    name = measure if measure == "AUC" else measure.capitalize()
     value = st.slider(
-        "Accuracy that you need",
+        f"{name} that you need",
         low,
-        100.0,
+        unit,
         default,
-        STEP,
-        format="%.1f %%",
-        key=state.NEED,
+        step,
+        format="%.1f %%" if in_percent else "%.3f",
+        key=key,
         bind=LINKED,
-        help="Share of new records that the forest must classify correctly. The lowest value is about the accuracy of "
-        "always naming the most frequent class.",
+        help="Measured on records that the forest has not seen. The lowest value is about what guessing gets.",
     )
-    return min(max(float(value), low), 100.0) / 100
+    return min(max(float(value), low), unit) / unit
 
 
 def look_at(

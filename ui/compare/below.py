@@ -13,11 +13,12 @@ import streamlit as st
 from dpforest.evaluation.headroom import headroom
 from dpforest.plotting.compare import SettingCurves, budget_map, comparison, multiples
 from ui.compare import comparison_controls, rules_tab
-from ui.compare.chart_and_table import cannot_be_measured, scale_of, series_of, show_table
+from ui.compare.chart_and_table import cannot_be_measured, series_of, show_table
 from ui.compare.chart_and_table import table as compared
-from ui.compare.comparison_controls import MEASURES, Comparison, measured
+from ui.compare.comparison_controls import Comparison, measured
 from ui.jobs.baselines import Baselines, floor, level, rows
 from ui.jobs.job import n_of_all, run
+from ui.jobs.measures import MEASURES, scale_of
 from ui.jobs.results import SweepResult
 from ui.jobs.sweep_job import SweepJob, sweep_job
 from ui.jobs.time_budget import TimeBudget

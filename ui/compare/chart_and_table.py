@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,10 +15,10 @@ from dpforest.plotting.compare import MeasureScale, Series, comparison
 from dpforest.plotting.curve import mark_others
 from dpforest.privacy.rationals import printed_decimal
 from dpforest.tables.features import plural
-from ui.compare.comparison_controls import IN_PERCENT, MEASURES, WORST, Comparison
-from ui.jobs import baselines
+from ui.compare.comparison_controls import Comparison
 from ui.jobs.baselines import Baselines
-from ui.jobs.results import SweepResult, ceiling_of, headroom_of
+from ui.jobs.measures import MEASURES, WORST
+from ui.jobs.results import SweepResult, headroom_of
 from ui.jobs.sweep_job import SweepJob
 from ui.shared import figures
 from ui.shared.epsilon import OTHERS
@@ -30,24 +29,6 @@ from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import badge, chart
 from ui.shared.tables import Table, n_persons
 from ui.shared.wording import epsilon_text, plain, unbroken
-
-
-def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> MeasureScale:
-    """Return floor and ceiling of a measure, as means over splits. The ceiling is None until all models are fitted."""
-    name = MEASURES[measure]
-    floor = baselines.floor(levels, name)
-    scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)
-    guesses = {"accuracy": "always the most frequent class", "balanced_accuracy": "always one class", "auc": "a coin"}
-    floor_text = "" if floor is None else f"{guesses[name]} {scale.text(floor)}: the floor"
-    best = ceiling_of(done, levels, name)
-    if best is None:
-        return replace(scale, floor_text=floor_text)
-    return replace(
-        scale,
-        ceiling=best.value,
-        floor_text=floor_text,
-        ceiling_text=f"{best.words} {scale.text(best.value)}",
-    )
 
 
 def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place, key: str):

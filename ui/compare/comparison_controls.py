@@ -14,6 +14,7 @@ from ui import state
 from ui.compare import changed_settings
 from ui.jobs.group_columns import choose_column, groups_of_splits
 from ui.jobs.lines import delta_control, lines_of, settings_of
+from ui.jobs.measures import IN_PERCENT, MEASURES, WORST
 from ui.jobs.results import SweepResult, gathered, with_worst_group
 from ui.jobs.sweep_job import Line, SweepJob
 from ui.shared import sidebar
@@ -22,15 +23,6 @@ from ui.shared.epsilon import grid_with
 from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
 from ui.shared.tables import Table, read_by
 
-WORST: Final = "accuracy of the worst group"
-MEASURES: Final = {
-    "accuracy": "accuracy",
-    "balanced accuracy": "balanced_accuracy",
-    "AUC": "auc",
-    "F1": "f1",
-    WORST: "worst_group",
-}
-IN_PERCENT: Final = ("accuracy", "balanced accuracy", WORST)
 RELEASES: Final = (2, 4, 8, 20, 50)
 DEFAULT_RELEASES: Final = 8
 HELD_OUT: Final = {"three tenths, once": 1, "every row once, in 5 parts": 5}

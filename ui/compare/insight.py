@@ -9,7 +9,8 @@ import pandas as pd
 
 from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.compare import MeasureScale
-from ui.compare.comparison_controls import MEASURES, Comparison
+from ui.compare.comparison_controls import Comparison
+from ui.jobs.measures import MEASURES
 from ui.jobs.results import SweepResult
 
 NAMED: Final = 3  # largest number of forests that a sentence names

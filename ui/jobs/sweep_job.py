@@ -47,6 +47,8 @@ class Line:
         If empty, the depth or number of trees of the settings.
     title : str
         Name of the line. If empty, the name of the settings.
+    without_noise : bool
+        Whether to simulate the forest without noise, too.
     """
 
     settings: ForestSettings
@@ -54,6 +56,7 @@ class Line:
     depths: tuple[int, ...] = ()
     trees: tuple[int, ...] = ()
     title: str = ""
+    without_noise: bool = True
 
     @property
     def name(self) -> str:
@@ -110,7 +113,7 @@ class Releases:
     def job(self, line: Line) -> SweepJob:
         """The job that computes these releases at the ε of a line. The job has the name of the line."""
         with self._lock:
-            return self._jobs.setdefault((line.epsilons, line.name), SweepJob(line, self))
+            return self._jobs.setdefault((line.epsilons, line.name, line.without_noise), SweepJob(line, self))
 
     def check(self, epsilons: Sequence[float]) -> None:
         """Raise ValueError if the forest cannot be simulated at these ε."""
@@ -194,12 +197,12 @@ class _PiecesAt:
 
 
 class SweepJob(Job[list[Row]]):
-    """Computes releases of one forest at the ε of a line and without noise (ε = infinity)."""
+    """Computes releases of one forest at the ε of a line and, if the line has it, without noise (ε = infinity)."""
 
     def __init__(self, line: Line, releases: Releases) -> None:
         super().__init__()
         self.line, self.name, self.releases = line, line.name, releases
-        self.epsilons = (*line.epsilons, math.inf)
+        self.epsilons = (*line.epsilons, math.inf) if line.without_noise else line.epsilons
         self.pieces: Any = _PiecesAt(releases, frozenset(self.epsilons))
         self._losses = dict[float, float]()
 

@@ -1,0 +1,121 @@
+"""Sentences of the Choose ε page: the answer, how sure it is, and why no ε may be needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from dpforest.evaluation.headroom import Headroom
+from dpforest.evaluation.smallest_epsilon import N_FIRST, Answer, held_out_margin
+from dpforest.plotting.compare import MeasureScale
+from dpforest.risk.rounding import percent_down
+from dpforest.tables.features import plural
+from ui.choose.answers import Answers
+from ui.choose.wish_controls import SURE
+from ui.shared.forests import EPSILONS
+
+# How one guesses without any rows, for each measure of the page.
+GUESSING: Final = {
+    "accuracy": "always naming the most frequent class",
+    "balanced accuracy": "always naming one class",
+    "AUC": "tossing a coin",
+}
+NAMED: Final = 2  # largest number of further forests that the answer names
+
+
+def guessing(scale: MeasureScale) -> str:
+    """Return what guessing gets.
+
+    >>> guessing(MeasureScale("accuracy", True, 0.76, None)), guessing(MeasureScale("AUC", False, 0.5, None))
+    ('Always naming the most frequent class gets 76.0 %', 'Tossing a coin gets 0.5')
+    """
+    name = GUESSING[scale.name]
+    return f"{name[0].upper()}{name[1:]} gets {scale.text(scale.floor or 0.0)}"
+
+
+def no_need(needed: float, scale: MeasureScale, at_stake: dict[str, Headroom]) -> str:
+    """Explain why no ε is needed: guessing reaches the value, or no forest beats guessing. Empty otherwise."""
+    all_guess = all(at.has_none for at in at_stake.values())
+    text = ""
+    if all_guess:
+        text = (
+            f"**No forest here is better than guessing.** {guessing(scale)}, and no forest exceeds that by more than "
+            "luck on the held-out rows, at any ε or without noise. So a release would spend ε on predictions no better "
+            "than guessing, which costs none. "
+        )
+        if any(at.learnable for at in at_stake.values()):
+            best = max(at.best for at in at_stake.values() if at.best is not None)
+            text += (
+                f"There is something to learn: without privacy scikit-learn's trees get {scale.text(best)}. Explore "
+                "shows what other depths and narrower public bounds do. "
+            )
+    if needed <= (scale.floor or 0.0):
+        who = guessing(scale)
+        return text + (
+            f"**{scale.text(needed)} needs no forest and no ε.** {who} without any rows. "
+            f"{'' if all_guess else 'Ask for more.'}"
+        )
+    return text
+
+
+def headline(answers: Answers, scale: MeasureScale) -> str:
+    """State the smallest ε in a sentence, and how sure this answer is."""
+    wish, needed = answers.wish, scale.text(answers.needed)
+    share = next(text for text, value in SURE.items() if value == wish.share)
+    if answers.is_partial:
+        return f"**The first releases are being simulated.** The smallest ε for {needed} comes in a moment."
+    first, *rest = answers.sorted()
+    if first.epsilon is None:
+        return (
+            f"**No forest here reaches {needed} in {share}** at any ε that we simulate (up to {EPSILONS[-1]:g}). Ask "
+            "for less, or see below what more data would do."
+        )
+    others = [a.forest for a in rest if a.epsilon == first.epsilon]
+    also = f" (also {', '.join(others) if len(others) <= NAMED else f'{len(others)} others'})" if others else ""
+    claimed = "" if wish.certified else ", as claimed"
+    text = f"**{first.epsilon:g}**{claimed}, with **{first.forest}**{also}."
+    if answers.is_first_look:
+        return (
+            f"**Smallest ε:** about {text} This is a first look. The answer comes after {N_FIRST} simulated releases "
+            "of each forest."
+        )
+    return f"**Smallest ε:** {text} {how_sure(first, answers, scale)}"
+
+
+def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
+    """State in a few words how the check of an answer goes, and which smaller ε have failed."""
+    check, needed = answer.check, scale.text(answers.needed)
+    assert check is not None
+    reach = f"reach {needed}{' with the margin for the held-out rows' if answers.wish.margin else ''}"
+    if check.is_sure:
+        text = (
+            f"Checked: {check.reached} of {check.releases} further simulated releases {reach}, so at least "
+            f"{percent_down(check.at_least)} of all releases do (95 % confidence)."
+        )
+    else:
+        done = f"so far {check.reached} of {check.releases} {reach}" if check.releases else "it starts now"
+        text = f"The check takes {check.until} further simulated releases; {done}."
+    for epsilon, failed in answer.failed[-1:]:
+        short = failed.releases - failed.reached
+        text += f" At ε = {epsilon:g}, {short} of {failed.releases} fell short."
+    return text
+
+
+def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
+    """Explain the curve with its bands, and the dots."""
+    text = f"The line is the mean of {answers.result.rests_on}. Dark band: luck of the noise. "
+    if (n := answers.least_n) is not None:
+        reach = answers.reach(forest)
+        middle = float(reach.nearly_all[len(reach.nearly_all) // 2])
+        margin = float(held_out_margin([middle], n)[0])
+        amount = f"{100 * margin:.1f} points" if scale.is_share else f"{margin:.3f}"
+        text += f"Light band: margin for the luck of {plural(len(answers.labels), 'held-out row')}, about {amount}. "
+    text += f"An ε is enough where the whole band is above the needed {scale.name}. "
+    return text + "Full dots are checked (95 % confidence); hollow dots are estimates."
+
+
+def by_forest(answers: Sequence[Answer]) -> str:
+    """Return the answers in words, for screen readers."""
+    return "; ".join(
+        f"{a.forest}: {'not reached' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
+    )

@@ -1,0 +1,128 @@
+"""The answers of the Choose ε page: the smallest ε of each forest, from simulated releases that all pages share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from dpforest.evaluation.smallest_epsilon import N_FIRST, Answer, Reach, least_n, smallest_epsilon
+from ui.choose.wish_controls import Wish
+from ui.jobs.job import run
+from ui.jobs.results import SweepResult
+from ui.jobs.sweep_job import Line, SweepJob
+from ui.shared.forests import EPSILONS, WITH_DELTA
+
+CHECKING: Final = "Checking {name}: simulated release {n} of {total}"
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The smallest ε of each forest.
+
+    Parameters
+    ----------
+    lines : dict of str to SweepJob
+        The simulated releases of each forest.
+    result : SweepResult
+        Figures of their finished releases.
+    needed : float
+        The needed value of the measure, from 0 to 1.
+    wish : Wish
+    labels : array of int
+        Class indices of the held-out rows.
+    """
+
+    lines: dict[str, SweepJob]
+    result: SweepResult
+    needed: float
+    wish: Wish
+    labels: np.ndarray
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there is no release at every ε yet, so that the smallest ε is not known even roughly."""
+        return len(self.result.epsilons) < len(EPSILONS)
+
+    @property
+    def is_first_look(self) -> bool:
+        """Whether the releases that choose each ε are not all simulated."""
+        return self.result.n < N_FIRST or self.is_partial
+
+    @property
+    def least_n(self) -> float | None:
+        """The number of held-out rows that the margin is for. None if the user wants no margin."""
+        return least_n(self.wish.column, self.labels) if self.wish.margin else None
+
+    def reach(self, forest: str) -> Reach:
+        """The values that nearly all releases of a forest reach, from its first releases."""
+        values = self.result.private(self.wish.column, forest)[:N_FIRST]
+        return Reach.of(self.result.epsilons, values, self.wish.share, self.least_n)
+
+    def means(self, forest: str) -> np.ndarray:
+        """The mean over all finished releases at each ε. It is the figure of this forest on every page."""
+        return self.result.private(self.wish.column, forest).mean(axis=0)
+
+    def sorted(self) -> list[Answer]:
+        """The answer of each forest, the smallest ε first, and among equals those with δ = 0."""
+        answers = [self._of(name) for name in self.lines]
+        answers.sort(
+            key=lambda a: (math.inf if a.epsilon is None else a.epsilon, a.forest.endswith(WITH_DELTA), -(a.value or 0))
+        )
+        return [
+            a if a.epsilon is None else replace(a, value=float(self.means(a.forest)[self._index(a.epsilon)]))
+            for a in answers
+        ]
+
+    def _of(self, name: str) -> Answer:
+        wish, line = self.wish, self.lines[name]
+        return smallest_epsilon(
+            name,
+            self.reach(name),
+            self.needed,
+            wish.share,
+            self.least_n,
+            lambda epsilon: np.zeros(0) if self.is_first_look else _further(line, epsilon, wish.column),
+        )
+
+    def _index(self, epsilon: float) -> int:
+        return int(np.flatnonzero(self.result.epsilons == epsilon)[0])
+
+    def check(self, forests: Sequence[str], place: Any) -> Iterator[None]:
+        """Simulate releases until the answers of the best forest and of these forests are checked.
+
+        Yields from time to time, so that the page can draw the answers.
+
+        Parameters
+        ----------
+        forests : sequence of str
+        place : container of Streamlit
+            For the progress bar.
+        """
+        while unchecked := [a for a in self._in_question(forests) if a.is_open]:
+            answer = unchecked[0]
+            assert answer.epsilon is not None and answer.check is not None
+            job = _check_job(self.lines[answer.forest], answer.epsilon)
+            until = N_FIRST + answer.check.until
+            for _ in run([job], until, place, CHECKING, drawn=job.n_done):
+                yield
+                if self._of(answer.forest).epsilon != answer.epsilon:  # the check has failed already
+                    break
+
+    def _in_question(self, forests: Sequence[str]) -> list[Answer]:
+        best, *others = self.sorted()
+        return [best, *(other for other in others if other.forest in forests)]
+
+
+def _check_job(line: SweepJob, epsilon: float) -> SweepJob:
+    """The job of the releases of one forest at one ε, which continues the releases at all ε."""
+    return line.releases.job(Line(line.line.settings, (epsilon,), title=line.name, without_noise=False))
+
+
+def _further(line: SweepJob, epsilon: float, column: str) -> np.ndarray:
+    """Values of the finished releases at one ε, without the first ones."""
+    job = _check_job(line, epsilon)
+    return np.array([row[column] for row in job.rows(job.n_done) if row["repeat"] >= N_FIRST], float)

@@ -1,0 +1,155 @@
+"""The guarantee of the chosen forest, and the report for a privacy board."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from typing import Final
+
+import numpy as np
+import streamlit as st
+
+from dpforest import __version__
+from dpforest.plotting.board_report import BoardReport, RatesByGroup, render
+from dpforest.plotting.compare import MeasureScale
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import Ledger
+from dpforest.risk.guarantee import Guarantee, guarantee_of
+from ui import state
+from ui.choose.answer_words import GUESSING
+from ui.choose.answers import Answers
+from ui.jobs.baselines import Baselines
+from ui.jobs.group_columns import GroupRates, choose_column
+from ui.jobs.results import SweepResult, ceiling_of, headroom_of
+from ui.jobs.sweep_job import promise as promise_of
+from ui.shared import tables
+from ui.shared.controls import LINKED
+from ui.shared.forests import ForestSettings
+from ui.shared.loss_words import would_promise
+from ui.shared.page import badge
+from ui.shared.tables import Table
+from ui.shared.wording import plain
+
+
+def promise(table: Table, settings: ForestSettings) -> tuple[Certificate, Ledger]:
+    """Return certificate and ledger of a release with these settings."""
+    return promise_of(tables.fingerprint(table.domain), settings, tables.planned_rows(table, settings), table.domain)
+
+
+def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
+    """Return the guarantee of a release.
+
+    If only the schema prevents a guarantee, a switch lets the user see the guarantee for a public schema.
+    """
+    if certificate.certified or not leaks or not ledger.has_budget:
+        return guarantee_of(certificate)
+    if st.toggle(
+        "Show what would be promised if the schema were public",
+        key=state.IF_PUBLIC,
+        bind=LINKED,
+        help="It is not promised now: bounds and categories that were read from the rows can give single rows away.",
+    ):
+        badge("Not certified")
+        st.markdown("**Not promised now. If the schema of this table were public, this is what would hold:**")
+        return would_promise(certificate, ledger)
+    return guarantee_of(certificate)
+
+
+def about_claims(certificate: Certificate) -> None:
+    """Show why a published mechanism does not have the privacy that it claims."""
+    with st.container(border=True):
+        badge("Not certified")
+        st.markdown(plain(certificate.reasons[0], 600))
+
+
+def report(
+    table: Table,
+    settings: ForestSettings,
+    certificate: Certificate,
+    answers: Answers,
+    scale: MeasureScale,
+    level: Baselines,
+    column: str = "",
+) -> str:
+    """Return the report for a privacy board, as HTML. If a column is given, the report has the rates of its groups."""
+    name, result, wish = settings.name, answers.result, answers.wish
+    cells = result.cells.loc[name].reset_index()
+    ceiling = ceiling_of(result, [level], wish.column)
+    private = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
+    values = private[wish.column]
+    parameters = settings.parameters()
+    return render(
+        BoardReport(
+            title=table.short_title,
+            rows=len(table.frame),
+            persons=tables.n_persons(table) if table.domain.unit else None,
+            attributes=table.domain.n_features,
+            label=table.label,
+            forest=settings.name,
+            settings=tuple((name.replace("_", " "), _written(value)) for name, value in parameters.items()),
+            date=f"{datetime.date.today():%-d %B %Y}",
+            certificate=certificate,
+            measure=scale,
+            by_guessing=GUESSING[wish.measure],
+            needed=answers.needed,
+            share=wish.share,
+            smallest=tuple(
+                (a.forest if a.is_sure or a.epsilon is None else f"{a.forest} (estimate)", a.epsilon, a.value)
+                for a in answers.sorted()
+            ),
+            curve=tuple(zip(private["epsilon"], values["mean"], values["low"], values["high"], strict=True)),
+            ceiling=None if ceiling is None else ceiling.value,
+            ceiling_name="" if ceiling is None else ceiling.words,
+            headroom=headroom_of(result, [level], wish.column)[name],
+            repeats=int(result.pieces.loc[result.pieces["forest"] == name, "repeat"].nunique()),
+            splits=result.folds,
+            band="8 in 10 simulated releases",
+            prior=wish.prior,
+            rows_per_person=1 if table.domain.unit else wish.rows_per_person,
+            margin=wish.margin,
+            groups=_rates_by_group(table, column, result, settings) if column else None,
+            declared_public=table.is_public,
+            versions=(
+                ("dpforest", __version__),
+                *((name, version(name)) for name in ("numpy", "numba", "scikit-learn")),
+            ),
+        )
+    )
+
+
+def _rates_by_group(table: Table, column: str, done: SweepResult, settings: ForestSettings) -> RatesByGroup:
+    """Return the rates at the simulated ε that is nearest to that of the settings."""
+    nearest = float(min(done.epsilons, key=lambda epsilon: abs(math.log(epsilon / settings.epsilon))))
+    rates = GroupRates.of(table, settings, column).table(done.right(nearest, settings.name))
+    return RatesByGroup(column, nearest, rates.to_dict("records"))
+
+
+def offer_report(table: Table, make: Callable[[Table, str], str], is_early: bool) -> None:
+    """Draw the download button of the report, and describe the report.
+
+    `make` takes the table and the column whose groups the report shows, "" for none.
+    """
+    st.markdown(
+        "One page to print and to hand over: the forest and its settings, what is promised and on which conditions, "
+        "what it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
+    )
+    if is_early:
+        st.caption("The smallest ε is not checked yet. The report says so.")
+    name, column = "privacy_report.html" if table.is_public else "CURATOR_ONLY_privacy_report.html", ""
+    if st.toggle("With accuracy by group", key=state.REPORT_GROUPS, bind=LINKED, help=_GROUPS):
+        with st.container(width=420):
+            column = choose_column(table)
+    make_report = partial(make, table, column)
+    st.download_button("Download the report", make_report, name, "text/html", on_click="ignore", type="primary")
+
+
+_GROUPS: Final = "Accuracy and error rates of the groups of a column, computed from raw rows. ε does not cover them."
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return "∞" if math.isinf(value) else f"{value:g}"
+    return "the default" if value is None else str(value)

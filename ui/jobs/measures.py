@@ -1,0 +1,45 @@
+"""Measures of accuracy that the user can choose, with their floor (guessing) and ceiling (no privacy)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from dpforest.plotting.compare import MeasureScale
+from ui.jobs import baselines
+from ui.jobs.baselines import Baselines
+from ui.jobs.results import SweepResult, ceiling_of
+
+WORST: Final = "accuracy of the worst group"
+# For each measure of the app, its column in the figures of a sweep.
+MEASURES: Final = {
+    "accuracy": "accuracy",
+    "balanced accuracy": "balanced_accuracy",
+    "AUC": "auc",
+    "F1": "f1",
+    WORST: "worst_group",
+}
+IN_PERCENT: Final = ("accuracy", "balanced accuracy", WORST)
+# What guessing is, for the measures that have a floor.
+GUESSES: Final = {
+    "accuracy": "always the most frequent class",
+    "balanced_accuracy": "always one class",
+    "auc": "a coin",
+}
+
+
+def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> MeasureScale:
+    """Return floor and ceiling of a measure, as means over splits. The ceiling is None until all models are fitted."""
+    name = MEASURES[measure]
+    floor = baselines.floor(levels, name)
+    scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)
+    floor_text = "" if floor is None else f"{GUESSES[name]} {scale.text(floor)}: the floor"
+    best = ceiling_of(done, levels, name)
+    if best is None:
+        return replace(scale, floor_text=floor_text)
+    return replace(
+        scale,
+        ceiling=best.value,
+        floor_text=floor_text,
+        ceiling_text=f"{best.words} {scale.text(best.value)}",
+    )
