@@ -103,7 +103,7 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
 
 def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
     """Explain the curve with its bands, and the dots."""
-    text = f"The line is the mean of {answers.result.rests_on}. Dark band: luck of the noise. "
+    text = f"The line is {forest}: the mean of {answers.result.rests_on}. Dark band: luck of the noise. "
     if (n := answers.least_n) is not None:
         reach = answers.reach(forest)
         middle = float(reach.nearly_all[len(reach.nearly_all) // 2])
