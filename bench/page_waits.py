@@ -1,8 +1,8 @@
 """Waiting times on the pages, in headless Chromium; a suite of `run.py`, or by itself.
 
 Measures Choose ε and Compare on Adult for a visitor who comes from Explore with another table. The times start at the
-address, and end at a first answer and at the end (or the pause) of the work; they include loading. Also measures moves
-of a marker on each page, and the first curve of each forest on an uploaded table of 50,000 rows and 60 columns, which
+address, and end at a first answer, at the checked answer, and at the end of the work (on Compare, possibly a pause); they
+include loading. Also measures moves of a marker on each page, and the first curve of each forest on an uploaded table of 50,000 rows and 60 columns, which
 this program makes. Kernels are already compiled. This program is not part of the tests.
 """
 
@@ -50,7 +50,9 @@ def visit_explore(page: Page) -> None:
 def choose(page: Page, results: Results) -> None:
     """Measure Choose ε on a server that has computed nothing for Adult."""
     visit_explore(page)
-    time_page(page, results, "Choose ε", CHOOSE, "text=needs the smallest ε")
+    start = time.perf_counter()
+    time_page(page, results, "Choose ε", CHOOSE, "text=Smallest ε:")
+    results.add("Choose ε: checked", seconds_until(page, "text=Checked:", start))
     for key in ("ArrowRight", "ArrowLeft"):
         results.add("Choose ε: marker", press(page, "at ε", key))
 
@@ -99,7 +101,7 @@ def page_waits(results: Results, folder: Path, effort: Effort) -> None:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             work(browser.new_page(viewport={"width": 1440, "height": 900}), results)
             browser.close()
-    goals = {"Choose ε: first answer": 2, "Choose ε: complete": 30, "Compare: complete": 15}
+    goals = {"Choose ε: first answer": 2, "Choose ε: checked": 10, "Compare: complete": 15}
     goals |= {"Choose ε: marker": 0.5, "Compare: marker": 0.5}
     goals |= {f"{ROWS:,} rows × {COLUMNS}, {forest}": 1 if forest in RANDOM else 2 for forest in FORESTS}
     for name, values in results.samples.items():
