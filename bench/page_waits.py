@@ -1,9 +1,10 @@
 """Waiting times on the pages, in headless Chromium; a suite of `run.py`, or by itself.
 
 Measures Choose ε and Compare on Adult for a visitor who comes from Explore with another table. The times start at the
-address, and end at a first answer, at the checked answer, and at the end of the work (on Compare, possibly a pause); they
-include loading. Also measures moves of a marker on each page, and the first curve of each forest on an uploaded table of 50,000 rows and 60 columns, which
-this program makes. Kernels are already compiled. This program is not part of the tests.
+address, and end at a first answer, at the checked answer, and at the end of the work (on Compare, possibly a pause).
+They include loading. Also measures moves of a marker on each page, and the first curve of each forest on an uploaded
+table of 50,000 rows and 60 columns, which this program makes. Kernels are already compiled. This program is not part
+of the tests.
 """
 
 import sys
