@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.explore import instrument
+from ui.explore import instrument, other_forests
 from ui.jobs import first_release
 
 
@@ -14,10 +14,11 @@ def no_book(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def few_releases(monkeypatch, request):
-    """Refine figures to two releases, and simulate no other lines of the instrument, except in tests marked `refined`.
+    """Refine figures to two releases, and simulate no other lines or forests, except in tests marked `refined`.
 
-    A page computes both while a user looks at it. This takes most of the time of a run, and few tests depend on it.
+    A page computes all of this while a user looks at it. It takes most of the time of a run; few tests depend on it.
     """
     if request.node.get_closest_marker("refined") is None:
         monkeypatch.setattr(first_release, "LAST", 2)
         monkeypatch.setattr(instrument, "MOST_LEAVES", 0)
+        monkeypatch.setattr(other_forests, "RELEASES", 0)

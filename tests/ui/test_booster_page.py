@@ -197,6 +197,7 @@ def test_compare_explains_dash_dotted_lines():
     assert shown.loc[KIND, "true loss"] == "1"
 
 
+@pytest.mark.refined
 def test_if_a_forest_learns_nothing_the_booster_is_offered_with_both_deltas():
     choice = Choice(table(), as_it_comes("JPW", "certified", 1.0, "add-remove"))
     others = OtherForests(choice)

@@ -33,9 +33,11 @@ def heavy_tails() -> bytes:
 @pytest.fixture
 def opened(monkeypatch):
     """Return a function that opens a page with the table attached."""
+    from ui.explore import instrument
     from ui.jobs import first_release
 
     monkeypatch.setattr(first_release, "LAST", 2)
+    monkeypatch.setattr(instrument, "MOST_LEAVES", 0)
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E", "one greedy tree"])
 
     def open_page(page: str = "", data: bytes | None = None, **query) -> AppTest:
@@ -51,6 +53,7 @@ def opened(monkeypatch):
     return open_page
 
 
+@pytest.mark.refined
 @pytest.mark.parametrize("kind", ["majority labels", "noisy counts", "one greedy tree"])
 def test_explore_reports_a_forest_that_learns_nothing_and_names_others(opened, kind):
     page = opened(forest=kind)
@@ -64,6 +67,7 @@ def test_explore_reports_a_forest_that_learns_nothing_and_names_others(opened, k
     assert not any(cheap in text for cheap in CHEAP)
 
 
+@pytest.mark.refined
 def test_explore_names_the_forests_that_would_learn(opened):
     """Two of 60 columns decide the label, so trees with random splits mostly test other columns."""
     answers = np.random.default_rng(0).integers(0, 2, (900, 60))

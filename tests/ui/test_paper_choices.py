@@ -4,15 +4,13 @@ import pytest
 
 from tests.ui.app_words import visit, words
 from ui.choose import wish_controls
-from ui.jobs import first_release
 
 TREES = {"9", "13", "17", "19", "20", "21", "30"}  # Bojarski et al. 9 to 21, Nock and Henecka 20, Fletcher and Islam 30
 LARGEST = "25"  # the largest ε of Nock and Henecka
 
 
 @pytest.fixture(autouse=True)
-def few_releases(monkeypatch):
-    monkeypatch.setattr(first_release, "LAST", 2)
+def _few_kinds(monkeypatch):
     monkeypatch.setattr(wish_controls, "kinds", lambda: ["RF-E"])
 
 

@@ -23,6 +23,7 @@ from dpforest.simulation.fitted import FittedSimulation
 from dpforest.simulation.splits import split_table
 from tests.ui.app_words import words
 from ui.choose import wish_controls
+from ui.explore import instrument
 from ui.jobs import first_release, sweep_job
 from ui.jobs.priority import Scheduler
 from ui.jobs.results import gathered
@@ -208,6 +209,7 @@ def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
         ScriptRunner, "__init__", lambda self, **settings: start(self, **{**settings, "session_id": who[0]})
     )
     monkeypatch.setattr(first_release, "LAST", 2)
+    monkeypatch.setattr(instrument, "MOST_LEAVES", 0)
     opened: list[str] = []
 
     class Session:
@@ -274,6 +276,7 @@ def simulations(session_id: str) -> set[int]:
     return {id(value) for value in cached(session_id).values() if isinstance(value, Releases)}
 
 
+@pytest.mark.refined
 def test_an_upload_reaches_no_shared_cache(session):
     """A visit with an upload adds nothing to the shared caches, and two sessions share no simulations."""
     session("warm", data="car")  # fills the caches that all sessions share
@@ -298,6 +301,7 @@ def test_the_same_name_and_shape_are_not_the_same_file(session):
     assert figures(again.page) == figures(first.page)
 
 
+@pytest.mark.refined
 def test_clear_my_data_empties_only_this_session(session):
     first, second = session("first"), session("second")
     first.upload(ONE)
