@@ -81,8 +81,8 @@ class Figure(NamedTuple):
         return float(match[0])
 
 
-ANSWERS = re.compile("^(Use (this|these|the) (range|list|class)|Confirm that this is public)")
-SOURCE = "Where is this known from?"
+ANSWERS = re.compile("^(Use (this|these) (range|list)|Use the ticked lists|Confirm that this is public)")
+SOURCE = re.compile("^How does everybody know this")
 
 
 def idle(page: Page, timeout: float = TIMEOUT) -> None:
@@ -263,16 +263,17 @@ class Explore:
         idle(self.page)
 
     def answer_card(self, panel: Locator, source: str, **ranges: str) -> None:
-        """Answer the open card. An empty range becomes 0 to 100, or `ranges`; lists are confirmed one by one."""
+        """Answer the open card. An empty range becomes 0 to 100, or `ranges`; every list is ticked."""
         for end, number in ({"Lowest": "0", "Highest": "100"} | ranges).items():
             box = panel.get_by_role("textbox", name=f"{end} possible number")
             if box.count() and (end in ranges or not box.input_value()):
                 box.fill(number)
         button = panel.get_by_role("button", name=ANSWERS)
-        if button.inner_text().startswith("Use the lists"):
-            button = panel.get_by_role("button", name="Later")
-        else:
-            panel.get_by_role("textbox", name=SOURCE).fill(source)
+        if button.inner_text() == "Use the ticked lists":
+            for tick in panel.get_by_test_id("stForm").get_by_test_id("stCheckbox").all():
+                tick.locator("label").click()
+        if (field := panel.get_by_role("textbox", name=SOURCE)).count():
+            field.fill(source)
         with rerun(self.page):
             button.click()
 

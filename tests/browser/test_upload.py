@@ -44,8 +44,8 @@ def test_the_controls_lead_from_bundled_data_to_an_upload(explore: Explore) -> N
     expect(panel).to_contain_text(re.compile("Kennung.*leave it out"))
     expect(panel).to_contain_text(re.compile("Datum.*leave it out"))
     expect(panel).to_contain_text(
-        "Read from the rows: the bounds of 2 attributes, the categories of 1 attribute, the types of 3 attributes, "
-        "the rules for missing cells of 3 attributes, the classes, how the file is written and which columns are "
+        "Read from the rows: the bounds of 2 columns, the categories of 1 column, the types of 3 columns, "
+        "the rules for missing cells of 3 columns, the classes, how the file is written and which columns are "
         "used."
     )
     domain = explore.page.get_by_role("region", name="The public domain")
@@ -94,7 +94,7 @@ def test_a_typed_bound_is_used_by_the_forest(uploaded: Explore) -> None:
     uploaded.edit(0, 3, "2.5")
     uploaded.edit(0, 7, "nobody is taller")
     uploaded.page.get_by_role("button", name="Apply my changes").click()
-    expect(uploaded.page.get_by_role("tabpanel")).to_contain_text("Read from the rows: the bounds of 1 attribute,")
+    expect(uploaded.page.get_by_role("tabpanel")).to_contain_text("Read from the rows: the bounds of 1 column,")
     idle(uploaded.page)
     name, text = uploaded.download("Download as JSON")
     assert "CURATOR_ONLY" in name, "other entries are still read from the rows"
@@ -175,7 +175,9 @@ def test_clear_my_data_removes_the_upload_except_its_cost(uploaded: Explore) -> 
 
     uploaded.sidebar.get_by_role("button", name="Clear my data").click()
     expect(uploaded.main).not_to_contain_text(clinic.NAME)
-    expect(uploaded.sidebar).to_contain_text("Spent in this session on cleared table 1: ε = 1 (a row more or less)")
+    expect(uploaded.sidebar).to_contain_text(
+        "Spent in this session on cleared table 1: ε = 1 (adding or removing one row)"
+    )
     chart_ready(uploaded.page)
     assert uploaded.settings().get("data") != UPLOAD
     body = uploaded.page.locator("body").inner_text()

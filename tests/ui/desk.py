@@ -4,11 +4,13 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest.tables.read_parts import assert_parts, read_parts
 from tests.ui.app_words import words
+from ui.explore.card_forms import KEEP_RARE
 from ui.explore.cards import LISTS, NUMBERS
+from ui.shared.sources import QUESTION
 
-LOWEST, HIGHEST, SOURCE = "Lowest possible number", "Highest possible number", "Where is this known from?"
-RANGE, LIST, CLASSES, FILE = "Use this range", "Use this list", "Use these classes", "Confirm that this is public"
-_ANSWERS = (RANGE, LIST, CLASSES, FILE)
+LOWEST, HIGHEST, SOURCE = "Lowest possible number", "Highest possible number", QUESTION
+RANGE, LIST, TABLE = "Use this range", "Use this list", "Confirm that this is public"
+_ANSWERS = (RANGE, LIST, TABLE)
 
 
 def chooser(app: AppTest):
@@ -31,8 +33,15 @@ def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
 
 
-def answer(app: AppTest, source: str, low: float | str = 0, high: float | str = 100) -> AppTest:
-    """Answer the open card with these words as its source. A range keeps what is filled in."""
+def answer(app: AppTest, source: str, low: float | str = 0, high: float | str = 100, *, rare: bool = False) -> AppTest:
+    """Answer the open card with these words as its source. A range keeps what is filled in.
+
+    With `rare`, the values that few rows have are chosen, too.
+    """
+    if rare:
+        for box in app.multiselect:
+            if box.label == KEEP_RARE:
+                box.set_value([option.rpartition(" (")[0] for option in box.options])
     if any(widget.label == LOWEST for widget in app.text_input):
         for label, value in ((LOWEST, low), (HIGHEST, high)):
             if not field(app, label).value:
@@ -54,8 +63,8 @@ def confirm(app: AppTest, source: str = "the study protocol", low: float | str =
     while left := open_cards(app):
         if chooser(app).value in (NUMBERS, LISTS):
             chooser(app).select(left[0]).run()
-        answer(app, source, low, high)
-        if app.warning and "does not say where" in words(app):
+        answer(app, source, low, high, rare=True)
+        if app.warning and "does not say how everybody knows" in words(app):
             return app
     return app
 
@@ -63,7 +72,7 @@ def confirm(app: AppTest, source: str = "the study protocol", low: float | str =
 def make_public(app: AppTest, source: str = "the study protocol") -> AppTest:
     """Give all parts of the schema this source, without the cards."""
     app.session_state["tab"] = "Data"
-    answer(open_card(app.run(), "the label"), source)
+    answer(open_card(app.run(), "the label"), source, rare=True)
     schemas = app.session_state["schemas"]
     for key, domain in schemas.items():
         schemas[key] = assert_parts(domain, read_parts(domain), source)

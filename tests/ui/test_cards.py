@@ -8,11 +8,24 @@ import pytest
 from dpforest.tables.csv_table import read_csv
 from dpforest.tables.domain import Domain, DomainError, Feature
 from tests.ui.app_words import words
-from tests.ui.desk import HIGHEST, LIST, LOWEST, RANGE, SOURCE, answer, chooser, confirm, field, open_card, press
+from tests.ui.desk import HIGHEST, LOWEST, RANGE, SOURCE, answer, chooser, confirm, field, open_card, press
 from ui.explore import card_answers as answers
 from ui.explore.bulk_cards import HIGH, LOW, WHOLE, WHY, with_ranges
 from ui.explore.card_answers import NumberAnswer
-from ui.explore.cards import CATEGORY, DATE, LEFT_OUT, NUMBER, cards, first_kind, known_range, propose, rare, values_of
+from ui.explore.cards import (
+    CATEGORY,
+    DATE,
+    LEFT_OUT,
+    LISTS,
+    NUMBER,
+    NUMBERS,
+    cards,
+    first_kind,
+    known_range,
+    propose,
+    rare,
+    values_of,
+)
 from ui.explore.stated_values import StatedValues, answered, one_range, targets
 
 HEADER = ["admitted", "x1", "x2", "x3", "Alter", "CRP", "share", "smokes", "illness", "id", "remark", "ill"]
@@ -105,7 +118,7 @@ def test_columns_keep_the_order_of_the_file():
     assert domain.names == ("x", "y (year)", "y (month)", "z") and domain.columns == ("x", "y", "z")
     assert [card.state for card in cards(order, domain)] == ["open", "ready", "open"]
     assert answers.with_list(domain, order, "y", ["a"], "the form of 2020").names == ("x", "y", "z")
-    with pytest.raises(DomainError, match="only attribute"):
+    with pytest.raises(DomainError, match="only column"):
         answers.without(Domain((x,)), order, "x")
     with pytest.raises(DomainError, match="at least one part"):
         answers.with_dates(domain, order, "y", "DD.MM.YYYY", [], ("2020-01-01", "2029-12-31"), "the study's plan")
@@ -138,11 +151,15 @@ def test_many_attributes_change_only_the_parts_that_were_asked_about():
 def test_each_column_has_a_card_and_the_progress_counts_columns(page):
     assert "3 of 11 columns are ready." in words(page), "the date, the identifier and the remark are left out"
     options = chooser(page).options
-    assert options[0] == "several number columns at once (4)"
+    assert options[:2] == ["several number columns at once (6)", "several lists at once (2)"]
     assert [o for o in options if o.startswith("x")] == ["x… (3 columns)"]
-    assert {"admitted (left out, has dates)", "id (left out)", "remark (left out)", "Alter", "the label: ill"} <= set(
-        options
-    )
+    assert {
+        "admitted (left out, has dates)",
+        "id (left out)",
+        "remark (left out)",
+        "Alter",
+        "the label ill and the file",
+    } <= set(options)
     assert not any("are public" in button.label for button in page.button), "nothing confirms everything at once"
 
 
@@ -152,6 +169,15 @@ def test_a_group_gets_one_range(page):
         (0, 64.5, "the scale of the device")
     }
     assert "6 of 11 columns are ready." in words(page)
+
+
+def test_a_group_says_that_it_shares_its_rules_and_can_be_opened(page):
+    open_card(page, "x…")
+    assert "All of them get the same range, the same rules and the same source." in words(page)
+    press(page, "Answer these columns one by one")
+    assert {"x1", "x2", "x3"} <= set(chooser(page).options) and "x… (3 columns)" not in chooser(page).options
+    answer(open_card(page, "x2"), "the scale of the device", 0, 30)
+    assert [f.high for f in schema(page).features if f.name[0] == "x" and not f.leaks()] == [30]
 
 
 def test_a_range_starts_with_what_the_name_suggests_and_never_with_the_rows(page):
@@ -186,13 +212,40 @@ def test_words_and_signs_among_numbers_are_rules_of_the_schema(page):
     assert attribute(page, "share").signs == ("%",) and attribute(page, "share").kind == "numeric"
 
 
-def test_a_rare_value_is_marked_and_can_be_left_out(page):
+@pytest.mark.parametrize(("rare", "listed"), [(False, ("cold", "flu")), (True, ("cold", "flu", "Kuru"))])
+def test_a_rare_value_is_listed_only_by_hand(page, rare, listed):
     open_card(page, "illness")
-    assert "“Kuru” (1 row)" in words(page)
-    next(box for box in page.checkbox if box.label == "Leave out the 1 rare value").check()
-    answer(page, "the catalog of diagnoses")
+    assert "“Kuru” (1 row)" in words(page) and next(area.value for area in page.text_area) == "cold; flu"
+    answer(page, "the catalog of diagnoses", rare=rare)
     illness = attribute(page, "illness")
-    assert (illness.categories, illness.missing) == (("cold", "flu"), "category")
+    assert (illness.categories, illness.missing) == (listed, "category")
+
+
+def test_several_lists_are_ticked_one_by_one_and_hold_nothing_rare(page):
+    assert chooser(open_card(page, "several lists")).value == LISTS
+    ticks = {box.label: box for box in page.checkbox if box.label.startswith("**")}
+    assert list(ticks) == ["**smokes**: no; yes", "**illness**: cold; flu"]
+    assert not any(box.value for box in ticks.values()), "no list is chosen at first"
+    notes = "\n".join(caption.value for caption in page.caption)
+    assert "rows have it, so not in the list: “YES”" in notes and "so not in the list: “Kuru”" in notes
+    field(page, SOURCE).set_value("the catalog of diagnoses")
+    press(page, "Use the ticked lists")
+    assert "No list is ticked" in words(page) and "schemas" not in page.session_state
+    next(box for box in page.checkbox if box.label == "**illness**: cold; flu").check()
+    press(page, "Use the ticked lists")
+    assert (attribute(page, "illness").categories, attribute(page, "illness").leaks()) == (("cold", "flu"), [])
+    assert attribute(page, "smokes").leaks() and "Kuru" not in str(attribute(page, "illness").to_dict())
+
+
+def test_ranges_that_names_suggest_are_confirmed_together(page):
+    assert chooser(page).value == NUMBERS
+    assert "2 columns have a range that their names suggest" in words(page)
+    assert "remark (sentences)" in "\n".join(caption.value for caption in page.caption)
+    press(page, "Use these ranges")
+    age, share = attribute(page, "Alter"), attribute(page, "share")
+    assert (age.low, age.high, age.leaks(), share.low, share.high, share.leaks()) == (0, 120, [], 0, 1, [])
+    assert age.source_note.startswith("No person") and share.source_note == "A share lies between 0 and 1."
+    assert share.signs == ("%",) and attribute(page, "x1").leaks() and attribute(page, "CRP").leaks()
 
 
 def test_a_spelling_is_merged_and_a_rare_one_only_by_hand(page):
@@ -211,7 +264,7 @@ def test_what_is_read_from_the_rows_is_no_default_of_a_statement(page):
     """Whole numbers, the rule for missing cells, and rare spellings are not filled in from the rows."""
     open_card(page, "Alter")
     assert not any(box.value for box in page.checkbox if box.label == "Only whole numbers")
-    assert next(box for box in page.radio if box.label == "Missing cells").value == "own value"
+    assert next(box for box in page.radio if box.label == "Missing cells").value == "a separate value"
 
 
 def test_rare_values_and_spellings_that_are_left_out_appear_nowhere(app):
@@ -223,7 +276,6 @@ def test_rare_values_and_spellings_that_are_left_out_appear_nowhere(app):
     app.session_state["tab"] = "Data"
     app.run()
     open_card(app, "town")
-    next(box for box in app.checkbox if box.label == "Leave out the 1 rare value").check()
     answer(app, "the list of towns")
     assert "geheimdorf" not in json.dumps(schema(app).to_dict()).lower()
 
@@ -245,18 +297,18 @@ def test_the_card_of_the_file_names_all_columns(app):
     app.file_uploader[0].upload("wide.csv", rows.encode()).run()
     app.session_state["tab"] = "Data"
     app.run()
-    open_card(app, "the file")
+    open_card(app, "the label")
     assert names[-1] in words(app).replace("\\", "")
 
 
 @pytest.mark.slow
 def test_columns_called_like_cards_have_their_cards(app):
-    rows = "the file,the label: ill,ill\n" + "".join(f"{i % 9},{i % 7},{'ab'[i % 2]}\n" for i in range(60))
+    rows = "x,the label ill and the file,ill\n" + "".join(f"{i % 9},{i % 7},{'ab'[i % 2]}\n" for i in range(60))
     app.query_params["data"] = "upload a CSV"
     app.run()
     app.file_uploader[0].upload("odd.csv", rows.encode()).run()
     app.session_state["tab"] = "Data"
-    for title in ("the file (a column)", "the label: ill (a column)"):
+    for title in ("the label ill and the file (a column)", "x"):
         answer(open_card(app.run(), title), "the form of the study")
     assert not app.exception and not [leak for feature in schema(app).features for leak in feature.leaks()]
 
@@ -278,10 +330,9 @@ def test_a_date_becomes_parts_once_its_ends_are_public(page):
 def test_the_kind_can_be_changed_by_hand(page):
     open_card(page, "Alter")
     next(group for group in page.segmented_control if group.label == "This column is").set_value(CATEGORY).run()
-    assert next(area for area in page.text_area).value.startswith("20; 21; 22")
-    field(page, SOURCE).set_value("people of this age")
-    press(page, LIST)
-    assert attribute(page, "Alter").kind == "categorical"
+    assert next(area for area in page.text_area).value == "", "few rows have each age"
+    answer(page, "people of this age", rare=True)
+    assert attribute(page, "Alter").kind == "categorical" and "21" in attribute(page, "Alter").categories
     open_card(page, "Alter")
     next(group for group in page.segmented_control if group.label == "This column is").set_value(LEFT_OUT).run()
     press(page, "Leave it out")
@@ -319,7 +370,7 @@ def test_a_table_of_ranges_takes_the_rows_that_have_one(page):
     after, n = with_ranges(table, rows, "")
     assert (n, after.features[0].high, after.features[0].leaks()) == (1, 120, []) and after.features[1].leaks()
     rows[1] |= {LOW: "0", HIGH: "5,5"}
-    with pytest.raises(DomainError, match="where the range of 'dose' is known from"):
+    with pytest.raises(DomainError, match="how everybody knows the range of 'dose'"):
         with_ranges(table, rows, "ok")
     after, n = with_ranges(table, rows, "the label of the drug")
     assert (n, after.features[1].high, after.features[1].source_note) == (2, 5.5, "the label of the drug")

@@ -89,7 +89,7 @@ REFUSED = [
     (AGE, "values", "1; 2", "takes bounds and no values"),
     (AGE, "missing", None, "No rule is set for missing cells"),
     (CITY, "missing", "perhaps", "'perhaps' is not a rule for missing cells"),
-    (CITY, "missing", ["own value"], "is not a rule for missing cells"),
+    (CITY, "missing", ["a separate value"], "is not a rule for missing cells"),
     (AGE, SOURCE, "yes", "A source has at least three words"),
     (CITY, SOURCE, 7, "A source has at least three words"),
 ]
@@ -128,9 +128,9 @@ READ = [
     (AGE, "values", None, lambda domain: domain.features[AGE].high == 49.5),
     (CITY, "values", ["A", "C"], lambda domain: domain.features[CITY].source == "data"),
     (CITY, "values", 5, lambda domain: domain.features[CITY].categories == ("5",)),
-    (CITY, "missing", "own value", lambda domain: domain.features[CITY].missing == "category"),
+    (CITY, "missing", "a separate value", lambda domain: domain.features[CITY].missing == "category"),
     (AGE, SOURCE, None, lambda domain: domain.features[AGE].source == "data"),
-    (AGE, "attribute", None, lambda domain: domain.features[AGE].name == "age"),
+    (AGE, "column", None, lambda domain: domain.features[AGE].name == "age"),
     (AGE, "state", "documented", lambda domain: domain.features[AGE].source == "data"),
 ]
 

@@ -287,7 +287,7 @@ def test_a_source_is_a_few_words(with_upload, no_source):
     assert button(app, "Release").disabled and "schemas" not in app.session_state
     if no_source:
         with pytest.raises(DomainError, match="three words"):
-            edited(Feature("age", "numeric", 18, 94, source="data"), **{"where this is known from": no_source})
+            edited(Feature("age", "numeric", 18, 94, source="data"), **{"how everybody knows this": no_source})
         with pytest.raises(DomainError, match="three words"):
             data_tab._edited_classes(Domain((Feature("age", "numeric", 0, 1),), (0, 1), "ill"), "0; 1", no_source)
 
@@ -295,25 +295,26 @@ def test_a_source_is_a_few_words(with_upload, no_source):
 @pytest.mark.slow  # test_cards.py answers each card in every run
 def test_parts_of_the_domain_have_separate_sources(with_upload):
     """Each card asserts only its part, with its source; other parts stay read from the rows."""
-    app = answer(open_card(data_tab_of(with_upload), "the label"), "a yes or no")
+    app = answer(open_card(data_tab_of(with_upload), "city"), "the list of towns")
     domain = schema(app)
-    assert (domain.classes_source, domain.classes_note) == ("asserted", "a yes or no")
-    assert {part.what for part in read_parts(domain)} >= {"bounds", "categories", "type", "missing", "reading"}
-    answer(open_card(app, "city"), "the list of towns")
-    age, city, x = schema(app).features
+    age, city, x = domain.features
     assert city.leaks() == [] and age.leaks() and x.leaks() and button(app, "Release").disabled
-    open_card(app, "the file")
+    assert {"bounds", "type", "missing", "classes", "reading", "columns"} <= {part.what for part in read_parts(domain)}
+    open_card(app, "the label")
     assert "the file is UTF-8 text with ';' between columns and decimal commas" in words(app).replace("\\", "")
     answer(app, "our export program writes it so")
-    assert schema(app).reading_note == schema(app).columns_note == "our export program writes it so"
+    domain = schema(app)
+    assert domain.reading_note == domain.columns_note == domain.classes_note == "our export program writes it so"
+    assert {part.what for part in read_parts(domain)} == {"bounds", "type", "missing"}
     make_public(app, "the code book of the study")
     assert schema(app).leaks() == [] and not button(app, "Release").disabled
     assert schema(app).features[1].source_note == "the list of towns"
 
 
 def test_an_edit_keeps_the_source_of_the_file_format(with_upload):
-    app = answer(open_card(data_tab_of(with_upload), "the file"), "our export program writes it so")
-    classes = next(field for field in app.text_input if field.label.startswith("Where the classes"))
+    app = answer(open_card(data_tab_of(with_upload), "the label"), "our export program writes it so")
+    classes = next(field for field in app.text_input if field.label.startswith("How everybody knows the classes"))
+    assert classes.value == "our export program writes it so"
     classes.set_value("a yes or no").run()
     assert "Apply or undo these changes first" in words(app)
     assert not any(b.label == "Use this range" for b in app.button), "a card would drop these edits"
@@ -409,8 +410,8 @@ def test_cells_that_do_not_fit_and_what_the_rule_makes_of_them():
     assert cells.to_dict("split")["data"] == [
         ["a", "beyond the bounds", 1, "the nearest bound"],
         ["a", "missing", 1, "0"],
-        ["b", "not listed", 1, "own value"],
-        ["b", "missing", 1, "own value"],
+        ["b", "not listed", 1, "a separate value"],
+        ["b", "missing", 1, "a separate value"],
     ]
 
 
@@ -471,7 +472,7 @@ def test_a_released_forest_predicts_a_new_file(app, choice):
     app.run()
     app.session_state["releases"] = [release.make(choice, 1, 1)]
     app.run()
-    assert "ε = 0.5** (a row more or less) in 1 release" in words(app)
+    assert "ε = 0.5** (adding or removing one row) in 1 release" in words(app)
     page = app.switch_page("pages/4_Releases.py").run()
     assert not page.exception and "CERTIFIED" in page.code[0].value
     page.file_uploader[0].upload("new.csv", CSV.encode()).run()
@@ -498,7 +499,7 @@ def edited(feature: Feature, **changes) -> Feature:
 def test_a_source_turns_a_read_part_into_an_assertion():
     age = Feature("age", "numeric", 18, 94, source="data")
     assert edited(age) == age
-    confirmed = edited(age, lowest=0, highest=120, **{"where this is known from": "people live so long"})
+    confirmed = edited(age, lowest=0, highest=120, **{"how everybody knows this": "people live so long"})
     assert (confirmed.low, confirmed.high, confirmed.source) == (0, 120, "asserted")
     assert edited(age, lowest=0).source == "data"
 
@@ -506,23 +507,25 @@ def test_a_source_turns_a_read_part_into_an_assertion():
 def test_an_edited_domain_loses_its_document():
     age = Feature("age", "numeric", 0, 120, source="documented", source_note="the manual")
     assert edited(age, highest=99).source == "data"
-    assert edited(age, missing="own value").source == "documented"
-    assert edited(age, missing="own value").leaks() == ["Whether cells of 'age' are missing was read from the data."]
+    assert edited(age, missing="a separate value").source == "documented"
+    assert edited(age, missing="a separate value").leaks() == [
+        "Whether cells of 'age' are missing was read from the data."
+    ]
     assert edited(age, whole=True).leaks() == ["That 'age' is whole numbers was read from the data."]
-    pmf = edited(age, highest=99, **{"where this is known from": "the law on voting"})
+    pmf = edited(age, highest=99, **{"how everybody knows this": "the law on voting"})
     assert pmf.source_note == "the law on voting" and not pmf.leaks()
 
 
 def test_the_source_of_an_attribute_covers_its_whole_line():
     read = suggest_domain(read_csv(CSV.encode()), "ill").features[0]
     assert len(sources(read)) == 3 and read.leaks()
-    known = edited(read, lowest=0, highest=120, **{"where this is known from": "people live so long"})
+    known = edited(read, lowest=0, highest=120, **{"how everybody knows this": "people live so long"})
     assert set(sources(known).values()) == {("asserted", "people live so long")}
     assert edited(known, lowest=1).leaks() == []  # the source in this row still applies
     typed = replace(known, type_source="documented", type_note="the manual")
-    other = edited(typed, highest=99, **{"where this is known from": "the law on voting"})
+    other = edited(typed, highest=99, **{"how everybody knows this": "the law on voting"})
     assert [note for _, note in sources(other).values()] == ["the law on voting", "the manual", "the law on voting"]
-    assert len(read_parts(Domain((edited(known, **{"where this is known from": ""}),)))) == 3
+    assert len(read_parts(Domain((edited(known, **{"how everybody knows this": ""}),)))) == 3
 
 
 def test_edited_values_and_classes():

@@ -13,10 +13,10 @@ from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import with_sources
 from tests.conftest import examples
 from tests.ui.app_words import words
-from ui.explore.confirm import is_source
 from ui.explore.loaded import Loaded, entries_of, of_json, over
 from ui.shared import tables
 from ui.shared.downloads import as_csv
+from ui.shared.sources import is_source
 
 NAMES = st.text(
     st.sampled_from("a;\"',=+-@\t\r\n é\\") | st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
@@ -118,14 +118,14 @@ PEOPLE = Domain((AGE, CITY), (0, 1), "ill", reading="a survey", reading_source="
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("age,numeric,0,120,,yes", "Line 2, column 'source': 'yes' does not say where this is known from"),
+        ("age,numeric,0,120,,yes", "Line 2, column 'source': 'yes' does not say how everybody knows this"),
         ("age,numeric,0,120,,the lowest and max", "Line 2, column 'source'"),
         ("age,numeric,,,,the law on voting", "'age' has words but no low and high"),
         ("age,numeric,0,,,the law on voting", "'age' has words but no low and high"),
         ("city,categorical,,,,the map of the town", "'city' has words but no categories"),
         ("city,numeric,0,,,", "Line 2"),
         ("ill,numeric,0,1,,", "'ill' is the label; list its classes"),
-        ("salary,numeric,0,1,,", "names no attribute of this table"),
+        ("salary,numeric,0,1,,", "names no column of this table"),
     ],
 )
 def test_a_line_that_cannot_be_loaded_is_the_only_mistake(line, says):
@@ -168,7 +168,7 @@ def test_a_changed_bound_loses_words_that_were_about_another_one():
 def test_a_json_without_words_is_not_believed():
     public = replace(AGE, source="asserted", source_note="yes", type_source="", missing_source="")
     from_file = from_json(PEOPLE, replace(PEOPLE, features=(public, CITY)))
-    assert len(from_file.mistakes) == 1 and "'yes' does not say where" in from_file.mistakes[0]
+    assert len(from_file.mistakes) == 1 and "'yes' does not say how" in from_file.mistakes[0]
     half = {
         "features": [
             {
@@ -266,9 +266,9 @@ def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     assert not [widget for widget in app.button if widget.key == "load_domain"]
     uploader().upload("book.csv", BOOK.encode()).run()
     assert not app.exception and "schemas" not in app.session_state, "nothing before the press"
-    assert "2 attributes now have a source." in words(app)
+    assert "2 columns now have a source." in words(app)
     app.button(key="load_domain").click().run()
-    assert [message.value for message in app.success] == ["Loaded. 2 attributes now have a source."]
+    assert [message.value for message in app.success] == ["Loaded. 2 columns now have a source."]
     (domain,) = app.session_state["schemas"].values()
     assert {f.source_note for f in domain.features} == {"people live so long", "the map of the towns"}
     assert domain.classes_note == "the form has a box" and domain.reading_source == domain.columns_source == "data"

@@ -9,9 +9,11 @@ from streamlit.testing.v1 import AppTest
 from dpforest.tables.datasets import read_csv, suggest_domain
 from tests.ui.app_words import words
 from ui import state
+from ui.explore import unit_question
 from ui.shared import tables
 
 N, MOST = 240, 12
+SAME = unit_question.same_person("patient_id")
 
 
 def csv() -> bytes:
@@ -64,6 +66,17 @@ def test_a_named_column_is_the_unit_of_all_figures(page):
     question(page).set_value("Each row is a different person").run()
     assert not page.exception
     assert domain(page).unit is None
+
+
+def test_the_column_that_repeats_is_offered_with_the_question(page):
+    assert [*question(page).options] == [unit_question.EACH_ROW, SAME, unit_question.SEVERAL]
+    question(page).set_value(SAME).run()
+    assert not page.exception
+    assert domain(page).unit == "patient_id" and "150 persons in 240 rows" in words(page)
+    page.run()
+    assert question(page).value == SAME and not [box for box in page.selectbox if box.label.startswith("The column")]
+    question(page).set_value(unit_question.SEVERAL).run()
+    assert not page.exception and column(page).value == "patient_id" and domain(page).unit == "patient_id"
 
 
 def test_the_answer_that_rows_are_persons_is_kept(page):

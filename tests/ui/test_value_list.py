@@ -32,9 +32,9 @@ def test_adding_a_value_keeps_the_others(values):
 STORABLE = ANY.filter(str.strip).filter(lambda value: value.encode(errors="replace").decode() == value)
 CATEGORIES = st.lists(STORABLE, min_size=2, max_size=6, unique=True)
 EDITS = [
-    {"where this is known from": "the questionnaire, page 2"},
-    {"missing": "own value"},
-    {"use": True, "where this is known from": "page two of the form"},
+    {"how everybody knows this": "the questionnaire, page 2"},
+    {"missing": "a separate value"},
+    {"use": True, "how everybody knows this": "page two of the form"},
 ]
 
 

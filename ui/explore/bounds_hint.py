@@ -41,7 +41,7 @@ def sentence(exact: Sequence[ExactBounds]) -> str:
         numbers, which = (" and ".join(words) for words in zip(*hits, strict=True))
         verb = "are" if len(hits) > 1 else "is"
         clauses.append(f"{numbers} {verb} exactly the {which} value of '{plain(bounds.name)}'")
-    more = f"; the same holds for {plural(len(exact) - MOST, 'further attribute')}" if len(exact) > MOST else ""
+    more = f"; the same holds for {plural(len(exact) - MOST, 'further column')}" if len(exact) > MOST else ""
     return f"{', '.join(clauses)} in your rows{more}."
 
 
@@ -74,12 +74,12 @@ def show(table: Table, *, pending: bool) -> None:
     features = {feature.name: feature for feature in table.domain.features}
     names = [bounds.name for bounds in exact]
     if len(exact) > 1:
-        names = column_groups.choose("Attributes to fill in", [features[name] for name in names], key)
+        names = column_groups.choose("Columns to fill in", [features[name] for name in names], key)
     chosen = [bounds for bounds in exact if bounds.name in names]
     figures.table(
         pd.DataFrame(
             {
-                "attribute": [bounds.name for bounds in chosen],
+                "column": [bounds.name for bounds in chosen],
                 "bounds now": [_range(bounds.low, bounds.high) for bounds in chosen],
                 "rounder": [_range(*bounds.rounder) for bounds in chosen],
                 "exactly in the rows": [_which(bounds) for bounds in chosen],
@@ -94,7 +94,7 @@ def show(table: Table, *, pending: bool) -> None:
         f"Fill in {plural(len(chosen), 'rounder range')}",
         key="fill_rounder",
         disabled=pending or not chosen,
-        help="They appear in the table above and count as read from the data until you say where they are known from.",
+        help="They appear in the table above and count as read from the data until you say how everybody knows them.",
     ):
         rounder = {bounds.name: bounds.rounder for bounds in chosen}
         domain = table.domain

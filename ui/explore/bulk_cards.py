@@ -10,54 +10,80 @@ import streamlit as st
 from dpforest.tables import column_kinds
 from dpforest.tables.csv_values import written
 from dpforest.tables.domain import Domain, DomainError
-from dpforest.tables.features import Feature
+from dpforest.tables.features import Feature, plural
+from dpforest.tables.reading_rules import Spellings
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
-from ui.explore.card_parts import counted_values, order_of, proposal_of, source_field, use
-from ui.explore.cards import RARE, known_range, rare
-from ui.explore.confirm import is_source
+from ui.explore.card_parts import counted_values, left_out_of, order_of, proposal_of, source_field, use
+from ui.explore.cards import RARE, known_range, often, often_signs, rare, usual
+from ui.explore.confirm import HOW_KNOWN as WHY
 from ui.explore.edited_cells import bound_of, shown
 from ui.shared import tables
 from ui.shared.page import sorry
+from ui.shared.sources import QUESTION, is_source
 from ui.shared.tables import Table
+from ui.shared.wording import plain
 
-LOW, HIGH, WHOLE, WHY = "lowest", "highest", "whole", "where this is known from"
-PUBLIC: Final = "public"
+LOW, HIGH, WHOLE, SIGNS = "lowest", "highest", "whole", "signs that are ignored"
 _HEIGHT: Final = 420
-_SHORT: Final = 60  # characters of a list that can be read in one row
+_MANY: Final = 10  # rows of a table, or lists, that need no separate frame
+_SHORT: Final = 400  # characters of a list that can be read at a glance
+_SHOWN: Final = 5
+_REST: Final = "(for rows that do not say it)"
+_NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
+_LEFT_OUT: Final = {
+    column_kinds.IDENTIFIER: "nearly all cells differ",
+    column_kinds.FREE_TEXT: "sentences",
+    column_kinds.DATE: "dates",
+    column_kinds.CONSTANT: "one value",
+    column_kinds.EMPTY: "empty",
+}
 
 
-def numbers(table: Table) -> list[Feature]:
-    """Return the number columns that are still to confirm."""
-    return [f for f in table.domain.features if f.kind == "numeric" and f.date is None and f.leaks()]
+def numbers(table: Table) -> list[str]:
+    """Return the columns of numbers that are still to confirm. Those whose names suggest a range come first."""
+    names = [
+        feature.name
+        for feature in table.domain.features
+        if feature.date is None and feature.leaks()
+        if feature.kind == "numeric" or proposal_of(table, feature.name).kind in _NUMBERS
+    ]
+    return sorted(names, key=lambda name: known_range(name) is None)
 
 
 def lists(table: Table) -> list[Feature]:
-    """Return the columns with a short list of values that is still to confirm. A long list has its card to itself."""
+    """Return the columns with a list of values that is still to confirm. A long list has its card to itself."""
     return [
         feature
         for feature in table.domain.features
         if feature.kind == "categorical" and feature.date is None and feature.leaks()
-        if len(written(feature.categories)) <= _SHORT
-        if (proposal := proposal_of(table, feature.name)).kind == column_kinds.CATEGORY and not proposal.spellings
+        if proposal_of(table, feature.name).kind == column_kinds.CATEGORY
+        if 0 < len(written(_list_of(table, feature.name)[0])) <= _SHORT
     ]
+
+
+def _list_of(table: Table, name: str) -> tuple[list[str], Spellings]:
+    """Return the values and the spellings of a column that are not rare in its rows. Curator only."""
+    counts, spellings = counted_values(table, name), proposal_of(table, name).spellings
+    frequent = often([spelling for spelling, _ in spellings], counts)
+    return usual(counts, spellings), tuple(pair for pair in spellings if pair[0] in frequent)
 
 
 def show_numbers(table: Table) -> None:
     """Ask for the ranges of many columns in one table. A known range is filled in; a row without a range stays open."""
-    features = numbers(table)
+    names = numbers(table)
+    n_known = sum(known_range(name) is not None for name in names)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_numbers"
-    st.markdown(
-        "**The ranges of several numbers.** A range that the name of a column suggests is filled in. It does not "
-        "come from your rows. Check these ranges, and fill in others that you know. You can leave a row empty and "
-        "answer it later. Missing cells become a separate value."
-    )
+    st.markdown(_about_ranges(n_known, len(names)))
+    rows = pd.DataFrame([_range_row(table, name) for name in names]).astype({LOW: "object", HIGH: "object"})
+    if not rows[SIGNS].any():
+        rows = rows.drop(columns=SIGNS)
     with st.form(f"{key}_form", border=False):
         edited = st.data_editor(
-            pd.DataFrame([_range_row(feature) for feature in features]).astype({LOW: "object", HIGH: "object"}),
+            rows,
             hide_index=True,
-            disabled=["column"],
+            disabled=["column", SIGNS],
             column_config={
                 LOW: st.column_config.TextColumn(LOW, alignment="right"),
                 HIGH: st.column_config.TextColumn(HIGH, alignment="right"),
@@ -65,11 +91,12 @@ def show_numbers(table: Table) -> None:
                 WHY: st.column_config.TextColumn(WHY, width="large"),
             },
             key=state.CARD_TABLE(key),
-            height="auto" if len(features) <= 10 else _HEIGHT,
+            height="auto" if len(names) <= _MANY else _HEIGHT,
             placeholder="",
             alt="Number columns with their public ranges.",
         )
-        words = source_field(table, key)
+        st.caption(f"A cell that is empty or holds no number counts as a separate value. {_left_out(table)}".rstrip())
+        words = source_field(table, key, label=f"{QUESTION} {_REST}") if n_known < len(names) else ""
         if not st.form_submit_button("Use these ranges", type="primary"):
             return
     try:
@@ -86,14 +113,40 @@ def show_numbers(table: Table) -> None:
     st.rerun()
 
 
-def _range_row(feature: Feature) -> dict[str, Any]:
-    known = known_range(feature.name)
+def _about_ranges(n_known: int, n: int) -> str:
+    if not n_known:
+        return (
+            "**The ranges of several numbers.** Fill in those that you know. A row without a range stays open, so you "
+            "can answer it later."
+        )
+    suggests = "its name suggests" if n_known == 1 else "their names suggest"
+    others = "" if n_known == n else " A row without a range stays open: fill it in, or answer it later."
+    return (
+        f"**{plural(n_known, 'column')} {'has' if n_known == 1 else 'have'} a range that {suggests}.** No range comes "
+        f"from your rows. Check each row, correct what is wrong, and confirm all of them together.{others}"
+    )
+
+
+def _left_out(table: Table) -> str:
+    """Return which columns are left out, and why; empty if none is."""
+    names = left_out_of(table)
+    if not names:
+        return ""
+    kinds = {name: _LEFT_OUT.get(proposal_of(table, name).kind, "") for name in names[:_MANY]}
+    listed = ", ".join(f"{plain(name, 40)}{f' ({kind})' if kind else ''}" for name, kind in kinds.items())
+    more = f" and {len(names) - _MANY:,} more" if names[_MANY:] else ""
+    return f"Left out: {listed}{more}. No forest learns from these. To use one, choose it under “Card”."
+
+
+def _range_row(table: Table, name: str) -> dict[str, Any]:
+    known, signs = known_range(name), proposal_of(table, name).signs
     low, high = (None, None) if known is None else (shown(known.low), shown(known.high))
     return {
-        "column": feature.name,
+        "column": name,
         LOW: low,
         HIGH: high,
         WHOLE: known is not None and known.integer,
+        SIGNS: " ".join(often_signs(signs, counted_values(table, name)) if signs else ()),
         WHY: "" if known is None else known.reason,
     }
 
@@ -111,10 +164,11 @@ def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[D
         name, why = row["column"], _cell(row[WHY]) or words
         if not is_source(why):
             raise DomainError(
-                f"It is not clear where the range of {name!r} is known from. Write at least three words, in its row or "
+                f"It is not clear how everybody knows the range of {name!r}. Write at least three words, in its row or "
                 "in the field below the table."
             )
-        answer = NumberAnswer(bound_of(low, LOW, name), bound_of(high, HIGH, name), bool(row[WHOLE]))
+        signs = _cell(row.get(SIGNS)).split()
+        answer = NumberAnswer(bound_of(low, LOW, name), bound_of(high, HIGH, name), bool(row[WHOLE]), signs=signs)
         domain, n = answers.with_numbers(domain, order_of(table), {name: answer}, why.strip()), n + 1
     return domain, n
 
@@ -124,49 +178,47 @@ def _cell(value: Any) -> str:
 
 
 def show_lists(table: Table) -> None:
-    """Ask which lists of values are public. Each list is confirmed on its own, and its rare values are marked."""
+    """Ask which lists of values are public. Each list is confirmed on its own, and has no rare value."""
     features = lists(table)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_lists"
     st.markdown(
-        "**The values of several columns.** Select a list only if all of its values are public. A value that is rare "
-        "in your rows may reveal who a person is. To leave it out, open the card of its column."
+        "**The values of several columns.** Tick a list if everybody could know all of its values without your rows. "
+        "To change a list, choose its column under “Card”."
     )
-    rows = []
-    for feature in features:
-        unusual = rare(counted_values(table, feature.name))
-        rows.append(
-            {
-                PUBLIC: False,
-                "column": feature.name,
-                "values": written(feature.categories),
-                f"rare (fewer than {RARE} rows)": written(unusual),
-            }
-        )
     with st.form(f"{key}_form", border=False):
-        edited = st.data_editor(
-            pd.DataFrame(rows),
-            hide_index=True,
-            disabled=[name for name in rows[0] if name != PUBLIC],
-            column_config={"values": st.column_config.TextColumn("values", width="large")},
-            key=state.CARD_TABLE(key),
-            height="auto" if len(features) <= 10 else _HEIGHT,
-            placeholder="",
-            alt="Columns with their lists of values, and which of the values are rare.",
-        )
+        with st.container(height="content" if len(features) <= _MANY else _HEIGHT, border=False):
+            ticked = [feature for feature in features if _tick(table, feature.name, key)]
         words = source_field(table, key)
-        if not st.form_submit_button("Use the selected lists", type="primary"):
+        if not st.form_submit_button("Use the ticked lists", type="primary"):
             return
-    chosen = [feature for feature, row in zip(features, edited.to_dict("records"), strict=True) if row[PUBLIC] is True]
-    if not chosen:
-        sorry("No list is selected. Select each list that is public.")
+    if not ticked:
+        sorry("No list is ticked. Tick each list that is public.")
         return
-    use(table, words, lambda source: _with_lists(table, chosen, source))
+    use(table, words, lambda source: _with_lists(table, ticked, source))
+
+
+def _tick(table: Table, name: str, key: str) -> bool:
+    """Show the list of a column and what it leaves out. Return whether the user ticked it."""
+    values, spellings = _list_of(table, name)
+    is_public = st.checkbox(
+        f"**{plain(name, 60)}**: {plain(written(values), 2 * _SHORT)}", key=state.CARD_PUBLIC(f"{key}_{name}")
+    )
+    counts = counted_values(table, name)
+    notes = [f"“{plain(spelling, 40)}” counts as “{plain(value, 40)}”." for spelling, value in spellings]
+    listed = {*values, *(spelling for spelling, _ in spellings)}
+    if unusual := [value for value in rare(counts) if value not in listed]:
+        named = ", ".join(f"“{plain(value, 40)}”" for value in unusual[:_SHOWN])
+        more = f" and {len(unusual) - _SHOWN:,} more" if unusual[_SHOWN:] else ""
+        it, counts_as = ("it", "It counts as") if len(unusual) == 1 else ("them", "They count as")
+        notes.append(f"Fewer than {RARE} rows have {it}, so not in the list: {named}{more}. {counts_as} missing.")
+    if notes:
+        st.caption(" ".join(notes))
+    return is_public
 
 
 def _with_lists(table: Table, chosen: list[Feature], source: str) -> Domain:
     domain = table.domain
     for feature in chosen:
-        domain = answers.with_list(
-            domain, order_of(table), feature.name, feature.categories, source, missing="category"
-        )
+        values, spellings = _list_of(table, feature.name)
+        domain = answers.with_list(domain, order_of(table), feature.name, values, source, spellings=spellings)
     return domain

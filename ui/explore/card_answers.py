@@ -145,6 +145,6 @@ def replaced(domain: Domain, order: Sequence[str], column: str, features: Sequen
     place = {name: i for i, name in enumerate(order)}
     others = [feature for feature in domain.features if feature.column != column]
     if not features and not others:
-        raise DomainError(f"{column!r} is the only attribute that is left, so it cannot be left out.")
+        raise DomainError(f"{column!r} is the only column that is left, so it cannot be left out.")
     together = sorted([*others, *features], key=lambda feature: place.get(feature.column, len(place)))
     return replace(domain, features=tuple(together))

@@ -14,23 +14,27 @@ from dpforest.tables.csv_values import HELP, parsed, written
 from dpforest.tables.dates import DATE_FORMATS, DATE_PARTS, DAYS
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
+from dpforest.tables.read_parts import CLASSES
 from dpforest.tables.reading_rules import Spellings
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
-from ui.explore.card_parts import counted_values, describe, order_of, proposal_of, source_field, use
+from ui.explore.card_parts import counted_values, describe, left_out_of, order_of, proposal_of, source_field, use
 from ui.explore.cards import (
     CATEGORY,
     DATE,
     KINDS,
     LEFT_OUT,
     NUMBER,
-    RARE,
     Card,
     features_of,
     first_kind,
     known_range,
+    often,
+    often_signs,
+    open_parts_of_table,
     rare,
+    usual,
 )
 from ui.explore.edited_cells import RULE_NAMES, RULES, bound_of, shown
 from ui.shared import tables
@@ -39,6 +43,7 @@ from ui.shared.page import sorry
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
+KEEP_RARE: Final = "Rare values that a public list has"
 _SHOWN: Final = 8  # largest number of rare values that are named
 _ALL: Final = 1_000_000  # characters; what is asserted is never cut off
 _OLDEST, _LATEST = date(1, 1, 1), date(9999, 12, 31)
@@ -51,7 +56,11 @@ def column(table: Table, card: Card) -> None:
     key = f"card_{tables.fingerprint(table.domain)[:12]}_{card.id}"
     st.markdown(f"**{plain(card.title, 60)}**")
     if len(card.columns) > 1:
-        st.caption(f"{plural(len(card.columns), 'column')}: {plain(', '.join(card.columns), 300)}. They get one range.")
+        st.markdown(
+            f"{plural(len(card.columns), 'column')} whose names begin alike: {plain(', '.join(card.columns), 300)}. "
+            "**All of them get the same range, the same rules and the same source.**"
+        )
+        st.button("Answer these columns one by one", key=f"{key}_alone", on_click=_one_by_one, args=(table, card.title))
     describe(table, first, proposal)
     kinds = KINDS if len(card.columns) == 1 else (NUMBER, LEFT_OUT)
     kind = _kind(key, kinds, first_kind(proposal, features))
@@ -63,6 +72,11 @@ def column(table: Table, card: Card) -> None:
         _dates(table, first, features, proposal, key)
     else:
         _leave_out(table, card, features, key)
+
+
+def _one_by_one(table: Table, title: str) -> None:
+    """Give each column of a group its own card."""
+    state.ONE_BY_ONE.value.setdefault(table.schema_key, []).append(title)
 
 
 def _kind(key: str, kinds: Sequence[str], first: str) -> str:
@@ -91,9 +105,9 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
         lowest = left.text_input("Lowest possible number", shown(low) or "", key=state.CARD_LOW(key))
         highest = right.text_input("Highest possible number", shown(high) or "", key=state.CARD_HIGH(key))
         is_whole = st.checkbox("Only whole numbers", whole, key=state.CARD_WHOLE(key))
-        counts = counted_values(table, card.columns[0]) if words and confirmed is None else {}
-        chosen = _words(words, [word for word in words if confirmed or counts.get(word, 0) >= RARE], key)
-        ignored = _signs(signs, key)
+        counts = counted_values(table, card.columns[0]) if (words or signs) and confirmed is None else {}
+        chosen = _words(words, words if confirmed else often(words, counts), key)
+        ignored = _signs(signs, signs if confirmed else often_signs(signs, counts), key)
         missing = _missing(confirmed, key)
         note = source_field(table, key, _note_of(confirmed) or (suggested.reason if suggested else ""))
         if not st.form_submit_button("Use this range", type="primary"):
@@ -120,14 +134,14 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     )
 
 
-def _words(words: Sequence[str], usual: Sequence[str], key: str) -> list[str]:
+def _words(words: Sequence[str], start: Sequence[str], key: str) -> list[str]:
     """Ask which words in a column of numbers are public. Rare words have to be chosen by hand."""
     if not words:
         return []
     return st.multiselect(
         "Words that mean a missing cell",
         list(words),
-        list(usual),
+        list(start),
         key=state.CARD_WORDS(key),
         accept_new_options=True,
         help="Every word in this column counts as missing. Choose only words that may stand in the public "
@@ -135,11 +149,11 @@ def _words(words: Sequence[str], usual: Sequence[str], key: str) -> list[str]:
     )
 
 
-def _signs(signs: Sequence[str], key: str) -> list[str]:
+def _signs(signs: Sequence[str], start: Sequence[str], key: str) -> list[str]:
     """Ask which signs next to numbers are ignored. Without signs in the column, nothing is asked."""
     if not signs:
         return []
-    return st.multiselect("Signs that are ignored", list(signs), list(signs), key=state.CARD_SIGNS(key))
+    return st.multiselect("Signs that are ignored", list(signs), list(start), key=state.CARD_SIGNS(key))
 
 
 def _missing(confirmed: Feature | None, key: str) -> str:
@@ -152,8 +166,8 @@ def _missing(confirmed: Feature | None, key: str) -> str:
         list(RULES).index(start),
         key=state.CARD_MISSING(key),
         horizontal=True,
-        help="“own value”: a tree can ask whether the cell is missing. “none expected”: such a cell counts as the "
-        "lowest number or the first value.",
+        help="“a separate value”: a tree can ask whether the cell is missing. “there are none”: a missing cell counts "
+        "as the lowest number or the first value.",
     )
     return RULES[chosen]
 
@@ -165,14 +179,14 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
     confirmed = feature if feature is not None and not feature.leaks() else None
     spellings = proposal.spellings if confirmed is None else confirmed.spellings
     spelled = {spelling for spelling, _ in spellings}
-    values = confirmed.categories if confirmed is not None else [value for value in counts if value not in spelled]
+    unusual = [] if confirmed is not None else [value for value in rare(counts) if value not in spelled]
+    values = confirmed.categories if confirmed is not None else usual(counts, spellings)
     if len(values) > MAX_CATEGORIES:
         sorry(
             f"{name!r} has {len(values):,} different values, more than {MAX_CATEGORIES:,}. Leave the column out, or "
             "group its values."
         )
         return
-    unusual = rare(counts) if confirmed is None else []
     with st.form(f"{key}_list", border=False):
         listed = st.text_area(
             f"The possible values, separated by ; ({len(values):,})",
@@ -180,14 +194,14 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
             key=state.CARD_VALUES(key),
             help=HELP,
         )
-        leave_out = _rare_values(counts, [value for value in unusual if value not in spelled], key)
+        kept = _rare_values(counts, unusual, key)
         merged = _merged(spellings, counts, key, are_confirmed=confirmed is not None)
         missing = _missing(confirmed, key)
         note = source_field(table, key, _note_of(confirmed))
         if not st.form_submit_button("Use this list", type="primary"):
             return
-    chosen = [value for value in parsed(listed) if value not in leave_out]
-    rule = "category" if leave_out or len(merged) < len(spellings) else missing
+    chosen = _with_rare(parsed(listed), kept)
+    rule = "category" if {*unusual} - {*chosen} or len(merged) < len(spellings) else missing
     order = order_of(table)
     use(
         table,
@@ -196,21 +210,30 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
     )
 
 
-def _rare_values(counts: dict[str, int], unusual: Sequence[str], key: str) -> set[str]:
-    """Show the values that few rows have, and ask which of them are not public. Return these."""
+def _with_rare(values: Sequence[str], kept: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*values, *kept]))
+
+
+def _rare_values(counts: Mapping[str, int], unusual: Sequence[str], key: str) -> list[str]:
+    """Show the values that few rows have. None of them is listed unless the user chooses it; return those chosen."""
     if not unusual:
-        return set()
+        return []
     named = ", ".join(f"“{plain(value, 40)}” ({plural(counts[value], 'row')})" for value in unusual[:_SHOWN])
     more = f" and {len(unusual) - _SHOWN:,} more" if unusual[_SHOWN:] else ""
     st.warning(
-        f"**Rare in your rows:** {named}{more}. If a rare value is published, people may recognize the person who has "
-        "it. Keep it only if a public list has it.",
+        f"**Rare in your rows, so not in the list:** {named}{more}. If a rare value is published, people may recognize "
+        "the person who has it.",
         icon=":material/person_search:",
     )
-    left_out = st.checkbox(
-        f"Leave out the {plural(len(unusual), 'rare value')}", key=state.CARD_RARE(key), help="They count as missing."
+    return st.multiselect(
+        KEEP_RARE,
+        list(unusual[:MAX_CATEGORIES]),
+        [],
+        key=state.CARD_RARE(key),
+        format_func=lambda value: f"{value} ({plural(counts[value], 'row')})",
+        placeholder="None",
+        help="Choose only values that everybody can look up without your rows. All others count as missing.",
     )
-    return set(unusual) if left_out else set()
 
 
 def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_confirmed: bool) -> Spellings:
@@ -218,11 +241,11 @@ def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_co
     if not spellings:
         return ()
     meant = dict(spellings)
-    usual = [spelling for spelling in meant if are_confirmed or counts.get(spelling, 0) >= RARE]
+    start = list(meant) if are_confirmed else often(list(meant), counts)
     chosen = st.multiselect(
         "Spellings that mean another value",
         list(meant),
-        usual,
+        start,
         key=state.CARD_MERGE(key),
         format_func=lambda spelling: f"{spelling} = {meant[spelling]} ({plural(counts.get(spelling, 0), 'row')})",
         help="Choose only spellings that may stand in the public schema. Other spellings count as missing cells.",
@@ -285,50 +308,49 @@ def _leave_out(table: Table, card: Card, features: Sequence[Feature], key: str) 
         st.rerun()
 
 
-def label(table: Table) -> None:
-    """Draw the card of the classes of the label."""
+def label_and_file(table: Table) -> None:
+    """Draw the card of what belongs to the whole table: the classes of the label, and how the file is read."""
     domain, proposal = table.domain, proposal_of(table, table.label)
-    key = f"card_{tables.fingerprint(domain)[:12]}_label"
+    key = f"card_{tables.fingerprint(domain)[:12]}_table"
+    is_open = open_parts_of_table(domain)
+    confirmed = CLASSES not in is_open
     counts = counted_values(table, table.label)
-    confirmed = domain.classes_source != "data"
     spellings = domain.class_spellings if confirmed else proposal.spellings
     spelled = {spelling for spelling, _ in spellings}
-    values = [text(value) for value in domain.classes if confirmed or text(value) not in spelled]
-    st.markdown(f"**{plain(table.label, 60)}** is the label, which the forest predicts.")
+    classes = [text(value) for value in domain.classes]
+    values = classes if confirmed else usual({value: counts.get(value, 0) for value in classes}, spellings)
+    st.markdown(f"**The label: {plain(table.label, 60)}.** The forest predicts it.")
     describe(table, table.label, proposal)
     with st.form(f"{key}_form", border=False):
         listed = st.text_input("Its classes, separated by ;", written(values), key=state.CARD_VALUES(key), help=HELP)
-        leave_out = _rare_values(counts, [] if confirmed else [v for v in rare(counts) if v not in spelled], key)
+        kept = _rare_values(counts, [] if confirmed else [v for v in rare(counts) if v not in spelled], key)
         merged = _merged(spellings, counts, key, are_confirmed=confirmed)
-        note = source_field(table, key, domain.classes_note if confirmed else "")
-        if not st.form_submit_button("Use these classes", type="primary"):
-            return
-    chosen = [value for value in parsed(listed) if value not in leave_out]
-    use(table, note, lambda source: answers.with_classes(domain, chosen, merged, source))
-
-
-def file(table: Table) -> None:
-    """Draw the card about the format of the file and the choice of columns."""
-    domain = table.domain
-    key = f"card_{tables.fingerprint(domain)[:12]}_file"
-    used = (*domain.source_columns, domain.label)
-    left_out = [name for name in order_of(table) if name not in used]
-    besides = f", and not from {plain('; '.join(left_out), _ALL)}" if left_out else ""
-    learned = plain("; ".join(domain.columns), _ALL)
-    st.markdown(
-        f"**The file.** Confirm that this is public:\n- {plain(str(domain.reading), _ALL)}\n- the forest learns from "
-        f"{learned}{besides}"
-    )
-    with st.form(f"{key}_form", border=False):
-        note = source_field(table, key, domain.columns_note if domain.columns_source == "asserted" else "")
+        st.markdown(f"**The file.**\n{_about_file(table)}")
+        before = domain.classes_note if confirmed else ""
+        columns_note = domain.columns_note if domain.columns_source == "asserted" else ""
+        note = source_field(table, key, before if not is_open else columns_note)
         if not st.form_submit_button("Confirm that this is public", type="primary"):
             return
-    use(table, note, lambda source: _with_file(domain, source))
+    chosen = _with_rare(parsed(listed), kept)
+    is_same = confirmed and bool(is_open) and (chosen, merged) == (classes, domain.class_spellings)
+
+    def answer(source: str) -> Domain:
+        """Return the domain with this source. Classes that have one keep it if only the file is still open."""
+        answered = domain if is_same else answers.with_classes(domain, chosen, merged, source)
+        parts = ["reading"] * bool(domain.reading) + ["columns"] * bool(domain.columns_source)
+        return answers.with_table_parts(answered, parts, source)
+
+    use(table, note, answer)
 
 
-def _with_file(domain: Domain, source: str) -> Domain:
-    parts = ["reading"] if domain.reading else []
-    return answers.with_table_parts(domain, [*parts, *(["columns"] if domain.columns_source else [])], source)
+def _about_file(table: Table) -> str:
+    """Return what an answer about the file asserts, as lines: how it is written, and which columns are used."""
+    domain = table.domain
+    left_out = left_out_of(table)
+    besides = f", and not from {plain('; '.join(left_out), _ALL)}" if left_out else ""
+    learned = plain("; ".join(domain.source_columns), _ALL)
+    persons = "" if domain.unit is None else f"\n- {plain(domain.unit, _ALL)} tells persons apart"
+    return f"- {plain(str(domain.reading), _ALL)}\n- the forest learns from {learned}{besides}{persons}"
 
 
 def _note_of(feature: Feature | None) -> str:

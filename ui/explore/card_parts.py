@@ -11,9 +11,9 @@ from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import plural
 from ui import state
 from ui.explore.cards import propose, values_of
-from ui.explore.confirm import EXAMPLE, check_source
 from ui.shared import cache, tables
 from ui.shared.page import sorry
+from ui.shared.sources import EXAMPLE, QUESTION, check_source
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
@@ -44,6 +44,13 @@ def order_of(table: Table) -> list[str]:
     return [column.name for column in table.csv.columns]
 
 
+def left_out_of(table: Table) -> list[str]:
+    """Return the names of the columns from which no forest learns, besides the label and the column of persons."""
+    domain = table.domain
+    used = (*domain.source_columns, domain.label, domain.unit)
+    return [name for name in order_of(table) if name not in used]
+
+
 @cache.for_session(max_entries=2)
 def _proposals(key: tuple) -> dict[str, ColumnProposal]:
     return {}
@@ -64,22 +71,23 @@ def describe(table: Table, column: str, proposal: ColumnProposal) -> None:
     st.caption(f"Cells such as {examples}. {plain(proposal.reason, 400)}{missing if proposal.n_missing else ''}")
 
 
-def source_field(table: Table, key: str, proposed: str = "") -> str:
-    """Ask where something is known from. The field starts with a proposal, or with the last words for this table."""
+def source_field(table: Table, key: str, proposed: str = "", label: str = QUESTION) -> str:
+    """Ask how everybody knows something. The field starts with a proposal, or with the last words for this table."""
     last = state.LAST_SOURCE.value.get(table.schema_key, "")
     return st.text_input(
-        "Where is this known from?",
+        label,
         proposed or last,
         key=state.SOURCE(key),
-        placeholder=EXAMPLE,
-        help="At least three words. The certificate quotes them.",
+        placeholder=f"For example: {EXAMPLE}",
+        help="At least three words. The certificate quotes them. The field starts with your last words: change them if "
+        "another source fits better.",
     )
 
 
 def use(table: Table, words: str, answer: Callable[[str], Domain], *, keeps_words: bool = True) -> None:
     """Apply an answer with these words as its source, or show why it cannot be used."""
     try:
-        check_source(words, "this is")
+        check_source(words, "this")
         domain = answer(words.strip())
     except DomainError as problem:
         sorry(problem)

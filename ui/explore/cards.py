@@ -5,7 +5,7 @@ No Streamlit here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,12 +18,13 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature, text
 from dpforest.tables.public_proposals import PublicProposal, public_proposals
 from dpforest.tables.read_parts import OF_TABLES, read_parts
+from dpforest.tables.reading_rules import Spellings
 from ui.explore.column_groups import alike
 
 NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"
 KINDS: Final = (NUMBER, CATEGORY, DATE, LEFT_OUT)
 OPEN, READY, UNUSED = "open", "ready", "left out"
-NUMBERS, LISTS, LABEL, FILE = "numbers", "lists", "label", "file"  # ids of cards that are not about one column
+NUMBERS, LISTS, TABLE = "numbers", "lists", "table"  # ids of cards that are not about one column
 RARE: Final = 10  # a value that fewer rows have is marked as rare
 _KIND_OF: Final = {
     column_kinds.NUMBER: NUMBER,
@@ -57,8 +58,10 @@ class Card:
         return f"column {self.title}" if len(self.columns) == 1 else f"columns {self.title}"
 
 
-def cards(columns: Sequence[str], domain: Domain) -> list[Card]:
+def cards(columns: Sequence[str], domain: Domain, one_by_one: Collection[str] = ()) -> list[Card]:
     """Return the cards of the columns in their order. Open number columns whose names begin alike share a card.
+
+    The columns of a group whose title is in `one_by_one` have a card each.
 
     >>> x = tuple(Feature(f"x{i}", "numeric", 0, 1) for i in range(3))
     >>> town = Feature("town", "categorical", categories=("Ulm",), source="documented", source_note="a map")
@@ -70,7 +73,7 @@ Card(title='x…', columns=('x0', 'x1', 'x2'), state='open'), Card(title='id', c
     open_numbers = [f.name for f in domain.features if f.kind == "numeric" and f.date is None and f.leaks()]
     group_of: dict[str, str] = {}
     for title, names in alike(open_numbers, all_of_them=True).items():
-        if not any(name in group_of for name in names):
+        if title not in one_by_one and not any(name in group_of for name in names):
             group_of |= dict.fromkeys(names, title)
     result: dict[str, Card] = {}
     for name in columns:
@@ -146,3 +149,31 @@ def rare(values: Mapping[str, int]) -> list[str]:
     ['c', 'b']
     """
     return [value for value, n in sorted(values.items(), key=lambda item: item[1]) if n < RARE]
+
+
+def often(texts: Sequence[str], values: Mapping[str, int]) -> list[str]:
+    """Return the texts that at least `RARE` rows have. The others are never chosen for the user.
+
+    >>> often(["k.A.", "Kuru"], {"k.A.": 50, "Kuru": 1})
+    ['k.A.']
+    """
+    return [each for each in texts if values.get(each, 0) >= RARE]
+
+
+def often_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]:
+    """Return the signs that stand in the cells of at least `RARE` rows.
+
+    >>> often_signs(["%", "€"], {"5 %": 40, "7 €": 1})
+    ['%']
+    """
+    return [sign for sign in signs if sum(n for value, n in values.items() if sign in value) >= RARE]
+
+
+def usual(values: Mapping[str, int], spellings: Spellings = ()) -> list[str]:
+    """Return the values that at least `RARE` rows have, without those that are another spelling of a value.
+
+    >>> usual({"yes": 50, "YES": 12, "Kuru": 1}, (("YES", "yes"),))
+    ['yes']
+    """
+    spelled = {spelling for spelling, _ in spellings}
+    return [value for value, n in values.items() if n >= RARE and value not in spelled]

@@ -73,4 +73,4 @@ def one_by_one(names: list[str], key: str) -> list[str]:
     """Ask for names one by one, and return the chosen names."""
     key = state.COLUMN_NAMES(key)
     all_known(key, names)
-    return st.multiselect("These attributes", names, key=key, placeholder="Choose attributes")
+    return st.multiselect("These columns", names, key=key, placeholder="Choose columns")

@@ -1,13 +1,11 @@
-"""Sources that the user asserts for parts of a schema: a check of their words, and the sources after an edit."""
+"""Sources that the user asserts for parts of a schema: the sources after an edit, and summaries."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from dpforest.tables.domain import DomainError, Feature
+from dpforest.tables.domain import Feature
 from dpforest.tables.features import plural
 from dpforest.tables.read_parts import (
     BOUNDS,
@@ -23,45 +21,8 @@ from dpforest.tables.read_parts import (
     with_sources,
 )
 
-FEWEST_WORDS, FEWEST_LETTERS = 3, 6
-EXAMPLE: Final = "the questionnaire, page 2"
 READ: Final = "read from the data"
-
-_FROM_THE_DATA: Final = re.compile(r"from the data\b(?! (dictionary|sheet|description|documentation|protocol))")
-_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # some scripts have no spaces
-
-
-# Words that describe values from the rows, which have no public source. The check prevents mistakes, not lies.
-_ROWS_THEMSELVES: Final = {"guess", "guessed", "guessing", "min", "max", "minimum", "maximum", "dunno"}
-
-
-def is_source(words: str) -> bool:
-    """Return whether words can name a source: at least three different words, and no word that stands for the rows.
-
-    >>> [is_source(words) for words in ("yes", "ok ok ok", "asdf", "page 2", "1 2 3", "a b c")]
-    [False, False, False, False, False, False]
-    >>> [is_source(words) for words in ("read from the data", "the min and max of it", "I just guessed this")]
-    [False, False, False]
-    >>> is_source("the questionnaire, page 2"), is_source("研究計画書、第2章")
-    (True, True)
-    >>> is_source("from the data dictionary, page 3")
-    True
-    """
-    words = "".join(sign for sign in words if unicodedata.category(sign) != "Cf")  # drop invisible characters
-    different = {word.casefold() for word in _WORD.findall(words)}
-    if different & _ROWS_THEMSELVES or _FROM_THE_DATA.search(" ".join(words.casefold().split())):
-        return False
-    return len(different) >= FEWEST_WORDS and sum(map(len, different)) >= FEWEST_LETTERS
-
-
-def check_source(words: str, what: str) -> None:
-    """Raise DomainError unless the words can name a source."""
-    if not is_source(words):
-        problem = f"{words.strip()!r} does not say" if words.strip() else "It does not say"
-        raise DomainError(
-            f"{problem} where {what} known from. A source has at least three words, such as “{EXAMPLE}”. The "
-            "certificate quotes your words."
-        )
+HOW_KNOWN: Final = "how everybody knows this"  # column of the editor for the source
 
 
 def state(feature: Feature) -> str:
@@ -100,8 +61,8 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
         TYPE: {"whole"},
         MISSING: {"missing"},
     }
-    has_new_words = "where this is known from" in changed
-    if unknown := set(changed) - {"use", "where this is known from"}.union(*columns.values()):
+    has_new_words = HOW_KNOWN in changed
+    if unknown := set(changed) - {"use", HOW_KNOWN}.union(*columns.values()):
         raise ValueError(f"the columns {unknown} belong to no part of an attribute")
     changes: dict[str, Source] = {}
     for what, source in by_part.items():
@@ -123,7 +84,7 @@ def summary(parts: Sequence[Part]) -> str:
         (MISSING, "the rules for missing cells"),
     ):
         if n := sum(part.what == what for part in parts):
-            clauses.append(f"{words} of {plural(n, 'attribute')}")
+            clauses.append(f"{words} of {plural(n, 'column')}")
     whole = {CLASSES: "the classes", READING: "how the file is written", COLUMNS: "which columns are used"}
     clauses += [words for what, words in whole.items() if any(part.what == what for part in parts)]
     return clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])} and {clauses[-1]}"

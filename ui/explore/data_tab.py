@@ -30,6 +30,7 @@ from ui.jobs.sweep_job import Releases
 from ui.shared import tables
 from ui.shared.page import sorry, titled
 from ui.shared.sidebar import Choice
+from ui.shared.sources import check_source
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
@@ -80,9 +81,9 @@ def _leaks(table: Table) -> None:
     if parts:
         st.info(
             f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may belong to one "
-            "person, and a release would reveal it. Enter what is public, such as 0 to 120 for an age, and where it is "
-            "known from: on the cards below, or in a file. The certificate quotes your words as *asserted by the "
-            "curator*.",
+            "person, and a release would reveal it. Enter what is public, such as 0 to 120 for an age, and how "
+            "everybody knows it: on the cards below, or in a file. The certificate quotes your words as *asserted by "
+            "the curator*.",
             icon=":material/search:",
         )
     elif exact := bounds_hint.of(table):
@@ -106,7 +107,7 @@ def _rows(table: Table) -> pd.DataFrame:
 def _row(feature: Feature, use: bool) -> dict[str, Any]:
     return {
         "use": use,
-        "attribute": feature.name,
+        "column": feature.name,
         "lowest": edited_cells.shown(feature.low),
         "highest": edited_cells.shown(feature.high),
         "whole": feature.integer if feature.kind == "numeric" else None,
@@ -133,12 +134,12 @@ def _editor(table: Table) -> pd.DataFrame:
     return st.data_editor(
         rows,
         hide_index=True,
-        disabled=["attribute", "state"],
+        disabled=["column", "state"],
         column_config=config,
         key=_editor_key(table),
         height="auto" if len(rows) <= 12 else 460,
         placeholder="",
-        alt="The public domain: a row for each attribute with its bounds or values and where they are known from.",
+        alt="The public domain: a row for each column with its bounds or values and how everybody knows them.",
     )
 
 
@@ -169,7 +170,7 @@ def _classes(table: Table) -> tuple[str, str]:
         help=HELP,
     )
     note = right.text_input(
-        "Where the classes are known from",
+        "How everybody knows the classes",
         domain.classes_note if domain.classes_source != "data" else "",
         key=state.CLASSES_NOTE(key),
         placeholder=confirm.READ,
@@ -206,7 +207,7 @@ def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -
         return old
     note = row[SOURCE]
     if SOURCE in changed and note:
-        confirm.check_source(note, f"{old.name!r} is")
+        check_source(note, f"the values of {old.name!r}")
     values = {name: value for cell in changed for name, value in edited_cells.changes(old, cell, row[cell]).items()}
     return confirm.edited_sources(old, replace(old, **values), changed, note)
 
@@ -220,7 +221,7 @@ def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
     if classes == domain.classes and note == (domain.classes_note if domain.classes_source != "data" else ""):
         return classes, domain.label, domain.classes_source, domain.classes_note
     if note:
-        confirm.check_source(note, "the classes are")
+        check_source(note, "the classes")
     return classes, domain.label, "asserted" if note else "data", note
 
 
@@ -260,7 +261,7 @@ def _notes(table: Table) -> None:
         unused = [c for c in table.csv.columns if not c.use]
         if unused:
             st.markdown(
-                "Not used, unless you tick them in the list of attributes:\n"
+                "Not used, unless you tick them in the table above:\n"
                 + "\n".join(f"- **{plain(c.name)}**: {plain(c.reason, 200)}" for c in unused)
             )
     elif table.attribution:

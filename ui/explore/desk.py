@@ -9,7 +9,7 @@ import streamlit as st
 from dpforest.tables.features import plural
 from ui import state
 from ui.explore import bulk_cards, card_forms, cards
-from ui.explore.cards import FILE, LABEL, LISTS, NUMBERS, OPEN, UNUSED, Card, known_range, open_parts_of_table
+from ui.explore.cards import LISTS, NUMBERS, OPEN, TABLE, UNUSED, Card, known_range, open_parts_of_table
 from ui.shared import tables
 from ui.shared.controls import known
 from ui.shared.page import titled
@@ -51,27 +51,24 @@ def show(table: Table, *, pending: bool) -> None:
 def _cards(table: Table) -> list[Card]:
     assert table.csv is not None
     hidden = (table.label, table.domain.unit)
-    return cards.cards([column.name for column in table.csv.columns if column.name not in hidden], table.domain)
+    names = [column.name for column in table.csv.columns if column.name not in hidden]
+    return cards.cards(names, table.domain, state.ONE_BY_ONE.value.get(table.schema_key, ()))
 
 
 def _open_ids(table: Table, every: list[Card]) -> list[str]:
     """Return the ids of the cards with an open question, in the order in which they are offered."""
     ids = [card.id for card in every if card.state == OPEN]
-    parts = open_parts_of_table(table.domain)
-    label = [LABEL] if "classes" in parts else []
-    file = [FILE] if parts - {"classes"} else []
-    return [*ids, *label, *file]
+    return [*ids, *([TABLE] if open_parts_of_table(table.domain) else [])]
 
 
 def _progress(n_columns: int, n_open: int, is_open: list[str]) -> str:
     if not is_open:
         return f"**All {plural(n_columns, 'column')} are ready**, and so are the label and the file."
-    of_table = {LABEL: "the classes of the label", FILE: "how the file is written"}
-    more = " and ".join(words for id, words in of_table.items() if id in is_open)
     n = n_columns - n_open
+    more = " Also open: the label and the file." if TABLE in is_open else ""
     return (
         f"**{n:,} of {plural(n_columns, 'column')} {'is' if n == 1 else 'are'} ready.**"
-        f"{f' Also open: {more}.' if more else ''} Answer from what you know **without looking at the rows**."
+        f"{more} Answer from what you know **without looking at the rows**."
     )
 
 
@@ -80,12 +77,11 @@ def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
     by_id = {card.id: card for card in every}
     sizes = {NUMBERS: len(bulk_cards.numbers(table)), LISTS: len(bulk_cards.lists(table))}
     bulk = [id for id, size in sizes.items() if size > 1]
-    options = [*bulk, *by_id, LABEL, FILE]
+    options = [*bulk, *by_id, TABLE]
     titles = {
         NUMBERS: f"several number columns at once ({sizes[NUMBERS]:,})",
         LISTS: f"several lists at once ({sizes[LISTS]:,})",
-        LABEL: f"the label: {table.label}",
-        FILE: "the file",
+        TABLE: f"the label {table.label} and the file",
     }
     assert table.csv is not None
     of_table = set(titles.values())
@@ -96,10 +92,9 @@ def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
         mark = " (left out, has dates)" if card.title in dates else _MARKS.get(card.state, " (ready)")
         name = f"{card.title} (a column)" if card.title in of_table else card.title
         titles[id] = f"{name}{size}{mark}"
-    for id in (LABEL, FILE):
-        titles[id] += "" if id in is_open else " (ready)"
+    titles[TABLE] += "" if TABLE in is_open else " (ready)"
     put_off = state.SKIPPED.value.get(table.schema_key, [])
-    has_known = any(known_range(feature.name) for feature in bulk_cards.numbers(table))
+    has_known = any(known_range(name) for name in bulk_cards.numbers(table))
     first = [*(id for id in bulk if id == LISTS or has_known), *is_open]
     start = next((id for id in first if id not in put_off), next(iter(first), None))
     key = state.COLUMN_GROUP(f"card_{tables.fingerprint(table.domain)[:12]}_{len(put_off)}")
@@ -126,10 +121,8 @@ def _card(table: Table, id: str, every: list[Card]) -> None:
         bulk_cards.show_numbers(table)
     elif id == LISTS:
         bulk_cards.show_lists(table)
-    elif id == LABEL:
-        card_forms.label(table)
-    elif id == FILE:
-        card_forms.file(table)
+    elif id == TABLE:
+        card_forms.label_and_file(table)
     else:
         card = next(card for card in every if card.id == id)
         card_forms.column(table, card)

@@ -11,7 +11,7 @@ import pandas as pd
 from dpforest.tables.csv_values import parsed
 from dpforest.tables.domain import DomainError, Feature
 
-SOURCE: Final = "where this is known from"
+SOURCE: Final = "how everybody knows this"
 TICKED: Final = ("use", "whole")  # an empty box counts as not ticked
 BOUNDS: Final = {"lowest": ("low", "lower"), "highest": ("high", "upper")}
 TEXTS: Final = ("values", "missing", SOURCE)
@@ -20,8 +20,8 @@ CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all cells that can be edited
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _AMBIGUOUS: Final = re.compile(r"[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+([.,][0-9]+){2,})")
 RULES: Final = {
-    "own value": "category",
-    "none expected": "refuse",
+    "a separate value": "category",
+    "there are none": "refuse",
 }  # from the editor's words for missing cells to the parameter
 RULE_NAMES: Final = {rule: name for name, rule in RULES.items()}
 

@@ -46,7 +46,7 @@ def downloads(table: Table) -> None:
         f"{mark}codebook.csv",
         "text/csv",
         on_click="ignore",
-        help="A line for each attribute, to be completed in a spreadsheet and loaded again above.",
+        help="A line for each column, to be completed in a spreadsheet and loaded again above.",
     )
 
 
@@ -57,7 +57,7 @@ def show(table: Table) -> None:
         st.caption(
             "The JSON of this page, or a codebook as CSV with the columns name, kind (numeric or categorical), low, "
             "high, categories (separated by ;), source, and optionally whole and missing. Words in the column source "
-            "assert that attribute. Without them it stays read from the data. Parts that the file omits do not change."
+            "assert that column. Without them it stays read from the data. Parts that the file omits do not change."
         )
         file = st.file_uploader(
             "Domain or codebook",
@@ -78,7 +78,7 @@ def _offer(table: Table, name: str, data: bytes) -> None:
         if (
             loaded.differs
             and not loaded.mistakes
-            and st.checkbox("Use exactly the attributes of the file, no others", key=state.DOMAIN_EXACTLY)
+            and st.checkbox("Use exactly the columns of the file, no others", key=state.DOMAIN_EXACTLY)
         ):
             loaded = _read(table, name, data, exactly=True)
     except (TableError, DomainError) as problem:
@@ -120,7 +120,7 @@ def _read(table: Table, name: str, data: bytes, *, exactly: bool) -> Loaded:
 def _preview(features: list[Feature]) -> None:
     rows = [
         {
-            "attribute": f.name,
+            "column": f.name,
             "bounds or categories": written(f.categories) if f.categories else f"{text(f.low)} to {text(f.high)}",
             "whole": f.integer if f.kind == "numeric" else None,
             "missing cells": RULE_NAMES.get(f.missing, f"as {text(f.missing_value)}"),
@@ -134,5 +134,5 @@ def _preview(features: list[Feature]) -> None:
         hide_index=True,
         height="auto" if len(rows) <= 6 else 250,
         placeholder="",
-        alt="What the file states about each attribute.",
+        alt="What the file states about each column.",
     )

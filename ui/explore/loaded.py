@@ -11,7 +11,7 @@ from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
 from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, TYPE, Source, sources, with_sources
 from dpforest.trees import forest_schema
-from ui.explore import confirm
+from ui.shared.sources import check_source
 
 NO_RULES: Final[dict[str, Any]] = {"missing_words": (), "signs": (), "spellings": (), "date": None}
 RULES: Final = tuple(NO_RULES)
@@ -151,7 +151,7 @@ def over(
         notes.append(f"The file's {plural(len(book.unread), 'column')} {_listed(book.unread)} cannot be used here.")
     names = tuple(feature.name for feature in features if feature.name in entries)
     if not names and not mistakes and not of_label:
-        mistakes.append("The file names no attribute of this table. Check that the file belongs to this table.")
+        mistakes.append("The file names no column of this table. Check that the file belongs to this table.")
     return Loaded(result, names, (*notes, *of_label), tuple(dict.fromkeys(mistakes)), differs)
 
 
@@ -276,7 +276,7 @@ def _check_words(where: str, stated: Source, now: Source, *, changed: bool = Fal
     if stated == now and not changed:
         return
     try:
-        confirm.check_source(stated[1], "this is")
+        check_source(stated[1], "this")
     except DomainError as problem:
         raise DomainError(f"{where}, column 'source': {problem}") from None
 
@@ -341,17 +341,17 @@ def changes(before: Domain, after: Domain) -> str:
     >>> read = Feature("a", "numeric", 0, 1)
     >>> known = Feature("a", "numeric", 0, 1, source="asserted", source_note="a share by definition")
     >>> changes(Domain((read,)), Domain((known,))), changes(Domain((known,)), Domain((read,)))
-    ('1 attribute now has a source.', '1 attribute has lost its source, 1 is still read from the rows.')
+    ('1 column now has a source.', '1 column has lost its source, 1 is still read from the rows.')
     """
     leaked = {feature.name for feature in before.features if feature.leaks()}
     left = {feature.name for feature in after.features if feature.leaks()}
     names = set(after.names)
     gained = len((leaked & names) - left)
     clauses = (
-        [f"{plural(gained, 'attribute')} now {'has' if gained == 1 else 'have'} a source"] if gained or not left else []
+        [f"{plural(gained, 'column')} now {'has' if gained == 1 else 'have'} a source"] if gained or not left else []
     )
     if lost := len((left & set(before.names)) - leaked):
-        clauses.append(f"{plural(lost, 'attribute')} {'has lost its' if lost == 1 else 'have lost their'} source")
+        clauses.append(f"{plural(lost, 'column')} {'has lost its' if lost == 1 else 'have lost their'} source")
     if left:
         clauses.append(f"{len(left):,} {'is' if len(left) == 1 else 'are'} still read from the rows")
     return f"{', '.join(clauses)}."

@@ -25,11 +25,11 @@ def show(table: Table) -> None:
         f"{what} that look alike: {_listed(groups)}." for what, values in lists if (groups := look_alike(values))
     ]
     if messages:
-        more = f" And in {len(messages) - _SHOWN} more attributes." if messages[_SHOWN:] else ""
+        more = f" And in {len(messages) - _SHOWN} more columns." if messages[_SHOWN:] else ""
         st.info(
             f"{' '.join(messages[:_SHOWN])}{more} They count as different values: they differ in capitals, spaces, "
-            "invisible characters, or in how a letter is encoded. If they mean the same, correct the file and load it "
-            "again.",
+            "invisible characters, or in how a letter is encoded. If they mean the same, their card can merge them, "
+            "or you can correct the file.",
             icon=":material/info:",
         )
     if rare := of_one_row(table):

@@ -12,12 +12,12 @@ from dpforest.tables.features import Feature
 from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, OF_ATTRIBUTES, TYPE, read_parts
 from ui import state
 from ui.explore import column_groups, public_list
-from ui.explore.confirm import EXAMPLE, check_source
 from ui.explore.edited_cells import RULE_NAMES, RULES
 from ui.explore.stated_values import StatedValues, answered, one_range, targets
 from ui.shared import tables
 from ui.shared.controls import all_known, known
 from ui.shared.page import sorry
+from ui.shared.sources import EXAMPLE, QUESTION, check_source
 from ui.shared.tables import Table
 
 ONE, STAND = "one range for all", "keep the current ranges"
@@ -38,9 +38,9 @@ def show(table: Table, *, pending: bool) -> None:
     offered = [feature for feature in table.domain.features if feature.source != "data"]
     if not offered:
         return
-    with st.expander("Change many attributes at once", icon=":material/edit_note:"):
+    with st.expander("Change many columns at once", icon=":material/edit_note:"):
         key = f"ask_{tables.fingerprint(table.domain)[:12]}"
-        _ask(table, column_groups.choose("Attributes", offered, f"{key}_all"), key, pending=pending)
+        _ask(table, column_groups.choose("Columns", offered, f"{key}_all"), key, pending=pending)
 
 
 def _ask(table: Table, names: Collection[str], key: str, *, pending: bool) -> None:
@@ -58,12 +58,12 @@ def _ask(table: Table, names: Collection[str], key: str, *, pending: bool) -> No
     except DomainError as problem:
         sorry(problem)
         about = []
-    words = st.text_input("Where is this known from?", key=state.SOURCE(key), placeholder=EXAMPLE)
+    words = st.text_input(QUESTION, key=state.SOURCE(key), placeholder=EXAMPLE)
     if pending:
         st.caption("You edited the table below. Apply or undo these changes first.")
     if st.button("Confirm that these are public", key="assert", disabled=pending or not about):
         try:
-            check_source(words, "this is")
+            check_source(words, "this")
         except DomainError as problem:
             sorry(problem)
             return

@@ -26,7 +26,7 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
     if part := of_table.get(READING):
         sentences.append(plain(part.value, 2_000))
     if COLUMNS in of_table:
-        those = "the one attribute" if domain.n_features == 1 else f"the {domain.n_features:,} attributes"
+        those = "the one column" if domain.n_features == 1 else f"the {domain.n_features:,} columns"
         columns = [column.name for column in table.csv.columns] if table.csv else []
         left_out = [name for name in columns if name not in (*domain.source_columns, domain.label)]
         besides = f", and not {plain('; '.join(left_out), 2_000)}" if left_out else ""
@@ -35,14 +35,14 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
     for part in chosen:
         if part.what in OF_ATTRIBUTES:
             column = {TYPE: _COLUMNS[1], MISSING: _COLUMNS[2]}.get(part.what, _COLUMNS[0])
-            rows.setdefault(part.name, {"attribute": part.name})[column] = part.value
+            rows.setdefault(part.name, {"column": part.name})[column] = part.value
     if sentences or rows:
         st.markdown("\n".join(["You assert that", *(f"- {sentence}" for sentence in sentences)]))
     if rows:
-        columns = ["attribute", *(c for c in _COLUMNS if any(c in row for row in rows.values()))]
+        columns = ["column", *(c for c in _COLUMNS if any(c in row for row in rows.values()))]
         st.dataframe(
             pd.DataFrame(list(rows.values()), columns=columns).fillna(""),
             hide_index=True,
             height="auto" if len(rows) <= 5 else 214,
-            alt="What is about to be asserted of each attribute.",
+            alt="What is about to be asserted of each column.",
         )

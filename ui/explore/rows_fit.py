@@ -12,7 +12,7 @@ from ui.shared.page import sorry, titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-COLUMNS = ("attribute", "what", "cells", "read as")
+COLUMNS = ("column", "what", "cells", "read as")
 
 
 def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
@@ -29,7 +29,7 @@ def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> t
 def all_beyond(cells: pd.DataFrame, n_rows: int) -> list[str]:
     """Return the numeric attributes with no number within the bounds. `cells` is the first value of `out_of_domain`."""
     names = []
-    for name, rows in cells.groupby("attribute", sort=False):
+    for name, rows in cells.groupby("column", sort=False):
         counts = rows.set_index("what")["cells"]
         n_beyond = counts.get("beyond the bounds", 0)
         if n_beyond and n_beyond == n_rows - counts.get("no number", 0) - counts.get("missing", 0):
@@ -52,7 +52,7 @@ def _read_as(feature: Feature, what: str) -> str:
     if what == "beyond the bounds":
         return "the nearest bound"
     if feature.missing == "category":
-        return "own value"
+        return "a separate value"
     if feature.missing == "value":
         return text(feature.missing_value)
     return text(feature.low) if feature.kind == "numeric" else feature.categories[0]
@@ -97,5 +97,5 @@ def show(table: Table) -> None:
         cells,
         "How the rows fit",
         hide_index=True,
-        alt="Cells that are missing, not listed or beyond the bounds, by attribute, and what they are read as.",
+        alt="Cells that are missing, not listed or beyond the bounds, by column, and what they are read as.",
     )

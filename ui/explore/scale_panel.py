@@ -31,7 +31,7 @@ def show(choice: Choice, view: ForestView) -> None:
     )
     names = [feature.name for feature in numeric]
     known(state.SCALE_OF, names)
-    name = st.selectbox("Attribute", names, key=state.SCALE_OF, width=420)
+    name = st.selectbox("Column", names, key=state.SCALE_OF, width=420)
     index = names.index(name) if name in names else 0
     cells = scale_histograms(table.domain, split(table).X_train)[index]
     released = None if view.scale is None else view.scale.shares[index] / TOP
@@ -51,7 +51,7 @@ def _sentence(choice: Choice, view: ForestView, n_numeric: int) -> str:
     if view.scale is None:
         return (
             f"No ε is spent on where the rows lie: at ε = {epsilon:g} and with this number of rows, the share of ε for "
-            f"each of {plural(n_numeric, 'numeric attribute')} would be too small for the noise. So questions are "
+            f"each of {plural(n_numeric, 'numeric column')} would be too small for the noise. So questions are "
             "drawn as if all cells held equally many rows."
         )
     kind = FORESTS[choice.settings.kind]

@@ -33,7 +33,8 @@ def show(table: Table) -> None:
     )
     columns = candidates(table)
     question_key, column_key = state.WHOSE_ROWS(table.key[:12]), state.PERSON_COLUMN(table.key[:12])
-    options = [EACH_ROW, SEVERAL]
+    same = {same_person(name): name for name in _repeated(table, columns)}
+    options = [EACH_ROW, *same, SEVERAL]
     known(question_key, options)
     unfinished = state.PERSONS_WITHOUT_COLUMN.value
     several = table.domain.unit or table.key in unfinished
@@ -65,6 +66,8 @@ def show(table: Table) -> None:
             _declare(table, unit)
         if unit is None:
             st.warning(NO_COLUMN, icon=":material/warning:")
+    elif answer in same and table.domain.unit != same[answer]:
+        _declare(table, same[answer])
     elif answer == EACH_ROW and current != EACH_ROW:
         _declare(table, None)
     if table.domain.unit:
@@ -79,6 +82,21 @@ def candidates(table: Table) -> list[tuple[str, bool]]:
     columns = [c for c in table.csv.columns if c.name != table.label and c.kind not in ("constant", "empty")]
     looks = {c.name: c.kind == "id" or "identifier" in c.reason for c in columns}
     return sorted(looks.items(), key=lambda item: not item[1])
+
+
+def same_person(column: str) -> str:
+    """Return the answer that this column identifies persons.
+
+    >>> same_person("patient")
+    'All rows with the same “patient” are one person'
+    """
+    return f"All rows with the same “{plain(column, 40)}” are one person"
+
+
+def _repeated(table: Table, columns: list[tuple[str, bool]]) -> list[str]:
+    """Return the column that looks like an identifier and repeats, if there is exactly one. Curator only."""
+    names = [name for name, is_proposed in columns if is_proposed and most_rows(table.frame[name]) > 1]
+    return names if len(names) == 1 else []
 
 
 def most_rows(identifiers: pd.Series) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.book import Book, BookError, Cost, Population, PopulationAccount
 from dpforest.tables.features import plural
@@ -45,19 +46,25 @@ class ChosenPopulation:
         return self.book.account(name)
 
 
-def ask(book: Book, table: Table, cost: Cost, delta: float, earlier: list[Release]) -> ChosenPopulation | None:
+def ask(
+    book: Book, table: Table, cost: Cost, delta: float, earlier: list[Release], optional: DeltaGenerator
+) -> ChosenPopulation | None:
     """Ask for the population, and show the sum after the release. Return None if the release cannot be booked.
 
     Parameters
     ----------
     earlier : list of Release
         Releases of this session from the same rows. They hold the same people, so they have the same population.
+    optional : DeltaGenerator
+        Place for the question about a limit, which needs no answer.
     """
     populations = {each.name: each for each in book.populations()}
     chosen = _chosen_name(populations, earlier)
     if chosen is None:
         return None
-    answer = ChosenPopulation(book, populations[chosen], False) if chosen in populations else _new(book, table)
+    answer = (
+        ChosenPopulation(book, populations[chosen], False) if chosen in populations else _new(book, table, optional)
+    )
     if answer is None:
         return None
     if len({cost.unit, *(each.cost.unit for each in answer.population.bookings)}) > 1:
@@ -100,28 +107,25 @@ def _chosen_name(populations: dict[str, Population], earlier: list[Release]) -> 
     )
 
 
-def _new(book: Book, table: Table) -> ChosenPopulation | None:
+def _new(book: Book, table: Table, optional: DeltaGenerator) -> ChosenPopulation | None:
     """Ask for the name of new people, and for a cap."""
-    name_place, cap_place = st.columns([3, 2])
-    with name_place:
-        name = st.text_input(
-            "Name for these people",
-            f"people in {' '.join(table.short_title.split())}"[:200],
-            max_chars=200,
-            help="For example “patients of ward 3, 2025”. Later releases about the same people add to the same sum.",
-            key=state.POPULATION_NAME,
-        )
-    with cap_place:
-        cap = st.number_input(
-            "Limit for the total ε (optional)",
-            0.001,
-            LARGEST_CAP,
-            None,
-            format="%g",
-            placeholder="no limit",
-            help="A release that would exceed it is refused.",
-            key=state.POPULATION_CAP,
-        )
+    name = st.text_input(
+        "Name for these people",
+        f"people in {' '.join(table.short_title.split())}"[:200],
+        max_chars=200,
+        help="For example “patients of ward 3, 2025”. Later releases about the same people add to the same sum.",
+        key=state.POPULATION_NAME,
+    )
+    cap = optional.number_input(
+        "Limit for the total ε of these people",
+        0.001,
+        LARGEST_CAP,
+        None,
+        format="%g",
+        placeholder="no limit",
+        help="A release that would exceed it is refused.",
+        key=state.POPULATION_CAP,
+    )
     try:
         return ChosenPopulation(book, Population.named(name.strip(), cap), True)
     except BookError as problem:

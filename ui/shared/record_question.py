@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.book import RecordError, ReleaseRecord, check_words, page
 from ui import state
@@ -22,8 +23,10 @@ class RecordWords:
     delta_reason: str = ""
 
 
-def ask(table: Table, delta: float) -> RecordWords | None:
+def ask(table: Table, delta: float, optional: DeltaGenerator) -> RecordWords | None:
     """Ask for the texts of the record, and return them; None while a text is missing or not valid.
+
+    `optional` is the place for questions that need no answer.
 
     The session keeps the answers for the next release of this table.
     """
@@ -35,11 +38,8 @@ def ask(table: Table, delta: float) -> RecordWords | None:
         return place.text_input(label, before.get(name, ""), key=state.RECORD_FIELD(key, name), help=help).strip()
 
     purpose = field(st, "What is the forest for?", "purpose", "For example “plan the beds of ward 3”.")
-    left, right = st.columns(2)
-    owner = field(left, "Who is responsible for the release?", "owner", "A person or an office.")
-    approver = field(
-        right, "Who approves it? (optional)", "approver", "Leave this empty if nobody must approve the release."
-    )
+    owner = field(st, "Who is responsible for the release?", "owner", "A person or an office.")
+    approver = field(optional, "Who approves it?", "approver", "Leave this empty if nobody must approve the release.")
     reason = ""
     if delta:
         reason = field(
@@ -58,6 +58,11 @@ def ask(table: Table, delta: float) -> RecordWords | None:
         return None
     kept[table.key] = asdict(words)
     return words
+
+
+def has_approver(table: Table) -> bool:
+    """Return whether an approver was named for an earlier release of this table."""
+    return bool(state.RECORD_WORDS.value.get(table.key, {}).get("approver"))
 
 
 def title_of(table: Table) -> str:

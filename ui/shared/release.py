@@ -8,6 +8,7 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.book import BookError, Cost, RecordError, record_of
 from dpforest.plotting.style import visible
@@ -176,9 +177,15 @@ def size_text(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes < 100_000_000 else f"{n_bytes / 1e6:,.0f} MB"
 
 
-def button(choice: Choice, certificate: Certificate, ledger: Ledger) -> bool:
-    """Draw the release button in the sidebar, or say why there is none. Return whether the dialog is open now."""
-    with st.sidebar:
+def button(choice: Choice, certificate: Certificate, ledger: Ledger, place: DeltaGenerator | None = None) -> bool:
+    """Draw the release button, or say why there is none. Return whether the dialog is open now.
+
+    Parameters
+    ----------
+    place : container of Streamlit, optional
+        For the button. By default, it is in the sidebar.
+    """
+    with place or st.sidebar:
         if not choice.settings.certified:
             st.caption("No release: as published, this forest is not certified.")
             return False
@@ -197,7 +204,7 @@ def _why_not(certificate: Certificate) -> str:
     more = f" There {'is' if n == 1 else 'are'} {plural(n, 'more reason')} like this." if n else ""
     return (
         f"No release yet: {plain(reasons[0], 200)}{more} Whoever sees the forest would learn this. Open **Data**, "
-        "enter there what everybody may know instead, and write down where it is known from."
+        "enter there what everybody may know instead, and write down how everybody knows it."
     )
 
 
@@ -244,7 +251,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
     st.markdown(
         f"In words: if an attacker thinks that both answers are equally likely, then {guess_words(promise)}. The file "
         "holds the trees with their noisy leaves, the certificate, and the "
-        "schema: names of columns, their ranges and lists, and your words about where these are known from. It holds "
+        "schema: names of columns, their ranges and lists, and your words about how everybody knows these. It holds "
         "no row."
     )
     if caution := caution_on_delta(delta, tables.n_persons(table), table.domain.unit):
@@ -268,16 +275,22 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
     chosen, words = None, None
     if book is not None:
         same_rows = [r for r in releases() if r.table_key == rows_key(table)]
-        chosen = population_question.ask(book, table, cost, delta, same_rows)
-        people = _people_in(chosen)
-        words = record_question.ask(table, delta)
+        required = st.container()
+        optional = st.expander("Optional: an approver and a limit", expanded=record_question.has_approver(table))
+        with required:
+            chosen = population_question.ask(book, table, cost, delta, same_rows, optional)
+            people = _people_in(chosen)
+            words = record_question.ask(table, delta, optional)
     else:
         people = _people(choice)
-    is_booked = book is None or (chosen is not None and words is not None)
+    is_booked = book is None or chosen is not None
     sure = _each_row_a_person(table) & _really_others(choice, people) & is_booked
     if book is None and (group := groups().get(people)):
         st.markdown(after_this(group, cost, delta))
     if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not sure):
+        if book is not None and words is None:  # not disabled, because a click would be lost while a text is typed
+            sorry("Nothing was released. First answer the questions above that are still empty.")
+            return
         _release(choice, people, chosen, words)
 
 

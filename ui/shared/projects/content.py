@@ -235,7 +235,7 @@ def _with_columns(domain: Domain, part: Mapping[str, Any], sentences: list[str])
     names = part["names"]
     if absent := [name for name in names if name not in domain.names]:
         sentences.append(
-            f"The project uses {_listed(absent)}, which this file does not have. Confirm the card “the file” again."
+            f"The project uses {_listed(absent)}, which this file does not have. Confirm the label and the file again."
         )
         return domain
     features = tuple(feature for feature in domain.features if feature.name in names)
