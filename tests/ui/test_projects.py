@@ -161,6 +161,26 @@ def test_a_file_that_is_no_project_is_refused(change, message):
         project_file.read(b"\xff")
 
 
+@pytest.mark.parametrize("words", ["yes", "ok ok ok", "read from the data", "min and max of it"])
+@pytest.mark.parametrize("place", ["attribute", "classes", "columns", "reading"])
+def test_a_source_in_a_project_follows_the_rule_for_typed_words(words, place):
+    notes = {name: NOTE for name in ("attribute", "classes", "columns", "reading")} | {place: words}
+    domain = Domain(
+        (Feature("age", "numeric", 0, 1, source="asserted", source_note=notes["attribute"]),),
+        ("a", "b"),
+        "ill",
+        classes_source="asserted",
+        classes_note=notes["classes"],
+        reading="a survey",
+        reading_source="asserted",
+        reading_note=notes["reading"],
+        columns_source="asserted",
+        columns_note=notes["columns"],
+    )
+    with pytest.raises(project_file.ProjectFileError, match=f"“{words}” does not say how everybody knows"):
+        project_file.read(project_file.written("p", content_of(domain)).encode())
+
+
 def public(name: str, **values) -> Feature:
     kind = "categorical" if "categories" in values else "numeric"
     return Feature(name, kind, **values, source="asserted", source_note=NOTE)

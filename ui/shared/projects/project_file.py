@@ -12,6 +12,7 @@ from dpforest.trees import forest_schema
 from ui.shared.projects import stated_parts
 from ui.shared.projects.content import ANSWERS, WORDS
 from ui.shared.projects.forest_settings import is_setting
+from ui.shared.sources import EXAMPLE, is_source
 
 FORMAT: Final = "dpforest project"
 VERSION: Final = 1
@@ -48,9 +49,22 @@ def read(data: bytes) -> tuple[str, dict[str, Any]]:
     if file.get("version") != VERSION:
         raise ProjectFileError(_NEWER)
     try:
-        return _text(file["name"], 200), _checked(file)
+        name, content = _text(file["name"], 200), _checked(file)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
         raise ProjectFileError(_DAMAGED) from None
+    for note in _notes(content):
+        if not is_source(note):
+            raise ProjectFileError(
+                f"In this project, “{note[:80]}” does not say how everybody knows something. A source has at least "
+                f"three words, such as “{EXAMPLE}”. Correct it in the file, or confirm the columns here again."
+            )
+    return name, content
+
+
+def _notes(content: dict[str, Any]) -> list[str]:
+    """Return all sources of a project. The same rule holds for them as for words that a user types."""
+    entries = [*content["attributes"], *content["labels"].values(), {"reading": content["reading"]}]
+    return [part["note"] for entry in entries for part in entry.values() if isinstance(part, dict)]
 
 
 def _checked(file: dict[str, Any]) -> dict[str, Any]:
