@@ -107,7 +107,7 @@ def move_sliders(page: Page, results: Results, rounds: int) -> None:
     for i in range(2 * rounds):
         results.add("ε, majority labels", press(page, EPSILON, "ArrowRight" if i % 8 < 4 else "ArrowLeft"))
     for forest in ("majority labels", "noisy counts"):
-        for start, relation in ((3, "a row more or less"), (2, "a row exchanged")):
+        for start, relation in ((3, "adding or removing one row"), (2, "a row exchanged")):
             open_page(page, forest=forest, depth=start, neighbors=relation)
             for _ in range((rounds + 1) // 2):  # up to depth 8, because the cap on leaves stops deeper growth
                 results.add(f"depth, {forest}", press(page, "Depth", "ArrowRight"))

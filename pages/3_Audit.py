@@ -16,8 +16,8 @@ audit = audit_controls.choose(
     choose_epsilon(
         label="Privacy promised: ε",
         others=False,
-        help="With one row more or less (or exchanged), no output may become more than eᵋ times as likely, or as "
-        "unlikely.",
+        help="When one row is added or removed (or exchanged), no output may become more than eᵋ times as likely, "
+        "or as unlikely.",
     )
 )
 name, rule = next((name, rule) for name, rule in RULES.items() if rule.mechanism == audit.mechanism)

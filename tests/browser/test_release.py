@@ -38,7 +38,7 @@ def test_released_forest_is_certified_and_predicts(explore: Explore, friend: Exp
     assert name.endswith(".json.gz") and "CURATOR" not in name
     dialog.get_by_role("button", name="Close").click()
     expect(explore.sidebar).to_contain_text(
-        re.compile(r"Spent in this session on Nursery: ε = 2 \(a row more or less\) in 1 release")
+        re.compile(r"Spent in this session on Nursery: ε = 2 \(adding or removing one row\) in 1 release")
     )
 
     forest = ReleasedForest.from_json(text)
@@ -79,12 +79,12 @@ def test_two_releases_add_up(explore: Explore) -> None:
     explore.page.get_by_role("dialog").get_by_role("button", name="Close").click()
     with explore.refigured():
         explore.slider("Privacy budget ε").press("ArrowRight")
-    dialog = explore.release("will have spent ε = 1.2 (a row more or less) on the people in Breast")
-    expect(dialog).to_contain_text("This session has spent ε = 1.2 (a row more or less)")
+    dialog = explore.release("will have spent ε = 1.2 (adding or removing one row) on the people in Breast")
+    expect(dialog).to_contain_text("This session has spent ε = 1.2 (adding or removing one row)")
     second = explore.download("Download the forest", dialog)[1]
     dialog.get_by_role("button", name="Close").click()
     assert first != second
-    expect(explore.sidebar).to_contain_text(re.compile(r"ε = 1.2 \(a row more or less\) in 2 releases"))
+    expect(explore.sidebar).to_contain_text(re.compile(r"ε = 1.2 \(adding or removing one row\) in 2 releases"))
     budget = explore.tab("Budget")
     expect(budget).to_contain_text(
         re.compile(r"A release would use up ε = 7/10 of 7/10, .*Spent in this session on Breast .*ε = 1.2", re.S)
@@ -126,7 +126,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
     )
     sidebar.get_by_role("button", name="Explain or correct the sum").click()
     body = page.locator("[data-testid=stPopoverBody]")
-    expect(body.get_by_role("row").filter(has_text="1 for a row more or less")).to_contain_text("2")
+    expect(body.get_by_role("row").filter(has_text="1 for adding or removing one row")).to_contain_text("2")
     body.get_by_text("What this means").click()
     expect(body).to_contain_text("can become at most 95.3 % sure")
     explore.choose("Is a table in this sum by mistake?", "yes, Zoo")
@@ -134,7 +134,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
     expect(body.get_by_role("button", name="Take it out of the sum")).to_be_disabled()
     body.get_by_text("I state that nobody in Zoo is in another table of this sum.").click()
     body.get_by_role("button", name="Take it out of the sum").click()
-    expect(sidebar).to_contain_text(re.compile(r"Zoo: ε = 1 \(a row more or less\) in 1 release"))
+    expect(sidebar).to_contain_text(re.compile(r"Zoo: ε = 1 \(adding or removing one row\) in 1 release"))
     expect(body).to_contain_text("nobody is in more than one of these groups")
     explore.answer("Release 2: are these the same people as in an earlier release?", "yes, as in release 1")
     page.keyboard.press("Escape")

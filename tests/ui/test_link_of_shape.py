@@ -96,7 +96,7 @@ def test_numbers_set_by_hand_do_not_follow_from_the_private_number_of_records(mo
         elif move == "relation":  # under "a row exchanged" the number of rows is exact
             app.radio(key="neighbors").set_value("a row exchanged").run()
             app.toggle(key="by_rule").set_value(False).run()
-            app.radio(key="neighbors").set_value("a row more or less").run()
+            app.radio(key="neighbors").set_value("adding or removing one row").run()
         elif move == "mode":
             app.radio(key="mode").set_value("as published").run()
             app.toggle(key="by_rule").set_value(False).run()

@@ -89,7 +89,7 @@ def test_gaussian_costs_add_up_in_mu_squared():
 
 
 def test_a_gaussian_sum_is_reported_at_its_delta():
-    assert "**ε = 1 at δ = 10⁻⁶** (a row more or less) in 1 release." in session_ledger.sentence([GAUSS])
+    assert "**ε = 1 at δ = 10⁻⁶** (adding or removing one row) in 1 release." in session_ledger.sentence([GAUSS])
     mixed = [FIRST, GAUSS]
     assert "**ε = 1.5 at δ = 10⁻⁶**" in session_ledger.sentence(mixed)
     text = explained(mixed)
@@ -159,7 +159,7 @@ def test_the_sum_is_explained():
     trees = replace(one, steps=((Fraction(1, 100), 100),))
     assert "at most 52 are right" in explained([trees]) and "at most 73.2 % sure" in explained([trees])
     assert "at most 55.2 are right" in explained([trees, GAUSS]) and "sure" not in explained([trees, GAUSS])
-    assert "more or less" in explained([EXCHANGED])
+    assert "adding or removing one row" in explained([EXCHANGED])
     assert session_ledger.table([FIRST, EXCHANGED])["adds"].tolist() == ["1", "0.1", "**1.1**"]
 
 
@@ -196,7 +196,7 @@ def test_the_sidebar_of_every_page(app, page):
     assert not app.exception
     text = "\n".join(c.value for c in app.sidebar.caption)
     assert "people.csv and people (2).csv: **ε = 1.1 = 2 × 0.5 + 0.1** (a row exchanged) in 2 releases" in text
-    assert "Zoo: **ε = 3** (a row more or less) in 1 release" in text
+    assert "Zoo: **ε = 3** (adding or removing one row) in 1 release" in text
     box = next(b for b in app.selectbox if b.label == "Release 3: are these the same people as in an earlier release?")
     assert box.options == ["no", "yes, as in releases 1, 2"]
     box.select_index(1).run()
@@ -240,7 +240,10 @@ def test_the_dialog_shows_the_sum_beforehand(app):
 def test_the_same_rows_are_the_same_people(app):
     app.session_state["releases"] = [replace(ZOO, file=b"")]
     text = ask(app.run())
-    assert "An earlier forest came from these rows" in text and "will have spent **ε = 4** (a row more or less)" in text
+    assert (
+        "An earlier forest came from these rows" in text
+        and "will have spent **ε = 4** (adding or removing one row)" in text
+    )
     assert not [r for r in app.radio if r.label.startswith("Do these rows")]
 
 

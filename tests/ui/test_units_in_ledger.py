@@ -122,22 +122,25 @@ def test_a_sum_for_persons_mentions_persons():
     for group in ([PERSON], [PERSON, PERSON_EXCHANGED], [PERSON_EXCHANGED]):
         text = "\n".join([sentence(group), explained(group), session_ledger.table(group).to_csv()])
         assert "row" not in text.replace("a table", "") and "person" in text and "not added" not in text
-    assert "**ε = 1** (a person more or less, by patient\\_id) in 1 release." in sentence([PERSON])
+    assert "**ε = 1** (adding or removing one person, by patient\\_id) in 1 release." in sentence([PERSON])
     mixed = sentence([PERSON, PERSON_EXCHANGED])
     assert "**ε = 2.25 = 2 × 1 + 0.25** (a person exchanged, by patient\\_id)" in mixed
-    assert mixed.endswith(" A release for “a person more or less” counts twice.")
+    assert mixed.endswith(" A release for “adding or removing one person” counts twice.")
     assert (
         "For “a person exchanged” (replace-one), the cost counts twice, because one person leaves and one comes: ε = 2"
         in explained([PERSON])
     )
     assert "whether a person is in the table, at most 73.2 are right" in explained([PERSON])
-    assert session_ledger.table([PERSON])["ε"].tolist() == ["1 for a person more or less", "for a person more or less"]
+    assert session_ledger.table([PERSON])["ε"].tolist() == [
+        "1 for adding or removing one person",
+        "for adding or removing one person",
+    ]
 
 
 def test_sums_for_rows_and_for_persons_are_shown_apart():
     text = sentence([FIRST, PERSON, PERSON])
-    assert "on people.csv: **ε = 0.5** (a row more or less) in 1 release." in text
-    assert "on visits.csv: **ε = 2** (a person more or less, by patient\\_id) in 2 releases." in text
+    assert "on people.csv: **ε = 0.5** (adding or removing one row) in 1 release." in text
+    assert "on visits.csv: **ε = 2** (adding or removing one person, by patient\\_id) in 2 releases." in text
     assert "Releases for a row and for a person (all rows with the same **patient\\_id**) are **not added**." in text
     assert (
         "If one row is exchanged for another with the same **patient\\_id**, all these releases together cost ε = 5."
@@ -152,8 +155,8 @@ def test_sums_for_rows_and_for_persons_are_shown_apart():
 
 def test_sums_for_persons_of_two_columns_are_shown_apart():
     text = sentence([PERSON, HOUSEHOLD])
-    assert "**ε = 1** (a person more or less, by patient\\_id)" in text
-    assert "**ε = 2** (a person more or less, by household\\_id)" in text
+    assert "**ε = 1** (adding or removing one person, by patient\\_id)" in text
+    assert "**ε = 2** (adding or removing one person, by household\\_id)" in text
     assert (
         "same **patient\\_id**) and for a person (all rows with the same **household\\_id**) are **not added**" in text
     )
@@ -173,8 +176,8 @@ def test_a_sum_over_units_is_explained_for_each_unit_and_for_a_row():
     table = session_ledger.table([FIRST, PERSON])
     assert table["adds"].tolist() == ["1", "2", "**3**"]
     assert table["ε"].tolist() == [
-        "0.5 for a row more or less",
-        "1 for a person more or less",
+        "0.5 for adding or removing one row",
+        "1 for adding or removing one person",
         "for a row exchanged",
     ]
 
@@ -182,18 +185,23 @@ def test_a_sum_over_units_is_explained_for_each_unit_and_for_a_row():
 def test_the_sum_after_a_release_is_for_its_unit():
     person = Cost(Fraction(1), "add-remove", "patient_id")
     text = after_this([PERSON], person)
-    assert text.endswith("will have spent **ε = 2** (a person more or less) on the people in visits.csv.")
+    assert text.endswith("will have spent **ε = 2** (adding or removing one person) on the people in visits.csv.")
     assert after_this([PERSON_EXCHANGED], person).endswith(
-        "**ε = 2.25** (a person exchanged) on the people in visits.csv. A release for “a person more or less” counts "
+        "**ε = 2.25** (a person exchanged) on the people in visits.csv. A release for “adding or removing "
+        "one person” counts "
         "twice for “a person exchanged”."
     )
     text = after_this([FIRST, PERSON], person)
     assert (
-        "will have spent **ε = 2** (a person more or less) on the people in people.csv and visits.csv. Releases" in text
+        "will have spent **ε = 2** (adding or removing one person) on the people in people.csv and visits.csv. Releases"
+        in text
     )
     assert "together cost ε = 5." in text and "no sum is known" in text
     text = after_this([GAUSS], person)
-    assert "**ε = 1** (a person more or less) on the people in people.csv." in text and "together cost ε = 4." in text
+    assert (
+        "**ε = 1** (adding or removing one person) on the people in people.csv." in text
+        and "together cost ε = 4." in text
+    )
     assert "at δ = 10⁻⁶. For a person with all of their rows, no sum" in text
 
 
@@ -242,12 +250,14 @@ def test_a_release_for_persons_after_one_for_rows():
     next(b for b in page.button if b.label == "Release this forest").click().run()
     assert not page.exception
     text = "\n".join(m.value for m in page.markdown)
-    assert "It costs **ε = 1** (a person more or less), which cannot be taken back." in text
+    assert "It costs **ε = 1** (adding or removing one person), which cannot be taken back." in text
     assert (
         "An earlier forest came from these rows (release 1), so they hold the same people." in text
         and "costs add up" not in text
     )
-    assert "will have spent **ε = 1** (a person more or less) on the people in Visits. Releases for a row" in text
+    assert (
+        "will have spent **ε = 1** (adding or removing one person) on the people in Visits. Releases for a row" in text
+    )
     made = release.make(visits(), 1, 2)  # the button of the dialog calls this function
     assert made.cost == Cost(PrivacyLoss.pure(1), "add-remove", "patient_id")
     page.session_state["releases"] = [*page.session_state["releases"], made]
@@ -255,6 +265,6 @@ def test_a_release_for_persons_after_one_for_rows():
     page.run()
     assert not page.exception
     text = "\n".join(m.value for m in page.markdown)
-    assert "has spent **ε = 1** (a person more or less) on the people in Visits. Releases for a row" in text
+    assert "has spent **ε = 1** (adding or removing one person) on the people in Visits. Releases for a row" in text
     (caption,) = [c.value for c in page.sidebar.caption if "Spent in this session" in c.value]
-    assert "**ε = 1** (a person more or less, by patient\\_id) in 1 release. Releases for a row and" in caption
+    assert "**ε = 1** (adding or removing one person, by patient\\_id) in 1 release. Releases for a row and" in caption

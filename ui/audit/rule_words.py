@@ -93,9 +93,10 @@ def one_row(neighbors: str) -> str:
 
 def promise(epsilon: float, neighbors: str) -> str:
     """Return the meaning of ε as a sentence."""
+    change = "adding or removing one row" if rows_changed(neighbors) == 1 else "exchanging one row"
     return (
-        f"ε is a promise: {one_row(neighbors)}{' or less' if rows_changed(neighbors) == 1 else ''} makes no output "
-        f"more than eᵋ times as likely. At ε = {epsilon:g} that is {times(epsilon)}."
+        f"ε is a promise: {change} makes no output more than eᵋ times as likely. At ε = {epsilon:g} that is "
+        f"{times(epsilon)}."
     )
 
 
@@ -137,7 +138,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
             )
         done = (
             "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
-            "with two classes and one row more or less, nothing that keeps ε flips less. The published rule is "
+            "with two classes and one row added or removed, nothing that keeps ε flips less. The published rule is "
             "here for study, states its true loss wherever it appears, and cannot be released."
         )
         return f"{claimed} {true} {done}"
@@ -149,7 +150,8 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
     return {
         "permute-and-flip": (
             f"**Claimed:** McKenna and Sheldon (2020) proved that it keeps ε.{half} **True:** it does, and uses all of "
-            "ε. With two classes and one row more or less its flip rate lies exactly on the floor, so nothing that "
+            "ε. With two classes and one row added or removed, its flip rate lies exactly on the floor, so "
+            "nothing that "
             f"keeps ε can do better. {checked}"
         ),
         "exponential": (

@@ -35,7 +35,7 @@ _FORESTS = {
     "random-tree booster": "Random-tree booster",
     "random-tree booster, δ": "Random-tree booster, δ = 10⁻⁶",
 }
-WORDS = {"add-remove": "a row more or less", "replace-one": "a row exchanged"}
+WORDS = {"add-remove": "adding or removing one row", "replace-one": "a row exchanged"}
 _MODES = {"certified": "certified", "persons": "certified, persons", "as_published": "as published"}
 
 

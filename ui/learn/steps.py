@@ -233,7 +233,8 @@ BUDGET: Final = Step(
 
 STEPS: Final = (HOOK, LEAF, PROMISE, VOTES, BUDGET, DEPTH, PROOF, REBUILD, CHOOSE)
 FOOTER: Final = (
-    "One row more or less (add-remove), δ = 0. A column of identifiers, where a table declares one, makes ε count for "
+    "Adding or removing one row (add-remove), δ = 0. A column of identifiers, where a table declares one, "
+    "makes ε count for "
     "a person with all rows. Names: made up. Nursery is a model of applications, not real families. Some forests "
     "elsewhere in the app spend δ > 0."
 )

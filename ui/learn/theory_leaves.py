@@ -211,7 +211,7 @@ PANELS = {
         r"P(\text{flip}) \ge \frac{K-1}{K}\, e^{-j\varepsilon}",
         "Exact for two classes, where permute-and-flip attains it. It contradicts the privacy claimed in 2017.",
         [
-            "Add-remove: one row more or less.",
+            "Add-remove: one row is added or removed.",
             "All rows of the leaf have the same class.",
             "Classes are treated alike.",
         ],

@@ -190,7 +190,7 @@ TREES = (
     *(51, 75, 100, 150, 200, 300, 500, 700, 1_000),
 )
 MODES = {"certified": "certified", "as published": "as_published"}
-NEIGHBORS = {"a row more or less": "add-remove", "a row exchanged": "replace-one"}
+NEIGHBORS = {"adding or removing one row": "add-remove", "a row exchanged": "replace-one"}
 
 
 @dataclass(frozen=True)

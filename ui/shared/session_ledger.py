@@ -265,7 +265,7 @@ def in_words(relation: str, unit: str | None) -> str:
     """Return a neighbor relation in words, for a unit of privacy.
 
     >>> in_words("add-remove", None), in_words("replace-one", "patient_id")
-    ('a row more or less', 'a person exchanged')
+    ('adding or removing one row', 'a person exchanged')
     """
     return IN_WORDS[relation].replace("row", unit_noun(unit))
 

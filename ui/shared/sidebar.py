@@ -248,8 +248,8 @@ def choose_neighbors() -> str:
         list(NEIGHBORS),
         key=state.NEIGHBORS,
         bind=LINKED,
-        help="ε bounds how much the release can change with one row more or less (add-remove), or with one row "
-        "exchanged for another (replace-one; the number of rows is then public). If a column identifies persons, "
+        help="ε bounds how much the release can change when one row is added or removed (add-remove), or when one row "
+        "is exchanged for another (replace-one; the number of rows is then public). If a column identifies persons, "
         "read “person” for “row”.",
     )
     return NEIGHBORS.get(neighbors, "add-remove")
