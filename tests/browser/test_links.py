@@ -142,7 +142,7 @@ def test_a_link_opens_choose_in_the_same_state(explore: Explore, friend: Explore
 
     def check_settings(window: Explore) -> None:
         main, page = window.main, window.page
-        expect(main.get_by_text(re.compile("releases reach 55.0 % there"))).to_be_visible()
+        expect(main.get_by_text(re.compile("Smallest ε: .* reach 55.0 %"))).to_be_visible()
         for name, value in (("Accuracy that you need", "55.0 %"), ("at ε", "0.5")):
             slider = page.get_by_role("slider", name=re.compile(f"^{name}"))
             expect(slider).to_have_attribute("aria-valuetext", value)
@@ -151,8 +151,8 @@ def test_a_link_opens_choose_in_the_same_state(explore: Explore, friend: Explore
         panel = page.get_by_role("tabpanel", name="What it means")
         expect(panel).to_contain_text("e^1.5, as 3 × ε = 1.5")  # three rows for each person
         expect(panel).to_contain_text("can become at most 33.3 % sure")  # from a prior of 10 %
-        expect(main).to_contain_text("Full dots are settled")
-        expect(main).not_to_contain_text("Margin for the luck")  # no margin
+        expect(main).to_contain_text("Full dots are checked")
+        expect(main).not_to_contain_text("margin for the luck")  # no margin
 
     explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
     check_settings(explore)
