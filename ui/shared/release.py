@@ -289,7 +289,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
         st.markdown(after_this(group, cost, delta))
     if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not sure):
         if book is not None and words is None:  # not disabled, because a click would be lost while a text is typed
-            sorry("Nothing was released. First answer the questions above that are still empty.")
+            sorry("Nothing was released. First answer the questions above.")
             return
         _release(choice, people, chosen, words)
 
