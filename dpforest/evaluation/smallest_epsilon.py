@@ -136,6 +136,11 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0) -> Check:
     n_failed : int
         Number of earlier checks of the same forest.
 
+    Returns
+    -------
+    Check
+        Result of the last look.
+
     Examples
     --------
     >>> check_share(np.ones(46, bool), 0.9)
@@ -218,6 +223,11 @@ def smallest_epsilon(
     checked : callable
         Takes an ε of the grid, and returns the values of further releases at this ε, in the order of simulation: a
         float array, which may be empty. The releases of `reach` are not among them.
+
+    Returns
+    -------
+    Answer
+        Its ε is the smallest one whose check has not failed.
 
     Raises
     ------
@@ -309,6 +319,11 @@ def least_n(measure: str, labels: np.ndarray) -> float:
     measure : {"accuracy", "balanced_accuracy", "auc"}
     labels : int array of shape (n,)
         Class indices of the held-out rows.
+
+    Returns
+    -------
+    float
+        At most the number of rows.
 
     Examples
     --------

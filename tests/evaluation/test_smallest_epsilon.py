@@ -30,10 +30,10 @@ def answer(shares, needed: float = 0.75, share: float = 0.9, n: float | None = N
 
 
 def test_the_answer_is_the_first_epsilon_that_enough_releases_reach():
-    found = answer((np.arange(18) >= 9).astype(float))
-    assert found.epsilon == EPSILONS[9]
-    assert found.is_sure and found.check.reached == found.check.releases == releases_needed(0.9, 6)
-    assert found.value == pytest.approx(0.8) and not found.failed
+    answered = answer((np.arange(18) >= 9).astype(float))
+    assert answered.epsilon == EPSILONS[9]
+    assert answered.is_sure and answered.check.reached == answered.check.releases == releases_needed(0.9, 6)
+    assert answered.value == pytest.approx(0.8) and not answered.failed
     never = answer(np.zeros(18))
     assert never.epsilon is None and never.value is None and not never.is_sure and not never.is_open
 
@@ -47,9 +47,9 @@ def test_the_spread_of_one_release_is_that_of_many_on_a_smooth_curve():
 
 
 def test_few_releases_give_an_answer_that_is_not_sure():
-    found = answer(np.ones(18), most=5)
-    assert found.epsilon == EPSILONS[0] and found.is_open and not found.is_sure
-    assert (found.check.reached, found.check.releases, found.check.until) == (5, 5, releases_needed(0.9, 6))
+    answered = answer(np.ones(18), most=5)
+    assert answered.epsilon == EPSILONS[0] and answered.is_open and not answered.is_sure
+    assert (answered.check.reached, answered.check.releases, answered.check.until) == (5, 5, releases_needed(0.9, 6))
 
 
 def test_an_answer_only_gets_surer():
@@ -64,11 +64,11 @@ def test_an_answer_only_gets_surer():
 def test_after_a_failed_check_the_next_epsilon_is_checked():
     first = np.full((N_FIRST, 18), 0.8)
     further = {epsilon: np.full(MOST, 0.6 if epsilon < EPSILONS[3] else 0.8) for epsilon in EPSILONS}
-    found = smallest_epsilon("a", Reach.of(EPSILONS, first, 0.9, None), 0.75, 0.9, None, further.__getitem__)
-    assert found.epsilon == EPSILONS[3] and found.is_sure
-    assert [epsilon for epsilon, _ in found.failed] == EPSILONS[:3].tolist()
-    assert all(check.has_failed and not check.is_sure for _, check in found.failed)
-    assert found.check.releases == releases_needed(0.9, len(LOOKS) * 2**4)  # a later check has less error to spend
+    answered = smallest_epsilon("a", Reach.of(EPSILONS, first, 0.9, None), 0.75, 0.9, None, further.__getitem__)
+    assert answered.epsilon == EPSILONS[3] and answered.is_sure
+    assert [epsilon for epsilon, _ in answered.failed] == EPSILONS[:3].tolist()
+    assert all(check.has_failed and not check.is_sure for _, check in answered.failed)
+    assert answered.check.releases == releases_needed(0.9, len(LOOKS) * 2**4)  # a later check has less error to spend
 
 
 def test_a_sure_epsilon_is_rarely_wrong():
@@ -168,5 +168,5 @@ def test_a_forest_may_need_the_largest_epsilon():
     reach = Reach.of(EPSILONS, np.ones((3, 18)), 0.9, None)
     assert smallest_epsilon("a", reach, 1.0, 0.9, None, lambda epsilon: np.ones(60)).epsilon == EPSILONS[0]
     steep = np.tile(np.where(np.arange(18) == 17, 1.0, 0.5), (3, 1))
-    found = smallest_epsilon("a", Reach.of(EPSILONS, steep, 0.9, None), 1.0, 0.9, None, lambda epsilon: np.ones(60))
-    assert found.epsilon == EPSILONS[-1] and found.is_sure
+    answered = smallest_epsilon("a", Reach.of(EPSILONS, steep, 0.9, None), 1.0, 0.9, None, lambda epsilon: np.ones(60))
+    assert answered.epsilon == EPSILONS[-1] and answered.is_sure
