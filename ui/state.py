@@ -63,7 +63,9 @@ class Key(str):
         if isinstance(self.kind, str):
             return type(value).__name__ == self.kind
         kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
-        return (object in kinds or type(value) in kinds) and self.accepts(value)
+        # Streamlit's table of cells is a subclass of dict.
+        is_kind = object in kinds or type(value) in kinds or (dict in kinds and isinstance(value, dict))
+        return is_kind and self.accepts(value)
 
     @property
     def value(self) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.elements.widgets.data_editor import DataEditorState
 
 from ui import state
 
@@ -92,3 +93,9 @@ def test_a_value_fits_by_its_type_and_its_range():
     assert state.NOISE_DRAWN.fits(3) and not state.NOISE_DRAWN.fits(True) and not state.NOISE_DRAWN.fits(-1)
     assert state.FIGURE_FAILURES.fits(["a"]) and not state.FIGURE_FAILURES.fits(["a", 1])
     assert not state.HANDED_OVER.fits("forest")
+
+
+def test_the_cells_that_a_user_edits_are_kept():
+    """Streamlit's class for edited cells is a subclass of dict; once such a value was dropped, so no card saw edits."""
+    edits = DataEditorState({"edited_rows": {1: {"lowest": "2"}}, "added_rows": [], "deleted_rows": []})
+    assert state.EDITOR("abc").fits(edits) and not state.EDITOR("abc").fits([])
