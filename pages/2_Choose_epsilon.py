@@ -62,7 +62,7 @@ n_ready = min(N_FIRST, n_of_all(jobs))
 best = first_result.cells[wish.column, "mean"].groupby("forest").max().max()
 scale = scale_of(wish.measure, [level], first_result)
 if best != best or scale.floor is None:  # NaN
-    sorry("AUC cannot be measured here, because all held-out rows have one class. Choose another measure.")
+    sorry(f"The measure “{wish.measure}” has no value here, because all held-out rows have one class. Choose another.")
     st.stop()
 with st.container(key="asked"):
     # The control of ε comes early in the tab order, for keyboard users.
@@ -112,6 +112,7 @@ with st.container(key="most_accurate"):
 draw(first_result)
 if not wish.certified:
     report.about_claims(certificate)
+report_button: report.ReportButton | None = None
 tab_names = ["What it means", "More data", "Attack it", "Report"]
 tabs = dict(zip(tab_names, st.tabs(tab_names, key=state.CHOOSE_TAB, bind=LINKED), strict=True))
 open_tab = next((title for title, tab in tabs.items() if tab.open), tab_names[0])
@@ -133,11 +134,11 @@ with tabs[open_tab]:
         membership.show(table, chosen_settings, certificate, ledger)
     else:
         titled("For a privacy board", "Curator only")
-        report.offer_report(
+        report_button = report.ReportButton(
             table,
             lambda shown, column: report.report(shown, chosen_settings, certificate, answers, scale, level, column),
-            not answers.sorted()[0].is_sure,
         )
+        report_button.draw(is_early=not answers.sorted()[0].is_sure)
 
 with st.sidebar, st.container(horizontal=True, gap="small"):
     copy_link(of_upload=table.uploaded)
@@ -166,3 +167,5 @@ if not is_asked:
         for _ in answers.check([name], progress):
             draw(gathered(jobs))
             follow_answer()
+    if report_button is not None:
+        report_button.draw(is_early=not answers.sorted()[0].is_sure)

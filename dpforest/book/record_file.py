@@ -16,7 +16,7 @@ from dpforest.checks import plain
 from dpforest.privacy.ledger import Ledger, unit_noun, unit_words
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
 from dpforest.privacy.rationals import MOST_DIGITS
-from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
+from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.domain import Domain
@@ -79,8 +79,6 @@ def record_of(
     if not certificate.certified or (cost, certificate.delta) != (booked.cost, booked.delta):
         raise RecordError(f"The booking {booking} is not the one of this forest. Use the booking of its fit.")
     epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(ledger)
-    # The certificate may know a smaller loss from the steps of the ledger, but these depend on noisy numbers of rows.
-    promise = Guarantee(epsilon, booked.delta, booked.cost.neighbors, mu_squared, unit=booked.cost.unit)
     return ReleaseRecord(
         title=title,
         purpose=purpose,
@@ -95,7 +93,7 @@ def record_of(
         delta=float(booked.delta),
         mu_squared=mu_squared,
         neighbors=booked.cost.neighbors,
-        loss=loss_sentence(promise),
+        loss=loss_sentence(guarantee_of(certificate)),
         settings=settings_of(estimator),
         sources=sources_of(estimator.domain_),
         chosen_by_looking=chosen_by_looking,
@@ -167,18 +165,20 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
             "The file says that its settings were chosen by looking at the table, and the record says that they were "
             "not. Do not rely on this record."
         )
+    if certificate.certified and record.loss != loss_sentence(guarantee_of(certificate)):
+        problems.append(
+            "What an attacker can learn does not follow from the certificate in the file. Do not rely on this record."
+        )
     return problems or _inner_contradictions(record)
 
 
 def _inner_contradictions(record: ReleaseRecord) -> list[str]:
     """Return a sentence for each fact of a record that contradicts its ε, δ or relation."""
     try:
-        promise = Guarantee(record.epsilon, record.delta, record.neighbors, record.mu_squared, unit=record.unit_column)
+        Guarantee(record.epsilon, record.delta, record.neighbors, record.mu_squared, unit=record.unit_column)
     except ValueError:
         return ["ε of the record does not follow from its δ and μ². Do not rely on this record."]
     problems = []
-    if record.loss != loss_sentence(promise):
-        problems.append("What an attacker can learn does not follow from ε, δ and μ² of the record.")
     if record.settings.get("neighbors", record.neighbors) != record.neighbors:
         problems.append("The settings of the record state another neighbor relation than the record.")
     epsilon = record.settings.get("epsilon")

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from dpforest.checks import check_choice
 from dpforest.confidence import lower_limit
 
 CONFIDENCE: Final = 0.95  # confidence level of a check, and of the held-out margin
@@ -42,15 +43,18 @@ class Reach:
         Value that nearly all releases reach: the mean less a multiple of the standard deviation.
     counted : float array of shape (E,)
         The same, less the margin for the held-out rows.
+    at_best : float
+        Value that the required share of releases may reach at the largest ε, less the margin.
     """
 
     epsilons: np.ndarray
     mean: np.ndarray
     nearly_all: np.ndarray
     counted: np.ndarray
+    at_best: float
 
     @classmethod
-    def of(cls, epsilons: np.ndarray, values: np.ndarray, share: float, n: float | None) -> "Reach":
+    def of(cls, epsilons: np.ndarray, values: np.ndarray, share: float, n: float | None, n_forests: int = 1) -> "Reach":
         """Return what the releases reach.
 
         Parameters
@@ -63,6 +67,8 @@ class Reach:
             Share of releases that must reach a value, between 0 and 1.
         n : float or None
             Number of held-out rows, from `least_n`. None keeps no margin.
+        n_forests : int
+            Number of forests from which the best is taken, on the same held-out rows.
 
         Examples
         --------
@@ -70,15 +76,35 @@ class Reach:
         >>> reach.mean.round(3).tolist(), reach.nearly_all.round(3).tolist(), reach.counted.round(3).tolist()
         ([0.71, 0.81], [0.677, 0.777], [0.652, 0.755])
         """
-        mean = values.mean(axis=0)
-        nearly_all = np.clip(mean - stats.norm.ppf(1 - (1 - share) / _ROOM) * _pooled_spread(values), 0.0, 1.0)
-        return cls(epsilons, mean, nearly_all, nearly_all - (0.0 if n is None else held_out_margin(nearly_all, n)))
+        mean, spread = values.mean(axis=0), _pooled_spread(values)
+        nearly_all, enough = (
+            np.clip(mean - stats.norm.ppf(level) * spread, 0.0, 1.0) for level in (1 - (1 - share) / _ROOM, share)
+        )
+        counted, perhaps = (
+            reached - (0.0 if n is None else held_out_margin(reached, n, n_forests)) for reached in (nearly_all, enough)
+        )
+        return cls(epsilons, mean, nearly_all, counted, float(perhaps[-1]))
 
     def from_on(self, needed: float) -> list[float]:
-        """Return the ε to check, rising: from the first one on that reaches a value together with the next one."""
+        """Return the ε to check, rising: from the first one on that reaches a value together with the next one.
+
+        If there is none, but the largest ε may reach the value without room, it is the only one to check.
+
+        Parameters
+        ----------
+        needed : float
+            Value that is needed, from 0 to 1.
+
+        Returns
+        -------
+        list of float
+            May be empty.
+        """
         enough = self.counted >= needed - _ROUNDING
         enough[:-1] &= enough[1:]
-        return self.epsilons[int(enough.argmax()) :].tolist() if enough.any() else []
+        if enough.any():
+            return self.epsilons[int(enough.argmax()) :].tolist()
+        return self.epsilons[-1:].tolist() if self.at_best >= needed - _ROUNDING else []
 
 
 def _pooled_spread(values: np.ndarray) -> np.ndarray:
@@ -121,11 +147,12 @@ class Check(NamedTuple):
     until: int
 
 
-def check_share(reached: np.ndarray, share: float, n_failed: int = 0) -> Check:
+def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests: int = 1) -> Check:
     """Check by simulated releases, at a few fixed numbers of releases, that a share of all releases reaches a value.
 
-    All looks, and all checks of a forest one after the other, hold together with `CONFIDENCE`: check k uses a part
-    1 / 2ᵏ of the error, in equal parts for its looks.
+    All looks, all checks of a forest one after the other, and the checks of all forests hold together with
+    `CONFIDENCE`: each forest has an equal part of the error, check k of a forest uses 1 / 2ᵏ of this part, and its
+    looks use equal parts of that.
 
     Parameters
     ----------
@@ -135,6 +162,8 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0) -> Check:
         Required share, between 0 and 1.
     n_failed : int
         Number of earlier checks of the same forest.
+    n_forests : int
+        Number of forests.
 
     Returns
     -------
@@ -148,7 +177,7 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0) -> Check:
     >>> check_share(np.ones(45, bool), 0.9).is_sure, check_share(np.arange(30) % 2 == 0, 0.9).has_failed
     (False, True)
     """
-    n_tried = len(LOOKS) * 2 ** (n_failed + 1)
+    n_tried = len(LOOKS) * 2 ** (n_failed + 1) * n_forests
     looks = [times * releases_needed(share, n_tried) for times in LOOKS]
     at_least = 0.0
     for n in looks:
@@ -181,7 +210,7 @@ class Answer:
     epsilon : float or None
         None if no ε of the grid reaches the value.
     value : float or None
-        Mean of the measure at this ε; None without an ε.
+        Mean of the measure at this ε over the first releases; None without an ε.
     check : Check or None
         Check of this ε; None without an ε.
     failed : tuple of (ε, Check)
@@ -206,7 +235,13 @@ class Answer:
 
 
 def smallest_epsilon(
-    forest: str, reach: Reach, needed: float, share: float, n: float | None, checked: Callable[[float], np.ndarray]
+    forest: str,
+    reach: Reach,
+    needed: float,
+    share: float,
+    n: float | None,
+    checked: Callable[[float], np.ndarray],
+    n_forests: int = 1,
 ) -> Answer:
     """Return the smallest ε at which a share of a forest's releases reaches a value.
 
@@ -223,6 +258,8 @@ def smallest_epsilon(
     checked : callable
         Takes an ε of the grid, and returns the values of further releases at this ε, in the order of simulation: a
         float array, which may be empty. The releases of `reach` are not among them.
+    n_forests : int
+        As for `Reach.of`.
 
     Returns
     -------
@@ -248,8 +285,8 @@ def smallest_epsilon(
     failed: list[tuple[float, Check]] = []
     for epsilon in reach.from_on(needed):
         values = checked(epsilon)
-        counted = values - (0.0 if n is None else held_out_margin(values, n))
-        check = check_share(counted >= needed, share, len(failed))
+        counted = values - (0.0 if n is None else held_out_margin(values, n, n_forests))
+        check = check_share(counted >= needed - _ROUNDING, share, len(failed), n_forests)
         if not check.has_failed:
             mean = float(reach.mean[int(np.flatnonzero(reach.epsilons == epsilon)[0])])
             return Answer(forest, epsilon, mean, check, tuple(failed))
@@ -312,7 +349,8 @@ def least_n(measure: str, labels: np.ndarray) -> float:
 
     The variance of an accuracy a on n rows is a (1 - a) / n. The variance of a balanced accuracy b over K classes is at
     most b (1 - b) / (K min n_k). The variance of an AUC of A between n_0 and n_1 rows is at most
-    A (1 - A) / min(n_0, n_1) (Z. W. Birnbaum and O. M. Klose, 1957), whatever the model.
+    A (1 - A) / m with m = min(n_0, n_1) (Z. W. Birnbaum and O. M. Klose, 1957), whatever the model. The AUC of K
+    classes is the mean of K such values, whose variance is at most A (1 - A) times the mean of 1 / m.
 
     Parameters
     ----------
@@ -331,17 +369,20 @@ def least_n(measure: str, labels: np.ndarray) -> float:
     >>> [least_n(measure, some) for measure in ("accuracy", "balanced_accuracy", "auc")]
     [100.0, 20.0, 10.0]
     """
+    check_choice("measure", measure, ("accuracy", "balanced_accuracy", "auc"))
     rows = np.bincount(labels)
     rows = rows[rows > 0]
     if measure == "accuracy" or len(rows) < 2:
         return float(len(labels))
     if measure == "balanced_accuracy":
         return float(len(rows) * rows.min())
-    return float(np.minimum(rows, len(labels) - rows).min())
+    return float(len(rows) / (1 / np.minimum(rows, len(labels) - rows)).sum())
 
 
 def held_out_margin(
-    values: Iterable[float] | np.ndarray | pd.Series, n: float | Iterable[float] | np.ndarray | pd.Series
+    values: Iterable[float] | np.ndarray | pd.Series,
+    n: float | Iterable[float] | np.ndarray | pd.Series,
+    n_forests: int = 1,
 ) -> np.ndarray:
     """Return the margin from a measured accuracy to its lower confidence bound (E. B. Wilson, 1927).
 
@@ -353,6 +394,8 @@ def held_out_margin(
         Measured accuracies, or values of another measure, from 0 to 1.
     n : float, or iterable of float
         Number of held-out rows that each value is measured on; for other measures than accuracy, `least_n`.
+    n_forests : int
+        Number of forests whose bounds hold together with `CONFIDENCE`.
 
     Returns
     -------
@@ -365,7 +408,7 @@ def held_out_margin(
     [0.0228]
     """
     a, n = np.asarray(values, float), np.asarray(n, float)
-    z = stats.norm.ppf(CONFIDENCE)
+    z = stats.norm.ppf(1 - (1 - CONFIDENCE) / n_forests)
     center = (a + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(a * (1 - a) / n + z**2 / (4 * n**2))
     return a - (center - half)

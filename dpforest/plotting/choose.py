@@ -120,7 +120,7 @@ def epsilon_by_forest(
                 y=answer.forest,
                 xanchor="right",
                 showarrow=False,
-                text=f"not up to ε = {text_up(high)}",
+                text=f"not shown up to ε = {text_up(high)}",
             )
             continue
         fig.add_scatter(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpforest import MajorityLabelForestClassifier, RandomTreeBoosterClassifier
+from dpforest import MajorityLabelForestClassifier, RandomTreeBoosterClassifier, ReleasedForest
 from dpforest.book import (
     Book,
     Cost,
@@ -28,7 +28,7 @@ from dpforest.book import (
 )
 from dpforest.book.record_fields import FIELDS, SOURCE, SUM
 from dpforest.book.record_file import _short, loss_sentence
-from dpforest.risk.guarantee import Guarantee
+from dpforest.risk.guarantee import Guarantee, guarantee_of
 from tests.models.random_forests import DOMAIN, table
 
 WARD = "patients of ward 3, 2025"
@@ -101,8 +101,9 @@ def test_the_record_of_a_pure_loss(pure):
     assert (after.epsilon, after.neighbors, after.unit_column) == (Fraction(19, 12), "add-remove", None)
     assert record.sha256 == hashlib.sha256(file).hexdigest()
     assert record.loss.endswith(
-        "whether a row is in the data: the guess is right with a probability of at most 77.8 %."
+        "whether a row is in the data: the guess is right with a probability of at most 73.9 %."
     )
+    assert record.loss == loss_sentence(guarantee_of(ReleasedForest.from_bytes(file).certificate))
     assert record.settings["estimator"] == "MajorityLabelForestClassifier" and record.settings["n_estimators"] == 3
     assert SchemaSource("f1", "domain", "documented", "made up") in record.sources
     assert record.sources[-1] == SchemaSource("y", "classes", "documented", "made up")
@@ -337,7 +338,7 @@ def test_a_changed_delta_with_the_right_hash_is_noticed(gaussian):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"loss": "An attacker learns nothing."}, "does not follow from ε"),
+        ({"loss": "An attacker learns nothing."}, "does not follow from the certificate"),
         ({"settings": {"estimator": "MajorityLabelForestClassifier", "epsilon": 0.01}}, "another ε"),
         (
             {"settings": {"estimator": "MajorityLabelForestClassifier", "neighbors": "replace-one"}},

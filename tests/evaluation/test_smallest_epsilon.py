@@ -96,6 +96,23 @@ def test_the_errors_of_all_looks_add_up_to_less_than_five_percent(share):
     assert 0 < sure <= (1 - CONFIDENCE) / 2
 
 
+def test_the_checks_of_several_forests_share_the_error():
+    """The first look of one of nine forests needs as many releases as a ninth of the error allows."""
+    n = releases_needed(0.9, 9 * 2 * len(LOOKS))
+    assert n > releases_needed(0.9, 2 * len(LOOKS))
+    assert check_share(np.ones(n, bool), 0.9, n_forests=9).is_sure
+    assert not check_share(np.ones(n - 1, bool), 0.9, n_forests=9).is_sure
+
+
+def test_the_largest_epsilon_is_checked_if_it_may_reach_the_value_without_room():
+    """Releases that reach a value 19 times in 20 are enough for 9 in 10, though not by the room of the choice."""
+    rng = np.random.default_rng(1)
+    values = 0.76 + 0.01 * stats.norm.ppf(0.95) + 0.01 * rng.standard_normal((N_FIRST, 18)) - np.linspace(0.2, 0, 18)
+    reach = Reach.of(EPSILONS, values, 0.9, None)
+    assert reach.from_on(0.76) in ([EPSILONS[-1]], []) and reach.at_best > reach.nearly_all[-1]
+    assert reach.from_on(reach.at_best) == [EPSILONS[-1]] and reach.from_on(reach.at_best + 1e-6) == []
+
+
 def test_a_check_ends_as_soon_as_it_cannot_succeed():
     n = LOOKS[-1] * releases_needed(0.9, 6)
     most = next(f for f in range(n) if share_at_least(n - f - 1, n, n_tried=6) < 0.9)  # failures that it may have
@@ -151,6 +168,16 @@ def test_no_measure_is_less_precise_than_its_number_of_rows_says(rows, law):
     for measure, values in (("balanced_accuracy", balanced), ("auc", auc)):
         mean = values.mean()
         assert values.var() <= 1.15 * mean * (1 - mean) / least_n(measure, labels)
+
+
+def test_a_value_that_rounding_moves_is_reached():
+    reach = Reach.of(EPSILONS, np.full((3, 18), 0.55 - 1e-16), 0.9, None)
+    assert smallest_epsilon("a", reach, 0.55, 0.9, None, lambda epsilon: np.full(60, 0.55 - 1e-16)).is_sure
+
+
+def test_an_unknown_measure_is_refused():
+    with pytest.raises(ValueError, match="measure"):
+        least_n("f1", np.array([0, 1]))
 
 
 def test_one_class_has_the_precision_of_an_accuracy():

@@ -391,7 +391,7 @@ def test_strategies_that_differ_by_chance_are_reported_as_equal():
         ]
         done = SweepResult(rows, 5, 1)
         scale = MeasureScale("accuracy", True, None, None)
-        return rules_tab.sentence(rules_tab.apart(done, "accuracy"), 1.0, scale, "strategy")
+        return rules_tab.sentence(rules_tab.apart(done, "accuracy", 10_000), 1.0, scale, "strategy")
 
     assert sentence_for(0.05).endswith(
         "Behind it by more than luck: α = 1 (5.0 points). Up to ε = 0.1, no strategy is behind the best "
@@ -408,7 +408,7 @@ def test_lines_are_compared_over_the_releases_that_all_of_them_have():
         for r in range(n)
     ]
     text = rules_tab.sentence(
-        rules_tab.apart(SweepResult(rows, 2, 1), "accuracy"),
+        rules_tab.apart(SweepResult(rows, 2, 1), "accuracy", 10_000),
         1.0,
         MeasureScale("accuracy", True, None, None),
         "strategy",
@@ -429,7 +429,7 @@ def test_the_worst_group_is_that_of_the_held_out_rows(compare, held_out):
     folds = HELD_OUT[held_out]
     job = sweep_job(table, Line(settings_of(table, "RF-E", "certified", "add-remove"), EPSILONS), folds)
     by_group = []
-    for row in job.rows(2 * folds):
+    for row in job.rows(job.n_done):
         if row["epsilon"] == 1:
             split = splits_of(table, folds)[row["fold"]]
             working = split.X_test[:, table.domain.names.index("Wifes_now_working?")]

@@ -128,7 +128,9 @@ def test_what_guessing_reaches_needs_no_epsilon(opened):
 
 def test_the_report_states_a_lack_of_headroom_first(opened, monkeypatch):
     made = []
-    monkeypatch.setattr(report, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
+    monkeypatch.setattr(
+        report.ReportButton, "draw", lambda self, is_early: made.append(self._make(self._table, self._column))
+    )
     page = opened("2_Choose_epsilon", choose_tab="Report")
     page.slider(key="need").set_value(71.0).run()
     cost = made[-1][made[-1].index("What it costs") :]

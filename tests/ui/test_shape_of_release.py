@@ -121,7 +121,9 @@ def test_theory_measures_trees_of_the_sizes_that_it_names(n_rows):
 
 def test_the_board_report_names_the_shape_whose_accuracy_it_shows(monkeypatch):
     made = []
-    monkeypatch.setattr(report, "offer_report", lambda table, make, is_early: made.append(make(table, "")))
+    monkeypatch.setattr(
+        report.ReportButton, "draw", lambda self, is_early: made.append(self._make(self._table, self._column))
+    )
     shown = []
     monkeypatch.setattr(report, "render", lambda page: shown.append(page) or render(page))
     page = visit(

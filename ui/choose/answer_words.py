@@ -67,8 +67,8 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
     first, *rest = answers.sorted()
     if first.epsilon is None:
         return (
-            f"**No forest here reaches {needed} in {share}** at any ε that we simulate (up to {EPSILONS[-1]:g}). Ask "
-            "for less, or see below what more data would do."
+            f"**We cannot show that a forest reaches {needed} in {share}** at any ε that we simulate (up to "
+            f"{EPSILONS[-1]:g}). {_best_mean(answers, scale)}Ask for less, or see below what more data would do."
         )
     others = [a.forest for a in rest if a.epsilon == first.epsilon]
     also = f" (also {', '.join(others) if len(others) <= NAMED else f'{len(others)} others'})" if others else ""
@@ -79,7 +79,21 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
             f"**Smallest ε:** about {text} This is a first look. The answer comes after {N_FIRST} simulated releases "
             "of each forest."
         )
+    text += f" Its releases get {scale.text(first.value or 0.0)} on average."
     return f"**Smallest ε:** {text} {how_sure(first, answers, scale)}"
+
+
+def _best_mean(answers: Answers, scale: MeasureScale) -> str:
+    """Return the best mean at the largest ε, and what the margin for the held-out rows takes from it."""
+    best = max(answers.lines, key=lambda name: float(answers.means(name)[-1]))
+    mean, rows = float(answers.means(best)[-1]), answers.margin_rows
+    if mean <= answers.needed or rows is None:
+        return f"At the largest ε the best forest gets {scale.text(mean)} on average ({best}). "
+    margin = float(held_out_margin([mean], rows, len(answers.lines))[0])
+    return (
+        f"At the largest ε the best forest gets {scale.text(mean)} on average ({best}), but the margin for "
+        f"{plural(len(answers.labels), 'held-out row')} takes {scale.gap(margin)} from that. "
+    )
 
 
 def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
@@ -104,12 +118,11 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
 def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
     """Explain the curve with its bands, and the dots."""
     text = f"The line is {forest}: the mean of {answers.result.rests_on}. Dark band: luck of the noise. "
-    if (n := answers.least_n) is not None:
+    if answers.margin_rows is not None:
         reach = answers.reach(forest)
-        middle = float(reach.nearly_all[len(reach.nearly_all) // 2])
-        margin = float(held_out_margin([middle], n)[0])
+        margin = float((reach.nearly_all - reach.counted).max())
         amount = f"{100 * margin:.1f} points" if scale.is_share else f"{margin:.3f}"
-        text += f"Light band: margin for the luck of {plural(len(answers.labels), 'held-out row')}, about {amount}. "
+        text += f"Light band: margin for the luck of {plural(len(answers.labels), 'held-out row')}, at most {amount}. "
     text += f"An ε is enough where the whole band is above the needed {scale.name}. "
     return text + "Full dots are checked (95 % confidence); hollow dots are estimates."
 

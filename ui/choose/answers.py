@@ -53,14 +53,14 @@ class Answers:
         return self.result.n < N_FIRST or self.is_partial
 
     @property
-    def least_n(self) -> float | None:
-        """The number of held-out rows that the margin is for. None if the user wants no margin."""
+    def margin_rows(self) -> float | None:
+        """The number of held-out rows that the margin is for (`least_n`). None if the user wants no margin."""
         return least_n(self.wish.column, self.labels) if self.wish.margin else None
 
     def reach(self, forest: str) -> Reach:
         """The values that nearly all releases of a forest reach, from its first releases."""
         values = self.result.private(self.wish.column, forest)[:N_FIRST]
-        return Reach.of(self.result.epsilons, values, self.wish.share, self.least_n)
+        return Reach.of(self.result.epsilons, values, self.wish.share, self.margin_rows, len(self.lines))
 
     def means(self, forest: str) -> np.ndarray:
         """The mean over all finished releases at each ε. It is the figure of this forest on every page."""
@@ -84,8 +84,9 @@ class Answers:
             self.reach(name),
             self.needed,
             wish.share,
-            self.least_n,
+            self.margin_rows,
             lambda epsilon: np.zeros(0) if self.is_first_look else _further(line, epsilon, wish.column),
+            len(self.lines),
         )
 
     def _index(self, epsilon: float) -> int:

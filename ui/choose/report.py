@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
-from functools import partial
 from importlib.metadata import version
 from typing import Final
 
@@ -127,25 +126,42 @@ def _rates_by_group(table: Table, column: str, done: SweepResult, settings: Fore
     return RatesByGroup(column, nearest, rates.to_dict("records"))
 
 
-def offer_report(table: Table, make: Callable[[Table, str], str], is_early: bool) -> None:
-    """Draw the download button of the report, and describe the report.
+class ReportButton:
+    """The description of the report, its options, and a download button that is drawn again with new figures.
 
-    `make` takes the table and the column whose groups the report shows, "" for none.
+    Parameters
+    ----------
+    table : Table
+    make : callable
+        Takes the table and the column whose groups the report shows ("" for none), and returns the report.
     """
-    st.markdown(
-        "One page to print and to hand over: the forest and its settings, what is promised and on which conditions, "
-        "what it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
-    )
-    if is_early:
-        st.caption("The smallest ε is not checked yet. The report says so.")
-    name, column = "privacy_report.html" if table.is_public else "CURATOR_ONLY_privacy_report.html", ""
-    if st.toggle("With accuracy by group", key=state.REPORT_GROUPS, bind=LINKED, help=_GROUPS):
-        with st.container(width=420):
-            column = choose_column(table)
-    make_report = partial(make, table, column)
-    st.download_button("Download the report", make_report, name, "text/html", on_click="ignore", type="primary")
+
+    def __init__(self, table: Table, make: Callable[[Table, str], str]) -> None:
+        self._table, self._make, self._n_drawn, self._column = table, make, 0, ""
+        st.markdown(_ABOUT)
+        if st.toggle("With accuracy by group", key=state.REPORT_GROUPS, bind=LINKED, help=_GROUPS):
+            with st.container(width=420):
+                self._column = choose_column(table)
+        self._place = st.empty()
+
+    def draw(self, *, is_early: bool) -> None:
+        """Draw the button. A button that made its report only when pressed could not read the caches of a session."""
+        self._n_drawn += 1
+        name = "privacy_report.html" if self._table.is_public else "CURATOR_ONLY_privacy_report.html"
+        html = self._make(self._table, self._column)
+        with self._place.container():
+            if is_early:
+                st.caption("The smallest ε is not checked yet. The report says so.")
+            key = f"report_{self._n_drawn}"
+            st.download_button(
+                "Download the report", html, name, "text/html", on_click="ignore", type="primary", key=key
+            )
 
 
+_ABOUT: Final = (
+    "One page to print and to hand over: the forest and its settings, what is promised and on which conditions, what "
+    "it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
+)
 _GROUPS: Final = "Accuracy and error rates of the groups of a column, computed from raw rows. ε does not cover them."
 
 

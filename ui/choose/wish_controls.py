@@ -98,7 +98,7 @@ def choose() -> Wish:
                 key=state.MARGIN,
                 bind=LINKED,
                 help="Accuracy is measured on a sample of rows, so it may be a little too high by luck. With the "
-                "margin an ε counts only if the lower end of the 95 % interval is high enough.",
+                "margin an ε counts only if the lower 95 % limit is high enough, for all forests together.",
             )
     return Wish(
         SURE[sure],
@@ -116,7 +116,7 @@ def needed_value(measure: str, floor: float, best: float) -> float:
     """Draw the slider of the needed value, from the floor to the largest value. It starts halfway to `best`."""
     in_percent = measure in IN_PERCENT
     unit, step, key = (100.0, STEP, state.NEED) if in_percent else (1.0, STEP / 100, state.NEED_AUC)
-    low = min(step * int(unit * floor / step), unit - step)
+    low = min(max(step * int(unit * floor / step), step), unit - step)
     halfway = floor + max(best - floor, 0.0) / 2
     default = round(min(max(step * round(unit * halfway / step), low), unit), 3)
     follow(key, default)

@@ -107,7 +107,8 @@ class Below:
         scale = scale_of(self._view.measure, [level(self._data)], done)
         series = [series_of(self._view, line, done, scale, color) for color, line in enumerate(self._lines)]
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
-        apart = rules_tab.apart(done, MEASURES[self._view.measure])
+        measure = MEASURES[self._view.measure]
+        apart = rules_tab.apart(done, measure, rows([level(self._data)], measure))
         text = rules_tab.sentence(apart, self._view.epsilon, scale, self._rules.noun)
         title = f"{scale.name[0].upper()}{scale.name[1:]} against ε by {self._name}"
         chart(figure, text.replace("*", ""), self._place, title=title)

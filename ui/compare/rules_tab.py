@@ -116,16 +116,18 @@ class Apart:
     behind: dict[str, float]  # difference from the best mean, by name
 
 
-def apart(done: SweepResult, measure: str) -> list[Apart]:
+def apart(done: SweepResult, measure: str, n_test: float) -> list[Apart]:
     """Return, for each ε, the lines that are worse than the best by more than chance.
 
     Lines are compared over the releases that all lines have; an ε without such releases is left out. The size of chance
     is the largest of three numbers: one percentage point, the margin of the held-out rows, and two standard errors of
-    the difference between releases with the same seeds.
+    the difference between releases with the same seeds. `n_test` is the number of rows on which an accuracy would be as
+    precise as the measure (`baselines.rows`).
     """
     pieces, compared = done.pieces[np.isfinite(done.pieces["epsilon"])], []
     n_lines = pieces["forest"].nunique()
-    n_test = float(pieces.groupby("fold")["n_worst" if measure == "worst_group" else "n_test"].first().sum())
+    if measure == "worst_group":
+        n_test = float(pieces.groupby("fold")["n_worst"].first().sum())
     for epsilon, here in pieces.groupby("epsilon"):
         wide = here.pivot_table(index=["repeat", "fold"], columns="forest", values=measure).dropna()
         if wide.empty or len(wide.columns) < n_lines:

@@ -96,7 +96,7 @@ def show_numbers(table: Table) -> None:
             alt="Number columns with their public ranges.",
         )
         st.caption(f"A cell that is empty or holds no number counts as a separate value. {_left_out(table)}".rstrip())
-        words = source_field(table, key, label=f"{QUESTION} {_REST}") if n_known < len(names) else ""
+        words = source_field(table, key, "range", label=f"{QUESTION} {_REST}") if n_known < len(names) else ""
         if not st.form_submit_button("Use these ranges", type="primary"):
             return
     try:
@@ -108,7 +108,7 @@ def show_numbers(table: Table) -> None:
         sorry("No row has a lowest and a highest number. Fill in at least one range.")
         return
     if is_source(words):
-        state.LAST_SOURCE.value[table.schema_key] = words.strip()
+        state.LAST_SOURCE.value[table.schema_key, "range"] = words.strip()
     tables.edit(table, domain)
     st.rerun()
 
@@ -147,7 +147,7 @@ def _range_row(table: Table, name: str) -> dict[str, Any]:
         HIGH: high,
         WHOLE: known is not None and known.integer,
         SIGNS: " ".join(often_signs(signs, counted_values(table, name)) if signs else ()),
-        WHY: "" if known is None else known.reason,
+        WHY: "" if known is None else f"{known.what}: {known.reason}",
     }
 
 
@@ -182,19 +182,20 @@ def show_lists(table: Table) -> None:
     features = lists(table)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_lists"
     st.markdown(
-        "**The values of several columns.** Tick a list if everybody could know all of its values without your rows. "
+        "**The values of several columns, as your rows have them.** Tick a list only if everybody could know all of "
+        "its values without your rows, for example from your form. "
         "To change a list, choose its column under “Card”."
     )
     with st.form(f"{key}_form", border=False):
         with st.container(height="content" if len(features) <= _MANY else _HEIGHT, border=False):
             ticked = [feature for feature in features if _tick(table, feature.name, key)]
-        words = source_field(table, key)
+        words = source_field(table, key, "list")
         if not st.form_submit_button("Use the ticked lists", type="primary"):
             return
     if not ticked:
         sorry("No list is ticked. Tick each list that is public.")
         return
-    use(table, words, lambda source: _with_lists(table, ticked, source))
+    use(table, words, "list", lambda source: _with_lists(table, ticked, source))
 
 
 def _tick(table: Table, name: str, key: str) -> bool:

@@ -70,8 +70,10 @@ def column(table: Table, card: Card) -> None:
         _list(table, first, features, proposal, key)
     elif kind == DATE:
         _dates(table, first, features, proposal, key)
-    else:
+    elif kind == LEFT_OUT:
         _leave_out(table, card, features, key)
+    else:
+        raise ValueError(f"there is no card for the kind {kind!r}")
 
 
 def _one_by_one(table: Table, title: str) -> None:
@@ -109,7 +111,7 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
         chosen = _words(words, words if confirmed else often(words, counts), key)
         ignored = _signs(signs, signs if confirmed else often_signs(signs, counts), key)
         missing = _missing(confirmed, key)
-        note = source_field(table, key, _note_of(confirmed) or (suggested.reason if suggested else ""))
+        note = source_field(table, key, "range", _note_of(confirmed) or (suggested.reason if suggested else ""))
         if not st.form_submit_button("Use this range", type="primary"):
             return
     try:
@@ -129,8 +131,8 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     use(
         table,
         note,
+        "range" if suggested is None or note != suggested.reason else "",
         lambda source: answers.with_numbers(table.domain, order, by_name, source),
-        keeps_words=suggested is None or note != suggested.reason,
     )
 
 
@@ -197,7 +199,7 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
         kept = _rare_values(counts, unusual, key)
         merged = _merged(spellings, counts, key, are_confirmed=confirmed is not None)
         missing = _missing(confirmed, key)
-        note = source_field(table, key, _note_of(confirmed))
+        note = source_field(table, key, "list", _note_of(confirmed))
         if not st.form_submit_button("Use this list", type="primary"):
             return
     chosen = _with_rare(parsed(listed), kept)
@@ -206,7 +208,10 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
     use(
         table,
         note,
-        lambda source: answers.with_list(table.domain, order, name, chosen, source, missing=rule, spellings=merged),
+        "list",
+        lambda source: answers.with_list(
+            table.domain, order, name, chosen, source, missing=rule, spellings=_pairs(merged, spellings)
+        ),
     )
 
 
@@ -236,21 +241,38 @@ def _rare_values(counts: Mapping[str, int], unusual: Sequence[str], key: str) ->
     )
 
 
-def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_confirmed: bool) -> Spellings:
-    """Ask which spellings count as another value. Spellings that are rare in the rows have to be chosen by hand."""
-    if not spellings:
-        return ()
-    meant = dict(spellings)
-    start = list(meant) if are_confirmed else often(list(meant), counts)
-    chosen = st.multiselect(
+def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_confirmed: bool) -> list[str]:
+    """Ask which spellings count as another value, and return the chosen texts, such as "YES = yes".
+
+    Spellings that are rare in the rows have to be chosen by hand, and any others can be typed.
+    """
+    written_as = {f"{spelling} = {value}": spelling for spelling, value in spellings}
+    frequent = often([spelling for spelling, _ in spellings], counts)
+    start = [one for one, spelling in written_as.items() if are_confirmed or spelling in frequent]
+    return st.multiselect(
         "Spellings that mean another value",
-        list(meant),
+        list(written_as),
         start,
         key=state.CARD_MERGE(key),
-        format_func=lambda spelling: f"{spelling} = {meant[spelling]} ({plural(counts.get(spelling, 0), 'row')})",
+        format_func=lambda one: (
+            f"{one} ({plural(counts.get(written_as[one], 0), 'row')})" if one in written_as else str(one)
+        ),
+        accept_new_options=True,
+        placeholder="None. To add one, type for example: y = yes",
         help="Choose only spellings that may stand in the public schema. Other spellings count as missing cells.",
     )
-    return tuple((spelling, meant[spelling]) for spelling in chosen)
+
+
+def _pairs(chosen: Sequence[str], spellings: Spellings) -> Spellings:
+    """Return the chosen spellings with the values that they mean."""
+    proposed = {f"{spelling} = {value}": (spelling, value) for spelling, value in spellings}
+    pairs = []
+    for one in chosen:
+        spelling, mark, value = one.partition("=")
+        if one not in proposed and not (mark and spelling.strip() and value.strip()):
+            raise DomainError(f"{one!r} is no spelling of a value. Write it as in: y = yes.")
+        pairs.append(proposed.get(one, (spelling.strip(), value.strip())))
+    return tuple(pairs)
 
 
 def _dates(table: Table, name: str, features: Sequence[Feature], proposal: ColumnProposal, key: str) -> None:
@@ -272,7 +294,9 @@ def _dates(table: Table, name: str, features: Sequence[Feature], proposal: Colum
                 (right, "Last possible date", state.CARD_LAST),
             )
         ]
-        note = source_field(table, key, next((feature.source_note for feature in features if not feature.leaks()), ""))
+        note = source_field(
+            table, key, "dates", next((feature.source_note for feature in features if not feature.leaks()), "")
+        )
         if not st.form_submit_button("Use these dates", type="primary"):
             return
     first, last = (end.isoformat() if isinstance(end, date) else "" for end in ends)
@@ -280,6 +304,7 @@ def _dates(table: Table, name: str, features: Sequence[Feature], proposal: Colum
     use(
         table,
         note,
+        "dates",
         lambda source: answers.with_dates(
             table.domain,
             order,
@@ -321,6 +346,9 @@ def label_and_file(table: Table) -> None:
     values = classes if confirmed else usual({value: counts.get(value, 0) for value in classes}, spellings)
     st.markdown(f"**The label: {plain(table.label, 60)}.** The forest predicts it.")
     describe(table, table.label, proposal)
+    if n_out := sum(n for value, n in counts.items() if value not in {*values, *spelled}):
+        are = "row has none of these classes and is" if n_out == 1 else "rows have none of these classes and are"
+        st.caption(f"{n_out:,} {are} left out, unless you add a class or a spelling.")
     with st.form(f"{key}_form", border=False):
         listed = st.text_input("Its classes, separated by ;", written(values), key=state.CARD_VALUES(key), help=HELP)
         kept = _rare_values(counts, [] if confirmed else [v for v in rare(counts) if v not in spelled], key)
@@ -328,19 +356,20 @@ def label_and_file(table: Table) -> None:
         st.markdown(f"**The file.**\n{_about_file(table)}")
         before = domain.classes_note if confirmed else ""
         columns_note = domain.columns_note if domain.columns_source == "asserted" else ""
-        note = source_field(table, key, before if not is_open else columns_note)
+        note = source_field(table, key, "file", before if not is_open else columns_note)
         if not st.form_submit_button("Confirm that this is public", type="primary"):
             return
     chosen = _with_rare(parsed(listed), kept)
-    is_same = confirmed and bool(is_open) and (chosen, merged) == (classes, domain.class_spellings)
 
     def answer(source: str) -> Domain:
         """Return the domain with this source. Classes that have one keep it if only the file is still open."""
-        answered = domain if is_same else answers.with_classes(domain, chosen, merged, source)
+        pairs = _pairs(merged, spellings)
+        is_same = confirmed and bool(is_open) and (chosen, pairs) == (classes, domain.class_spellings)
+        answered = domain if is_same else answers.with_classes(domain, chosen, pairs, source)
         parts = ["reading"] * bool(domain.reading) + ["columns"] * bool(domain.columns_source)
         return answers.with_table_parts(answered, parts, source)
 
-    use(table, note, answer)
+    use(table, note, "file", answer)
 
 
 def _about_file(table: Table) -> str:

@@ -71,28 +71,39 @@ def describe(table: Table, column: str, proposal: ColumnProposal) -> None:
     st.caption(f"Cells such as {examples}. {plain(proposal.reason, 400)}{missing if proposal.n_missing else ''}")
 
 
-def source_field(table: Table, key: str, proposed: str = "", label: str = QUESTION) -> str:
-    """Ask how everybody knows something. The field starts with a proposal, or with the last words for this table."""
-    last = state.LAST_SOURCE.value.get(table.schema_key, "")
+def source_field(table: Table, key: str, topic: str, proposed: str = "", label: str = QUESTION) -> str:
+    """Ask how everybody knows something.
+
+    The field starts with a proposal, or with the last words about the same topic of this table.
+
+    Parameters
+    ----------
+    topic : {"range", "list", "dates", "file"}
+        What the words are about. Words about one topic are seldom right for another.
+    """
+    last = state.LAST_SOURCE.value.get((table.schema_key, topic), "")
     return st.text_input(
         label,
         proposed or last,
         key=state.SOURCE(key),
         placeholder=f"For example: {EXAMPLE}",
-        help="At least three words. The certificate quotes them. The field starts with your last words: change them if "
-        "another source fits better.",
+        help="At least three words. The certificate quotes them. The field starts with your last words of this kind: "
+        "change them if another source fits better.",
     )
 
 
-def use(table: Table, words: str, answer: Callable[[str], Domain], *, keeps_words: bool = True) -> None:
-    """Apply an answer with these words as its source, or show why it cannot be used."""
+def use(table: Table, words: str, topic: str, answer: Callable[[str], Domain]) -> None:
+    """Apply an answer with these words as its source, or show why it cannot be used. `topic` is as in `source_field`.
+
+    An empty topic keeps no words.
+    """
     try:
         check_source(words, "this")
         domain = answer(words.strip())
     except DomainError as problem:
         sorry(problem)
         return
-    if keeps_words:
-        state.LAST_SOURCE.value[table.schema_key] = words.strip()
+    if topic:
+        state.LAST_SOURCE.value[table.schema_key, topic] = words.strip()
     tables.edit(table, domain)
     st.rerun()

@@ -12,6 +12,7 @@ from dpforest.book import Book, Booking, RecordError, ReleaseRecord
 from ui import state
 from ui.shared import record_question
 from ui.shared.controls import known
+from ui.shared.page import sorry
 from ui.shared.wording import plain, sum_text
 
 
@@ -31,8 +32,10 @@ def show(book: Book, bookings: Sequence[Booking]) -> None:
     )
     booking = by_id[chosen]
     record = record_of(booking)
-    if record is None:
+    if booking.record is None:
         st.caption("This release has no record in this book: its file was not written, or it was booked without one.")
+    elif record is None:
+        sorry("The record of this release cannot be read: another version of dpforest may have written it.")
     else:
         with st.container(horizontal=True):
             record_question.downloads(record, booking.id)
@@ -41,7 +44,7 @@ def show(book: Book, bookings: Sequence[Booking]) -> None:
 
 
 def record_of(booking: Booking) -> ReleaseRecord | None:
-    """Return the record of a booking; None if there is none, or it was not written as a record."""
+    """Return the record of a booking; None if there is none, or it cannot be read."""
     try:
         return ReleaseRecord.from_dict(booking.record)
     except RecordError:

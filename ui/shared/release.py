@@ -225,16 +225,26 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
             )
     else:
         sorry(LOST)
+    st.markdown(_spent_so_far(made))
+    if made.file:
+        st.caption("For this session, the forest is in the Budget tab and on the page “Releases”.")
+
+
+def _spent_so_far(made: Release) -> str:
+    """Return a sentence with the sum in the book, or with that of this session if the release is not in a book."""
+    if made.record is not None:
+        after = made.record.sum_after
+        epsilon = f"{sum_text(after.epsilon)}{at_delta(after.delta)}"
+        words = in_words(after.neighbors, after.unit_column)
+        return f"All releases about **{plain(made.population)}** have now spent **ε = {epsilon}** ({words})."
     group = groups()[made.people]
     same = [r for r in group if r.unit == made.unit]
     total, relation = spent(same)
     epsilon = f"{sum_text(total)}{at_delta(delta_of(same))}"
-    st.markdown(
+    return (
         f"This session has spent **ε = {epsilon}** ({in_words(relation, made.unit)}) on {_people_of(same)}. "
         f"{not_added(group)}"
     )
-    if made.file:
-        st.caption("For this session, the forest is in the Budget tab and on the page “Releases”.")
 
 
 def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
@@ -334,10 +344,12 @@ def _each_row_a_person(table: Table) -> bool:
 
 def _which_rows(table: Table) -> str:
     """Return a sentence about the rows of a person, or about rows that are left out; empty if all rows are used."""
+    words, out = "", len(table.frame) - tables.n_labeled(table)
     if table.domain.unit is not None:
-        return f" All rows with the same **{plain(table.domain.unit, 40)}** are one person."
-    out = len(table.frame) - tables.n_labeled(table)
-    return f" {plural(out, 'further row')} without a label {'is' if out == 1 else 'are'} left out." if out else ""
+        words = f" All rows with the same **{plain(table.domain.unit, 40)}** are one person."
+    if out:
+        words += f" {plural(out, 'row')} without a listed label {'is' if out == 1 else 'are'} left out."
+    return words
 
 
 def _people_of(group: list[Release]) -> str:

@@ -150,11 +150,11 @@ def _upload() -> Table | None:
             chosen[digest] = label
             for sentence in passed_over(csv):
                 st.caption(f"Not offered: {plain(sentence, 300)}")
-            if n := csv.column(label).n_missing:
-                st.caption(f"{plural(n, 'row')} {'has' if n == 1 else 'have'} no label here and will be left out.")
             table = tables.uploaded_table(digest, csv, label)
             if open_project.apply(table):
                 table = tables.uploaded_table(digest, csv, label)
+            if n := len(table.frame) - tables.n_labeled(table):
+                st.caption(f"{plural(n, 'row')} {'has' if n == 1 else 'have'} no listed label and will be left out.")
             welcome_back.in_sidebar(digest, file.name)
             used = {label, *table.domain.columns}
             _say_unused([column.name for column in csv.columns if column.name not in used])

@@ -20,6 +20,7 @@ from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.units import UnitRegistry
 from ui import state
 from ui.shared import cache
+from ui.shared.decimal_commas import with_decimal_commas
 from ui.shared.forests import ForestSettings
 
 UPLOAD = "upload a CSV"
@@ -102,7 +103,7 @@ def bundled(name: str) -> Dataset:
 @cache.for_session(max_entries=2, spinner="Reading the file …")
 def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
     """Return an uploaded table, for this session only. The cache key is a digest of all bytes."""
-    return read_csv(_data, name=name)
+    return with_decimal_commas(read_csv(_data, name=name))
 
 
 def digest_of(upload) -> str:

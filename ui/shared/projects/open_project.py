@@ -171,7 +171,7 @@ def _prepare(book: Book, project: OpenProject, digest: str) -> None:
         state.WHOSE_ROWS(digest[:12]).pop()
     if saved["unit"] is not None:
         state.PERSON_COLUMN(digest[:12]).value = saved["unit"]
-    state.RECORD_WORDS.value[digest] = {name: saved[name] for name in content.WORDS}
+    state.RECORD_WORDS.value[digest] = {name: saved.get(name, "") for name in content.WORDS}
     state.POPULATION.pop()
     if saved["population"] in {population.name for population in book.populations()}:
         state.POPULATION.value = saved["population"]

@@ -82,7 +82,7 @@ def _checked(file: dict[str, Any]) -> dict[str, Any]:
         "reading": None if reading is None else {"format": _reading(reading["format"]), **_source(reading)},
         "settings": {key: value for key, value in file["settings"].items() if is_setting(key, value)},
         "population": _text(file["population"], 200),
-        **{name: _text(file[name], MAX_NOTE) for name in WORDS},
+        **{name: _text(file.get(name, ""), MAX_NOTE) for name in WORDS},
     }
 
 
