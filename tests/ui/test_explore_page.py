@@ -378,7 +378,7 @@ def test_rows_without_a_label_are_left_out_and_counted(app):
     app.run()
     app.file_uploader[0].upload("gaps.csv", GAPS).run()
     assert not app.exception
-    assert "72 rows have no label here and will be left out." in words(app)
+    assert "72 rows have no listed label and will be left out." in words(app)
     make_public(app, "the code book of the study")
     assert "**72 rows of 200 have no label that is listed and are left out**" in words(app)
     assert not app.exception and not button(app, "Release").disabled

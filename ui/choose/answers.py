@@ -67,11 +67,18 @@ class Answers:
         return self.result.private(self.wish.column, forest).mean(axis=0)
 
     def sorted(self) -> list[Answer]:
-        """The answer of each forest, the smallest ε first, and among equals those with δ = 0."""
+        """The answer of each forest, the smallest ε first, and among equals those with δ = 0.
+
+        Forests without an answer are last, the one with the best mean first.
+        """
         answers = [self._of(name) for name in self.lines]
-        answers.sort(
-            key=lambda a: (math.inf if a.epsilon is None else a.epsilon, a.forest.endswith(WITH_DELTA), -(a.value or 0))
-        )
+
+        def place(answer: Answer) -> tuple:
+            if answer.epsilon is None:
+                return math.inf, False, -float(self.reach(answer.forest).mean[-1])
+            return answer.epsilon, answer.forest.endswith(WITH_DELTA), -(answer.value or 0.0)
+
+        answers.sort(key=place)
         return [
             a if a.epsilon is None else replace(a, value=float(self.means(a.forest)[self._index(a.epsilon)]))
             for a in answers

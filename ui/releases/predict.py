@@ -15,6 +15,7 @@ import streamlit as st
 from dpforest.explain import AddedScores
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.plotting.style import number, percent
+from dpforest.privacy.ledger import unit_noun
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
@@ -146,7 +147,7 @@ def _private(forest: ReleasedForest, from_file: bool) -> str:
     promised = "ε and δ allow" if forest.certificate.delta else "ε allows"
     but = ", except through its settings (see CAUTION)" if forest.about.get("caution") else ""
     who = "If this is true, the forest" if from_file else "It"
-    return f"{who} reveals no more about any one row than {promised}{but}."
+    return f"{who} reveals no more about any one {unit_noun(forest.certificate.unit)} than {promised}{but}."
 
 
 def _check_columns(domain: Domain, names: list[str]) -> None:
