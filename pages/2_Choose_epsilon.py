@@ -64,11 +64,12 @@ scale = scale_of(wish.measure, [level], first_result)
 if best != best or scale.floor is None:  # NaN
     sorry(f"The measure “{wish.measure}” has no value here, because all held-out rows have one class. Choose another.")
     st.stop()
+floor = scale.floor
 with st.container(key="asked"):
     # The control of ε comes early in the tab order, for keyboard users.
     need, at, which = st.columns([3, 6, 3], gap="medium")
 with need:
-    needed = wish_controls.needed_value(wish.measure, scale.floor, best)
+    needed = wish_controls.needed_value(wish.measure, floor, best)
 with st.container(key="answer_words"):
     headline = st.empty()
 with st.container(key="answer_chart"):
@@ -78,7 +79,7 @@ answers = Answers(lines, first_result, needed, wish, level.labels)
 sorted_answers = answers.sorted()
 
 # If guessing reaches the value, no ε is needed, so the smallest ε of the grid is not an answer.
-smallest = {a.forest: None if needed <= scale.floor else a.epsilon for a in sorted_answers}
+smallest = {a.forest: None if needed <= floor else a.epsilon for a in sorted_answers}
 name, epsilon = wish_controls.look_at(list(settings_of), sorted_answers[0].forest, smallest, at, which)
 chosen_settings = replace(settings_of[name], epsilon=epsilon)
 certificate, ledger = report.promise(table, chosen_settings)
@@ -123,13 +124,13 @@ with tabs[open_tab]:
     elif open_tab == "More data":
         if wish.measure != "accuracy":
             st.markdown("This tab works with accuracy only. Choose accuracy in the sidebar to use it.")
-        elif needed <= scale.floor:
+        elif needed <= floor:
             st.markdown(
                 f"{answer_words.guessing(scale)} with no rows at all, so no number of rows is needed for "
                 f"{scale.text(needed)}. Ask for more above."
             )
         else:
-            more_data.show(table, chosen_settings, needed, scale.floor)
+            more_data.show(table, chosen_settings, needed, floor)
     elif open_tab == "Attack it":
         membership.show(table, chosen_settings, certificate, ledger)
     else:
@@ -148,7 +149,7 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 def follow_answer() -> None:
     """Rerun the page if the forest or the ε of the answer has changed since the page was drawn."""
     latest = answers.sorted()
-    now = {a.forest: None if needed <= scale.floor else a.epsilon for a in latest}
+    now = {a.forest: None if needed <= floor else a.epsilon for a in latest}
     other_forest = name == answer != latest[0].forest
     other_epsilon = epsilon == (smallest[name] or 1.0) and now[name] != smallest[name]
     if other_forest or other_epsilon:
@@ -157,13 +158,13 @@ def follow_answer() -> None:
 
 # While the dialog of a release is open, its buttons would wait for the end of this run, so nothing is simulated.
 if not is_asked:
-    for _ in run(jobs, N_FIRST, progress, drawn=n_ready):
+    for _n in run(jobs, N_FIRST, progress, drawn=n_ready):
         draw(gathered(jobs))
         follow_answer()
     next_steps.most_accurate(answers, chosen_settings, scale, best_line)
-    for _ in run([level], 1, progress, baselines.FITTING, drawn=n_of_all([level])):
+    for _n in run([level], 1, progress, baselines.FITTING, drawn=n_of_all([level])):
         draw(gathered(jobs))
-    if needed > scale.floor:
+    if needed > floor:
         for _ in answers.check([name], progress):
             draw(gathered(jobs))
             follow_answer()
