@@ -21,6 +21,7 @@ def neighbor(explore: Explore, window: BrowserContext, page_of: Callable[[Browse
     return Explore(page_of(window), explore.url)
 
 
+@pytest.mark.slow  # tests/ui/test_link_of_shape.py and the links of other pages cover this in every run
 def test_a_link_shows_a_friend_the_same_page(explore: Explore, friend: Explore) -> None:
     explore.open(data="zoo", trees=11)
     with explore.refigured():

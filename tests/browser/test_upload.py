@@ -63,6 +63,7 @@ def test_the_controls_lead_from_bundled_data_to_an_upload(explore: Explore) -> N
     chart_ready(explore.page)
 
 
+@pytest.mark.slow  # tests/ui covers this in every run
 def test_no_release_before_the_domain_is_confirmed(uploaded: Explore) -> None:
     release = uploaded.sidebar.get_by_role("button", name="Release this forest")
     expect(release).to_be_disabled()

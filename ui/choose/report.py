@@ -150,8 +150,8 @@ class ReportButton:
         name = "privacy_report.html" if self._table.is_public else "CURATOR_ONLY_privacy_report.html"
         html = self._make(self._table, self._column)
         with self._place.container():
-            if is_early:
-                st.caption("The smallest ε is not checked yet. The report says so.")
+            # Two elements at each time: a place with fewer elements than before keeps its last ones until the run ends.
+            st.caption("The smallest ε is not checked yet. The report says so." if is_early else "")
             key = f"report_{self._n_drawn}"
             st.download_button(
                 "Download the report", html, name, "text/html", on_click="ignore", type="primary", key=key
