@@ -100,7 +100,7 @@ def test_the_record_of_a_pure_loss(pure):
     assert (before.epsilon, before.pure_epsilon, before.mu_squared) == (Fraction(1, 3), Fraction(1, 3), 0)
     assert (after.epsilon, after.neighbors, after.unit_column) == (Fraction(19, 12), "add-remove", None)
     assert record.sha256 == hashlib.sha256(file).hexdigest()
-    # The number follows from the steps of the ledger, which depend on noisy numbers of rows, and is never above that of ε.
+    # The number follows from the steps of the ledger, which depend on noisy numbers of rows. It is at most that of ε.
     start = "whether a row is in the data: the guess is right with a probability of at most "
     share = float(record.loss.split(start)[1].removesuffix(" %."))
     assert 50 < share <= 77.8 and loss_sentence(Guarantee(record.epsilon)).endswith(f"{start}77.8 %.")
