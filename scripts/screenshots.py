@@ -61,7 +61,7 @@ def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = 
     page.goto(url)
     page.wait_for_selector("[data-testid=stSidebar]", state="attached", timeout=120_000)
     if "Releases" not in url and "upload" not in url:
-        page.wait_for_selector(".js-plotly-plot", timeout=120_000)
+        page.wait_for_selector(".js-plotly-plot, .instrument .dot", state="attached", timeout=120_000)
     idle(page)
     if whole:
         height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
