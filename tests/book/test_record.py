@@ -328,6 +328,13 @@ def test_a_changed_record_with_the_right_hash_is_noticed(pure, change, sentence)
     assert sentence in problem
 
 
+def test_a_record_of_an_earlier_version_is_still_right(pure):
+    """It states the attacker's success that follows from ε alone, which is a larger number than that of the steps."""
+    record, file = pure
+    assert verify(file, replace(record, loss=loss_sentence(Guarantee(record.epsilon)))) == []
+    assert verify(file, replace(record, loss=loss_sentence(Guarantee(Fraction(1, 2))))) != []
+
+
 def test_a_changed_delta_with_the_right_hash_is_noticed(gaussian):
     record, file = gaussian
     (problem,) = verify(file, replace(record, delta=1e-9))
