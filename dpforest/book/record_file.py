@@ -165,13 +165,22 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
             "The file says that its settings were chosen by looking at the table, and the record says that they were "
             "not. Do not rely on this record."
         )
-    promise = guarantee_of(certificate)
-    # Records of earlier versions state the larger number that follows from ε, δ and μ² alone.
-    if certificate.certified and record.loss not in {loss_sentence(promise), loss_sentence(replace(promise, steps=()))}:
+    if certificate.certified and record.loss not in _loss_sentences(forest):
         problems.append(
             "What an attacker can learn does not follow from the certificate in the file. Do not rely on this record."
         )
     return problems or _inner_contradictions(record)
+
+
+def _loss_sentences(forest: ReleasedForest) -> set[str]:
+    """Return the sentences about an attacker that fit a certified forest.
+
+    Records of earlier versions state the larger number that follows from ε, δ and μ² alone.
+    """
+    certificate = forest.certificate
+    epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(forest.ledger)
+    of_epsilon = Guarantee(epsilon, certificate.delta, certificate.neighbors, mu_squared, unit=certificate.unit)
+    return {loss_sentence(guarantee_of(certificate)), loss_sentence(of_epsilon)}
 
 
 def _inner_contradictions(record: ReleaseRecord) -> list[str]:

@@ -44,7 +44,7 @@ class Reach:
     counted : float array of shape (E,)
         The same, less the margin for the held-out rows.
     at_best : float
-        Value that the required share of releases may reach at the largest ε, less the margin.
+        Estimate of the value that the required share of releases reaches at the largest ε, less the margin.
     """
 
     epsilons: np.ndarray
@@ -111,7 +111,7 @@ def _pooled_spread(values: np.ndarray) -> np.ndarray:
     """Return the standard deviation over releases at each ε, pooled with that at neighboring ε: float (E,).
 
     With one release it comes from second differences along ε. Their variance is 6 σ² where the mean is linear, and
-    larger where it is curved, so this estimate is rather too large.
+    larger where it is curved, so this estimate is seldom too small.
     """
     n_releases, n_epsilons = values.shape
     if n_releases > 1:

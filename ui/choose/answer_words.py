@@ -84,7 +84,7 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
 
 
 def _best_mean(answers: Answers, scale: MeasureScale) -> str:
-    """Return the best mean at the largest ε, and what the margin for the held-out rows takes from it."""
+    """Return the best mean at the largest ε, and the margin that is subtracted from it."""
     best = max(answers.lines, key=lambda name: float(answers.means(name)[-1]))
     mean, rows = float(answers.means(best)[-1]), answers.margin_rows
     if mean <= answers.needed or rows is None:
@@ -97,7 +97,7 @@ def _best_mean(answers: Answers, scale: MeasureScale) -> str:
 
 
 def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
-    """State in a few words how the check of an answer goes, and which smaller ε have failed."""
+    """State how the check of an answer stands, and the last smaller ε that failed."""
     check, needed = answer.check, scale.text(answers.needed)
     assert check is not None
     reach = f"reach {needed}{' with the margin for the held-out rows' if answers.wish.margin else ''}"
@@ -130,5 +130,5 @@ def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
 def by_forest(answers: Sequence[Answer]) -> str:
     """Return the answers in words, for screen readers."""
     return "; ".join(
-        f"{a.forest}: {'not reached' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
+        f"{a.forest}: {'not shown at any ε' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
     )
