@@ -25,7 +25,10 @@ NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER = "number", "number with words", "da
 FREE_TEXT, CATEGORY, CONSTANT, EMPTY = "free text", "category", "constant", "empty"
 COLUMN_KINDS: Final = (NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER, FREE_TEXT, CATEGORY, CONSTANT, EMPTY)
 
-MOST: Final = 0.9  # a column is one of numbers or dates if at least this share of its known cells is
+MOST: Final = 0.9  # a column is one of numbers or dates if at least this share of its known cells is, but see below
+_FEW_WORDS: Final = 10  # a column of numbers has at most so many different words if they fill more of its cells,
+_MANY_NUMBERS: Final = 20  # and at least so many different numbers
+_BEYOND_A_LIMIT: Final = re.compile(r"([<>≤≥]=?|under|over|unter|über) ?[0-9].*", re.ASCII | re.IGNORECASE)  # "<2.5"
 _FEW_ROWS: Final = 20  # fewer known cells do not show that a column holds identifiers or free text
 _LONG: Final = 25  # a free text has more characters on average, and more than
 _MANY_WORDS: Final = 50  # different words
@@ -177,7 +180,7 @@ def _number(counts: Mapping[str, int], n_known: int, n_missing: int, decimals: S
     )
     numbers = sum(n for n, ok in zip(counts.values(), is_number, strict=True) if ok)
     words = [cell for cell, ok in zip(texts, is_number, strict=True) if not ok]
-    if not numbers or numbers < MOST * n_known:
+    if not _are_numbers(numbers, n_known, len(texts) - len(words), words):
         return None
     signed = f" with {' and '.join(used)}" if used else ""
     if all(word in MISSING_NUMBERS for word in words):
@@ -188,6 +191,18 @@ def _number(counts: Mapping[str, int], n_known: int, n_missing: int, decimals: S
         "the words that mean a missing cell."
     )
     return ColumnProposal(NUMBER_WITH_WORDS, reason, n_missing, len(counts), decimal, tuple(words[:MAX_WORDS]), used)
+
+
+def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence[str]) -> bool:
+    """Return whether a column with so many cells of numbers, so many different ones, and these words holds numbers.
+
+    A laboratory writes "<2.5" as often as it measures a value below its limit, so few different words may fill up to
+    half of the cells of a column with many different numbers. Words such as "<2.5" then do not count.
+    """
+    if n_numbers >= MOST * n_known:
+        return n_numbers > 0
+    others = [word for word in words if not _BEYOND_A_LIMIT.fullmatch(word)]
+    return n_numbers >= n_known / 2 and n_different >= _MANY_NUMBERS and len(others) <= _FEW_WORDS
 
 
 def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:

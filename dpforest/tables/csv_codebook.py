@@ -35,7 +35,8 @@ COLUMNS: Final = (
 NO_SOURCE: Final = "read from the data"  # a cell for a missing source has this text; a colon and a note may follow
 _YES, _NO = ("yes", "true", "1", "x"), ("no", "false", "0")
 _RULES: Final = {
-    "own value": "category",
+    "separate value": "category",
+    "own value": "category",  # as earlier versions wrote it
     "own": "category",
     "category": "category",
     "none expected": "refuse",
@@ -260,7 +261,7 @@ def _rule(cell: str, mark: str) -> tuple[str, str | None]:
     if cell.startswith("as ") and len(values := parsed(cell[3:])) == 1:
         return "value", values[0]
     if cell.casefold() not in _RULES:
-        raise ValueError(f"{cell!r} is not known; write own value, none expected, or as and a value.")
+        raise ValueError(f"{cell!r} is not known; write separate value, none expected, or as and a value.")
     return _RULES[cell.casefold()], None
 
 
@@ -320,7 +321,7 @@ def _row(feature: Feature) -> list[str]:
         fields |= {"low": text(feature.low), "high": text(feature.high), "whole": "yes" if feature.integer else "no"}
     else:
         fields["categories"] = written(feature.categories)
-    rules = {"category": "own value", "refuse": "none expected"}
+    rules = {"category": "separate value", "refuse": "none expected"}
     fields["missing"] = rules.get(feature.missing) or f"as {written([text(feature.missing_value)])}"
     return _cells(feature.name, feature.kind, **fields)
 

@@ -8,7 +8,7 @@ import pytest
 from dpforest import Feature, read_csv
 from dpforest.tables.column_kinds import COLUMN_KINDS, MOST, propose_kind
 from dpforest.tables.dates import DATE_FORMATS
-from dpforest.tables.public_proposals import PUBLIC_PROPOSALS, public_proposals
+from dpforest.tables.public_ranges import PUBLIC_RANGES, public_range
 
 DAYS = [f"{d:02}.{m:02}.2024" for m in range(1, 13) for d in (3, 14, 25)]
 
@@ -24,6 +24,10 @@ DAYS = [f"{d:02}.{m:02}.2024" for m in range(1, 13) for d in (3, 14, 25)]
         (["€ 12", "-€3"], "number", "Numbers with €."),
         (["1", "-", "2"], "category", ""),
         (["1", "2", *["3"] * 8, "-"], "number", "Numbers."),
+        ([f"{i},5" for i in range(30)] + ["< 2,5"] * 20, "number with words", "and words in 20: '< 2,5'."),
+        ([f"{i}.5" for i in range(30)] + [f"<{i}" for i in range(20)], "number with words", "and words in 20"),
+        ([f"{i}.5" for i in range(30)] + [f"V{i}" for i in range(20)] * 2, "category", "50 different texts"),
+        (["1", "2", "3"] * 20 + ["unknown"] * 20, "category", "4 different texts"),
         (["7"] * 18 + ["k.A.", "<5"], "number with words", "and words in 2: '<5', 'k.A.'. List the words"),
         (["7", "8"] * 4 + ["k.A.", "<5"], "category", "4 different texts."),
         (DAYS, "date", "Dates in the format DD.MM.YYYY."),
@@ -75,26 +79,27 @@ def test_proposals_take_the_decimal_mark_and_the_columns_of_a_file():
     assert "Curator only" in propose_kind.__doc__
 
 
-def test_public_proposals_come_from_names_alone():
-    assert [(p.what, p.low, p.high) for p in public_proposals("AGE")] == [("age in years", 0, 120)]
-    assert public_proposals("wage") == public_proposals("stage") == public_proposals("") == ()
-    assert public_proposals("RR_sys")[0].high == 300 and public_proposals("SpO2 (%)")
-    assert [p.kind for p in public_proposals("month")] == ["numeric", "categorical"]
-    assert public_proposals("month", "categorical")[0].categories[11] == "12"
-    assert len(public_proposals("ICD-10 chapter")[0].categories) == 22
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("AGE", "age in years"),
+        ("SpO2 (%)", "percentage"),
+        ("RR_sys", "systolic blood pressure in mmHg"),
+        ("diastolic_blood_pressure", "diastolic blood pressure in mmHg"),
+        ("day_of_week", "day of the week"),
+        ("dayOfMonth", "day of the month"),
+        ("pulse pressure", "pulse pressure in mmHg"),
+        ("month", "month"),
+        *dict.fromkeys(("wage", "stage", "", "sample_weight", "birth_weight", "AgeGroup"), "").items(),
+    ],
+)
+def test_public_ranges_come_from_names_alone(name, what):
+    known = public_range(name)
+    assert (known.what if known else "") == what
 
 
-@pytest.mark.parametrize("proposal", PUBLIC_PROPOSALS, ids=lambda proposal: proposal.what)
-def test_each_public_proposal_makes_an_attribute_and_has_a_reason(proposal):
-    feature = Feature(
-        "x",
-        proposal.kind,
-        proposal.low,
-        proposal.high,
-        proposal.integer,
-        proposal.categories,
-        source="asserted",
-        source_note=proposal.reason,
-    )
-    assert feature.leaks() == [] and proposal.reason.endswith(".")
-    assert any(proposal in public_proposals(name.title()) for name in proposal.names.split("|"))
+@pytest.mark.parametrize("known", PUBLIC_RANGES, ids=lambda known: known.what)
+def test_each_public_range_makes_an_attribute_and_has_a_reason(known):
+    feature = Feature("x", "numeric", known.low, known.high, known.integer, source="asserted", source_note=known.reason)
+    assert feature.leaks() == [] and known.reason.endswith(".")
+    assert any(public_range(name.title()) is known for name in known.names.split("|"))

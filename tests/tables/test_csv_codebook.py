@@ -19,7 +19,7 @@ def test_a_codebook_as_somebody_writes_it_is_read():
         "Name;Source;Low;High;Kind;Categories;Whole;Missing;Unit\n"
         "age;the law on voting;0;120;numeric;;yes;none expected;years\n"
         ";;;;;;;;\n"
-        'city;;;;categorical;"Bonn; ""Köln; Deutz""";;own value;\n'
+        'city;;;;categorical;"Bonn; ""Köln; Deutz""";;separate value;\n'
         "size;;0,5;2.5;;;;;m\n"
     )
     assert not codebook.mistakes and codebook.unread == ("unit",)

@@ -7,6 +7,7 @@ import pytest
 
 from dpforest.tables.csv_table import read_csv
 from dpforest.tables.domain import Domain, DomainError, Feature
+from dpforest.tables.public_ranges import public_range
 from tests.ui.app_words import words
 from tests.ui.desk import HIGHEST, LOWEST, RANGE, SOURCE, answer, chooser, confirm, field, open_card, press
 from ui.explore import card_answers as answers
@@ -21,7 +22,6 @@ from ui.explore.cards import (
     NUMBERS,
     cards,
     first_kind,
-    known_range,
     propose,
     rare,
     values_of,
@@ -97,8 +97,8 @@ def test_a_column_starts_with_the_kind_that_its_cells_suggest(csv, column, kind)
 
 
 def test_a_range_is_proposed_by_the_name_alone():
-    assert (known_range("Alter").low, known_range("Alter").high) == (0, 120)
-    assert known_range("CRP") is None and known_range("smokes") is None
+    assert (public_range("Alter").low, public_range("Alter").high) == (0, 120)
+    assert public_range("CRP") is None and public_range("smokes") is None
 
 
 def test_values_with_few_rows_are_rare():

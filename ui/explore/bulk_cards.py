@@ -11,12 +11,13 @@ from dpforest.tables import column_kinds
 from dpforest.tables.csv_values import written
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural
+from dpforest.tables.public_ranges import public_range
 from dpforest.tables.reading_rules import Spellings
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
 from ui.explore.card_parts import counted_values, left_out_of, order_of, proposal_of, source_field, use
-from ui.explore.cards import RARE, known_range, often, often_signs, rare, usual
+from ui.explore.cards import RARE, often, often_signs, rare, usual
 from ui.explore.confirm import HOW_KNOWN as WHY
 from ui.explore.edited_cells import bound_of, shown
 from ui.shared import tables
@@ -49,7 +50,7 @@ def numbers(table: Table) -> list[str]:
         if feature.date is None and feature.leaks()
         if feature.kind == "numeric" or proposal_of(table, feature.name).kind in _NUMBERS
     ]
-    return sorted(names, key=lambda name: known_range(name) is None)
+    return sorted(names, key=lambda name: public_range(name) is None)
 
 
 def lists(table: Table) -> list[Feature]:
@@ -73,7 +74,7 @@ def _list_of(table: Table, name: str) -> tuple[list[str], Spellings]:
 def show_numbers(table: Table) -> None:
     """Ask for the ranges of many columns in one table. A known range is filled in; a row without a range stays open."""
     names = numbers(table)
-    n_known = sum(known_range(name) is not None for name in names)
+    n_known = sum(public_range(name) is not None for name in names)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_numbers"
     st.markdown(_about_ranges(n_known, len(names)))
     rows = pd.DataFrame([_range_row(table, name) for name in names]).astype({LOW: "object", HIGH: "object"})
@@ -139,7 +140,7 @@ def _left_out(table: Table) -> str:
 
 
 def _range_row(table: Table, name: str) -> dict[str, Any]:
-    known, signs = known_range(name), proposal_of(table, name).signs
+    known, signs = public_range(name), proposal_of(table, name).signs
     low, high = (None, None) if known is None else (shown(known.low), shown(known.high))
     return {
         "column": name,

@@ -14,6 +14,7 @@ from dpforest.tables.csv_values import HELP, parsed, written
 from dpforest.tables.dates import DATE_FORMATS, DATE_PARTS, DAYS
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural, text
+from dpforest.tables.public_ranges import public_range
 from dpforest.tables.read_parts import CLASSES
 from dpforest.tables.reading_rules import Spellings
 from ui import state
@@ -29,7 +30,6 @@ from ui.explore.cards import (
     Card,
     features_of,
     first_kind,
-    known_range,
     often,
     often_signs,
     open_parts_of_table,
@@ -91,7 +91,7 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     """Ask for a range. It starts with the confirmed range, or with one that the column's name suggests."""
     feature = features[0] if features and features[0].kind == "numeric" and features[0].date is None else None
     confirmed = feature if feature is not None and not feature.leaks() else None
-    suggested = known_range(card.columns[0])
+    suggested = public_range(card.columns[0])
     low, high = (None, None) if suggested is None else (suggested.low, suggested.high)
     if confirmed is not None:
         low, high = confirmed.low, confirmed.high

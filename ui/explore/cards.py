@@ -16,7 +16,6 @@ from dpforest.tables.column_kinds import ColumnProposal, propose_kind
 from dpforest.tables.csv_table import CsvTable
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature, text
-from dpforest.tables.public_proposals import PublicProposal, public_proposals
 from dpforest.tables.read_parts import OF_TABLES, read_parts
 from dpforest.tables.reading_rules import Spellings
 from ui.explore.column_groups import alike
@@ -121,11 +120,6 @@ def kind_of(features: Sequence[Feature]) -> str:
     if features[0].date is not None:
         return DATE
     return NUMBER if features[0].kind == "numeric" else CATEGORY
-
-
-def known_range(name: str) -> PublicProposal | None:
-    """Return the range that the name of a column suggests, without a look at the rows; None if there is none."""
-    return next(iter(public_proposals(name, "numeric")), None)
 
 
 def values_of(cells: pd.Series) -> Mapping[str, int]:

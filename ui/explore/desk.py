@@ -7,9 +7,10 @@ from typing import Final
 import streamlit as st
 
 from dpforest.tables.features import plural
+from dpforest.tables.public_ranges import public_range
 from ui import state
 from ui.explore import bulk_cards, card_forms, cards
-from ui.explore.cards import LISTS, NUMBERS, OPEN, TABLE, UNUSED, Card, known_range, open_parts_of_table
+from ui.explore.cards import LISTS, NUMBERS, OPEN, TABLE, UNUSED, Card, open_parts_of_table
 from ui.shared import tables
 from ui.shared.controls import known
 from ui.shared.page import titled
@@ -94,7 +95,7 @@ def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
         titles[id] = f"{name}{size}{mark}"
     titles[TABLE] += "" if TABLE in is_open else " (ready)"
     put_off = state.SKIPPED.value.get(table.schema_key, [])
-    has_known = any(known_range(name) for name in bulk_cards.numbers(table))
+    has_known = any(public_range(name) for name in bulk_cards.numbers(table))
     first = [*(id for id in bulk if id == LISTS or has_known), *is_open]
     start = next((id for id in first if id not in put_off), next(iter(first), None))
     key = state.COLUMN_GROUP(f"card_{tables.fingerprint(table.domain)[:12]}_{len(put_off)}")
