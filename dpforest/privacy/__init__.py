@@ -3,8 +3,9 @@
 ``release`` draws and charges, ``ledger`` adds up costs, and ``certificate`` states the promise. ``loss`` holds the unit
 of cost: ε, or μ² of Gaussian differential privacy. ``normal_bounds`` bounds the δ of a Gaussian loss from above.
 ``laws``, ``noisy_counts`` and ``mechanisms`` compute the exact law of every release. ``samplers`` draws from these laws
-in integers, ``gaussian`` draws rounded Gaussian noise, and ``simulators`` draws quickly in floats. ``published`` and
-``true_loss`` are about mechanisms whose published claims do not hold.
+in integers, ``gaussian`` draws rounded Gaussian noise, and ``simulators`` draws quickly in floats. ``selection`` draws
+splits by the exponential mechanism. ``tradeoff_curve`` bounds the success of attacks. ``published`` names published
+privacy claims that do not hold, and ``true_loss`` computes the loss of these mechanisms.
 """
 
 from dpforest.privacy.certificate import Certificate, certify

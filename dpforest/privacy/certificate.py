@@ -19,7 +19,8 @@ STANDING_ASSUMPTIONS: Final = (
     "not covered.",
     "This is one release: releases from tables with the same people add up.",
 )
-GAUSSIAN_ASSUMPTIONS: Final = (  # the first one multiplies μ, because ε at a fixed δ grows by a larger factor than μ
+# The first assumption multiplies μ and not ε: if μ is doubled, ε at a fixed δ more than doubles.
+GAUSSIAN_ASSUMPTIONS: Final = (
     _ROW.format("μ"),
     *STANDING_ASSUMPTIONS[1:],
 )
@@ -47,33 +48,36 @@ class Certificate:
     certified : bool
         True exactly when `reasons` is empty.
     epsilon : Fraction, infinity or None
-        Nominal ε. None for a forest without privacy. Infinity if the formula of a published mechanism gives no finite
-        ε.
+        Nominal ε: the ε that the forest claims. None for a forest without privacy. Infinity if the formula of a
+        published mechanism gives no finite ε.
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation: the pairs of tables that the promise compares.
     mechanism : str
         The mechanism in words, for the reader.
     true_epsilon : float
-        Proved loss, rounded up to the next float. If the forest is certified, the loss is at most ε, and it is less if
-        a mechanism costs less than its budget. If the forest is not certified, the loss is infinite, because no finite
-        bound is proved. The reasons may then state a bound that holds only for ideal real numbers.
+        Proved bound on the loss, in ε, rounded up to the next float. If the forest is certified, this bound is at most
+        `epsilon`, and it is lower if the mechanisms cost less than the budget. If the forest is not certified, the
+        bound is infinite, because no finite bound is proved. `reasons` may then state a bound that holds only for ideal
+        real numbers.
     assumptions : tuple of str
         Conditions of the promise. The standing assumptions, which every certificate has, come first.
     reasons : tuple of str
         Reasons why the forest is not certified; each reason is one plain sentence.
     delta : float
-        0 for pure privacy. For Gaussian privacy, the δ > 0 at which `epsilon` and `true_epsilon` hold.
+        δ of the promise: 0 for pure privacy. For Gaussian privacy, the δ > 0 at which `epsilon` and `true_epsilon`
+        hold.
     kind : {"pure", "gaussian"}
         Kind of loss: ε-differential privacy, or Gaussian differential privacy.
     mu_squared : Fraction or None
-        Proved μ² of a certified Gaussian forest; otherwise None. This μ² implies a δ of at most `delta` at an ε of
-        `loss`.
+        Proved μ² of a certified Gaussian forest; otherwise None. μ-Gaussian privacy implies (ε, δ)-privacy with
+        ε = `loss` and δ = `delta`.
     unit : str or None
         Column of identifiers. If given, the unit of privacy is a person: all rows with the same identifier. If None,
         the unit is one row.
     steps : tuple of (Fraction, int)
-        Steps (κ, times) of the ledger of a certified pure forest, from `steps_of`. A file stores the ledger, not the
-        steps. If there are no steps, the trade-off curve is computed for one step with the whole loss.
+        Pairs (κ, times) for a certified pure forest: `times` queries have the loss κ each. `steps_of` computes them
+        from the ledger, because a file stores the ledger and not the steps. If there are no steps, the trade-off curve
+        is computed for one query with the whole loss.
     """
 
     certified: bool
@@ -116,9 +120,10 @@ class Certificate:
 
     @property
     def loss(self) -> Fraction | None:
-        """Proved loss for display, at least the loss that was spent; None if there is no finite bound.
+        """Proved bound on the loss, in ε, for display; None if there is no finite bound.
 
-        If all of ε was spent, this loss is exactly ε, and not the next float above ε.
+        The bound is at least the loss that was spent. If all of ε was spent, the bound is exactly ε, and not the next
+        float above ε.
         """
         if not self.certified or self.epsilon is None:
             return None
@@ -126,18 +131,18 @@ class Certificate:
 
     @property
     def privacy_loss(self) -> PrivacyLoss | None:
-        """Proved loss in the quantity that adds up: ε (`loss`), or μ²; None if there is no finite bound."""
+        """Proved loss as a `PrivacyLoss`: the ε of `loss`, or μ²; None if there is no finite bound."""
         if self.kind == GAUSSIAN:
             return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
         return None if self.loss is None else PrivacyLoss.pure(self.loss)
 
     @property
     def tradeoff(self) -> TradeoffCurve | None:
-        """Trade-off curve between neighbors, for releases with the same ledger; None if there is no finite bound.
+        """Trade-off curve of this release between two neighbors; None if there is no finite bound.
 
-        The methods of the curve are bounds on attacks and losses: `success()` bounds the share of right guesses at
-        50:50, `hits` bounds the true positive rate at a false alarm rate, `delta` bounds δ at any ε, and `epsilon`
-        bounds ε at any δ. All bounds are rounded up.
+        The methods of the curve return upper bounds: `success()` on the probability that an attacker names the right
+        one of two equally likely tables, `hits` on the true positive rate at a false alarm rate, `delta` on δ at any ε,
+        and `epsilon` on ε at any δ. All bounds are rounded up.
         """
         if self.loss is None:
             return None
@@ -146,7 +151,7 @@ class Certificate:
         return TradeoffCurve(self.steps or ((self.loss, 1),))
 
     def is_of_budget(self, ledger: Ledger) -> bool:
-        """Return whether the certificate has the neighbor relation, the kind of loss and the budget of the ledger.
+        """Return whether the certificate has the neighbor relation, unit, kind of loss and budget of the ledger.
 
         If the loss is pure, the certificate's ε must equal the ledger's budget. If the loss is Gaussian, the ledger's
         μ² must prove the certificate's (ε, δ).
@@ -159,9 +164,9 @@ class Certificate:
         return isinstance(self.epsilon, Fraction) and ledger.budget.holds(self.epsilon, self.delta)
 
     def covers(self, ledger: Ledger) -> bool:
-        """Return whether the promise covers the loss that the ledger spent.
+        """Return whether the proved bound of the certificate is at least the loss that the ledger spent.
 
-        ε is compared as a float, because old files hold floats.
+        A pure loss is compared as a float, because old files hold ε as a float.
         """
         if self.kind == PURE:
             return self.true_epsilon >= float(ledger.spent)
@@ -185,9 +190,11 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], ledger: Ledger | None = None) -> "Certificate":
-        """Read what `to_dict` wrote, with the checks of the constructor. The steps come from the ledger.
+        """Build a certificate from a dictionary of `to_dict`. The constructor checks it.
 
-        If the forest is not certified, its loss is read as infinite.
+        The steps of the certificate are computed from the ledger.
+
+        For a forest that is not certified, `true_epsilon` becomes infinite, whatever the dictionary holds.
         """
         if not isinstance(data["certified"], bool):
             raise ValueError("whether it is certified must be true or false")
@@ -246,7 +253,9 @@ def _standing(kind: str, unit: str | None) -> tuple[str, ...]:
 
 
 def _of_100(share: float) -> str:
-    """Return the text of a share as a number out of a hundred, rounded up to one decimal.
+    """Return a share as a percentage in text, rounded up to one decimal.
+
+    An excess of at most 10⁻¹⁰ over a value with one decimal is ignored, because it is an error of floats.
 
     >>> _of_100(0.519889), _of_100(0.5000000000000001)
     ('52', '50')
@@ -267,9 +276,9 @@ def _public_number(unit: str | None) -> str:
 
 
 def _one_line(words: str) -> str:
-    """Put a text from outside on one line, and escape its unprintable characters.
+    """Put a text that may come from a file on one line, and escape its unprintable characters.
 
-    So no such text can look like a separate line of the certificate.
+    So the text cannot look like a separate line of the certificate.
 
     >>> _one_line("our\\nCERTIFIED: \\u202e.00001 = ε")
     'our CERTIFIED: \\\\u202e.00001 = ε'
@@ -287,7 +296,7 @@ def large_delta_caution(delta: float, n_rows: int | None, unit: str | None = Non
     Parameters
     ----------
     delta : float
-        0 for pure privacy.
+        δ of the promise; 0 for pure privacy.
     n_rows : int or None
         Approximate number of rows, or of persons if a unit is declared. The number is released or public.
     unit : str, optional
@@ -320,7 +329,7 @@ def certify(
     nominal_epsilon: Fraction | float | None = None,
     delta: float = 0,
 ) -> Certificate:
-    """Write the certificate of a fitted forest.
+    """Return the certificate of a fitted forest.
 
     Parameters
     ----------
@@ -342,6 +351,7 @@ def certify(
     Returns
     -------
     Certificate
+        The forest is certified exactly if no reason prevents it.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Convert a ledger into events of dp_accounting, from which others can recompute its ε and δ. Events are plain JSON.
+"""Convert a ledger into events of Google's library dp_accounting, from which others can recompute its ε and δ.
 
-The events have the names and fields that `DpEvent.to_named_tuple` of dp_accounting 0.6.0 returns. Each step of the
-ledger becomes a mechanism that dominates the step (docs/PRIVACY.md, "The trade-off curve"): a count with discrete
-Laplace noise under add-remove, and randomized response under replace-one. Under either relation, entries of Gaussian
-noise stay Gaussian noise.
+An event is a dictionary that JSON can hold. The events have the names and fields that `DpEvent.to_named_tuple` of
+dp_accounting 0.6.0 returns. Each step of the ledger becomes a mechanism that dominates the step (docs/PRIVACY.md, "The
+trade-off curve"): a count with discrete Laplace noise under add-remove, and randomized response under replace-one.
+Under both relations, an entry with Gaussian noise becomes a Gaussian mechanism.
 """
 
 import math

@@ -1,14 +1,14 @@
-"""Exact sampler of round(sigma Z) for a standard normal Z. It computes with integers, and rounds only the result.
+"""Exact sampler of round(sigma Z) for a standard normal Z. It computes with integers, so no float is rounded.
 
 The sampler is algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257). Write |Z| = k + x, where k
-is a whole number and x is in [0, 1). The sampler proposes a geometric k and a uniform x, and keeps the pair with
-probability exp(-k(k-1)/2) exp(-x(2k+x)/2). So the density of a kept pair is proportional to exp(-(k+x)**2/2). Only the
-digits of x on which this decision depends are drawn. After the decision, further digits are drawn until
-round(sigma |Z|) is certain.
+is a whole number and x is in [0, 1). The sampler proposes k with a probability proportional to exp(-k/2), and a uniform
+x. It keeps the pair with probability exp(-k(k-1)/2) exp(-x(2k+x)/2). So the density of a kept pair is proportional to
+exp(-(k+x)**2/2). Only the digits of x on which this decision depends are drawn. After the decision, further digits are
+drawn until round(sigma |Z|) is certain.
 
-For a whole q, the rounding of q + sigma Z is q + round(sigma Z). So a table with this noise is a function of the table
-with Gaussian noise of standard deviation sigma, and post-processing loses no privacy. Dong, Roth & Su 2022 (J. R. Stat.
-Soc. B 84) state the loss of a table with Gaussian noise.
+For a whole number q, the rounding of q + sigma Z is q + round(sigma Z). So a table with this noise is a function of the
+table with Gaussian noise of standard deviation sigma, and post-processing loses no privacy. Dong, Roth & Su 2022 (J. R.
+Stat. Soc. B 84) state the loss of a table with Gaussian noise.
 
 The docstring of `samplers` describes the tape, the conventions and the replay of rows. A digit has 16 bits and is one
 lane of the tape. Arrays of digits are as long as the tape, so there is no cap on digits, and no number is truncated.
@@ -65,7 +65,7 @@ def _bernoulli_exp_digits(tape, at, k, digits, n):
     The method is von Neumann's series. Draw a run x > y1 > y2 > ... of uniform numbers, each of which must also pass a
     coin of probability p. The run reaches length j with probability (x p)**j / j!. The result is True if the length of
     the run is even. The coin draws one of the numbers 0 to 2k + 1. A 0 ends the run. A 1 ends the run unless a further
-    uniform number is below x.
+    uniform number is below x. All other numbers let the run go on.
 
     Also return the number of known digits of x, and the tape position.
     """
@@ -152,7 +152,7 @@ def rounded_gaussian(tape, at, num, den, digits):
 
 @njit(nogil=True, cache=True)
 def _rounded_gaussian_kernel(tape, row, values, num, den, out):
-    """Write values + noise to `out`. A row of the tape is one cell of the flat array."""
+    """Write values + noise to `out`. What `samplers` calls a row is here one cell of `values`."""
     at = 0
     digits = np.empty((3, tape.size), np.uint16)
     while row < values.size:

@@ -7,8 +7,8 @@ There are three certified mechanisms. The rate κ of a mechanism is the cost of 
 - exponential mechanism on counts (addendum of 2021; docs/PAPERS.md),
 - exponential mechanism on the 0/1 score "is a top label" (docs/PAPERS.md, the ablation of figure 4).
 
-A fourth mechanism uses smooth sensitivity in the exponential mechanism. It was published in 2017, and is not private at
-all (see `published.py`).
+A fourth mechanism uses smooth sensitivity in the exponential mechanism. It was published in 2017, and its loss exceeds
+its ε (see `published.py`).
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ import numpy as np
 NOISY_COUNTS: Final = "discrete-laplace"
 CERTIFIED: Final = ("permute-and-flip", "exponential", "global-01")
 PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")
-MOST_EXPONENT: Final = 50.0  # cap of the exponent in the author's code
+MOST_EXPONENT: Final = 50.0  # cap of the exponent in the code of the paper of 2017
 
 
 def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
@@ -88,18 +88,18 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _permute_and_flip(log_p: np.ndarray) -> np.ndarray:
-    """Return log P(c) for P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt (docs/PAPERS.md).
+    """Return log P(c) for P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt, where p_c = exp(`log_p`) at c (docs/PAPERS.md).
 
     **Proof that permute-and-flip costs κ per row** (docs/PAPERS.md). Permute-and-flip has the law of argmax n_i + E_i
-    with independent exponential noise E_i of rate κ. Add a row of class c. A label r ≠ c can only become less likely.
-    If r wins before with noise E_r, then r wins after with noise E_r + 1, whose density is exp(-κ) times as large. So
-    P_after(r) >= exp(-κ) P_before(r). Label c can only become more likely. If c wins after with noise E_c, then c wins
-    before with noise E_c + 1. So P_before(c) >= exp(-κ) P_after(c). With two classes, no mechanism of this cost errs
-    less.
+    with the counts n_i and independent exponential noise E_i of rate κ. Add a row of class c. A label r ≠ c can only
+    become less likely. If r wins before with noise E_r, then r wins after with noise E_r + 1, whose density is exp(-κ)
+    times as large. So P_after(r) >= exp(-κ) P_before(r). Label c can only become more likely. If c wins after with
+    noise E_c, then c wins before with noise E_c + 1. So P_before(c) >= exp(-κ) P_after(c). With two classes, no
+    mechanism of this cost errs less.
 
-    The integrand is a polynomial of degree K - 1, so Gauss-Legendre quadrature with ceil(K/2) nodes is exact. All terms
-    of its sum are positive, so nothing cancels. An expansion of the polynomial would lose all digits from about 40
-    classes on.
+    For K classes, the integrand is a polynomial of degree K - 1, so Gauss-Legendre quadrature with ceil(K/2) nodes is
+    exact. All terms of its sum are positive, so nothing cancels. An expansion of the polynomial would lose all digits
+    from about 40 classes on.
     """
     p = np.exp(log_p)
     nodes, weights = np.polynomial.legendre.leggauss((p.shape[1] + 1) // 2)

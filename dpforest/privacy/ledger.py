@@ -64,12 +64,12 @@ __all__ = [
 ]
 
 MOST_BITS: Final = 10_000  # largest number of bits of a numerator or denominator in a file, about 3,000 digits
-# The reader of a file looks for entries with these names, or with names that begin like this.
+# The reader of a file looks for entries whose names are, or begin with, one of these names.
 NUMBER_OF_ROWS: Final = "number of rows"
 NUMBER_OF_PERSONS: Final = "number of persons"
 SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
 GRADIENT_SUMS: Final = "leaf gradient sums, tree by tree"  # entry of the random-tree booster
-_EACH: Final = ("epsilon_each", "mu_squared_each")  # the fields of a file for the cost of an entry, in ε or in μ²
+_EACH: Final = ("epsilon_each", "mu_squared_each")  # fields of a file for the cost of one application, in ε or in μ²
 
 
 def unit_noun(unit: str | None) -> str:
@@ -93,7 +93,7 @@ class Ledger:
     ----------
     epsilon : Fraction, int, str, float, PrivacyLoss or None
         The budget; a number is an ε. Give None for the non-private model, and for a published mechanism whose claim
-        does not hold. Such a ledger records queries, but it has no total and never closes.
+        does not hold. Such a ledger records queries, but it limits no cost and never closes.
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation. Under replace-one, each entry counts double.
     unit : str, optional
@@ -137,22 +137,22 @@ class Ledger:
 
     @property
     def budget(self) -> PrivacyLoss | None:
-        """Largest loss that may be spent; None without privacy."""
+        """Largest loss that may be spent; None if the ledger has no budget."""
         return self._budget
 
     @property
     def has_budget(self) -> bool:
-        """Whether there is a budget, of either kind."""
+        """Whether the ledger has a budget, pure or Gaussian."""
         return self._budget is not None
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The budget of a pure ledger, in ε; None without privacy."""
+        """The budget of a pure ledger, in ε; None if the ledger has no budget."""
         return None if self._budget is None else self._budget.pure_epsilon
 
     @property
     def neighbors(self) -> str:
-        """The neighbor relation."""
+        """The neighbor relation: "add-remove" or "replace-one"."""
         return self._neighbors
 
     @property
@@ -273,7 +273,7 @@ class Ledger:
         return None if cost is None else QueryBudget(cost, int(times) * int(branches))
 
     def close(self) -> None:
-        """End the spending. Only a closed ledger allows a release.
+        """Refuse all further charges. A release requires a closed ledger.
 
         Raises
         ------

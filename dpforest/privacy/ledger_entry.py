@@ -1,4 +1,4 @@
-"""The lines of a ledger: the cost of one kind of query, and the right to ask it."""
+"""The entries of a ledger, each for one kind of query, and the right to ask the queries that an entry pays for."""
 
 import threading
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ PARTS: Final = ("", STRUCTURE, ESTIMATION)
 
 
 class BudgetError(ValueError):
-    """Raised if a query would cost more than the budget, or if no budget can pay for it."""
+    """Raised if a query would cost more than the budget, if no budget can pay for it, or if the ledger is closed."""
 
 
 def rows_changed(neighbors: str) -> int:
@@ -36,11 +36,11 @@ class LedgerEntry:
     what : str
         The query in words.
     mechanism : str
-        The mechanism that answers.
+        The mechanism that answers the query.
     sensitivity : Fraction
         Largest change of the score or count when one row (with a unit: one person) is added or removed.
     each : PrivacyLoss or None
-        Cost of one application for one row added or removed; None without privacy.
+        Cost of one application for one row added or removed; None if the mechanism has no privacy guarantee.
     times : int
         Number of applications.
     composition : {"parallel", "sequential"}
@@ -62,7 +62,7 @@ class LedgerEntry:
 
     @property
     def loss(self) -> PrivacyLoss | None:
-        """Loss of the whole entry between two neighboring tables."""
+        """Loss of all applications together between two neighboring tables; None if `each` is None."""
         if self.each is None:
             return None
         return self.each.grouped(self.rows) * (self.times if self.composition == "sequential" else 1)

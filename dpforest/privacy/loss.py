@@ -232,9 +232,9 @@ def mu_for(epsilon: float | str | Rational, delta: float | str | Rational) -> Pr
     Parameters
     ----------
     epsilon : float or Fraction
-        At least 0.
+        ε of the promise, at least 0.
     delta : float or Fraction
-        Above 0 and below 1.
+        δ of the promise, above 0 and below 1.
 
     Returns
     -------

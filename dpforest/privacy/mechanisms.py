@@ -101,10 +101,10 @@ def flip_by_gap(
 def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarray:
     """Return the least flip probability at leaf (gap, 0, ..., 0) of any ε-DP rule that treats all classes alike.
 
-    The rule is ε-DP under add-remove. At the empty leaf, each label has probability 1/K. Adding ``gap`` rows to the
-    empty leaf gives leaf (gap, 0, ..., 0), and each row changes a probability by a factor of at most exp(ε). So the
-    flip probability is at least exp(-gap ε) (K-1)/K (docs/PAPERS.md). For two classes, permute-and-flip attains this
-    bound.
+    The rule is ε-DP under add-remove. Let K = `n_classes`. At the empty leaf, each label has probability 1/K. Adding
+    ``gap`` rows to the empty leaf gives leaf (gap, 0, ..., 0), and each row changes a probability by a factor of at
+    most exp(ε). So the flip probability is at least exp(-gap ε) (K-1)/K (docs/PAPERS.md). For two classes,
+    permute-and-flip attains this bound.
     """
     return np.exp(-epsilon * np.asarray(gap, float)) * (n_classes - 1) / n_classes
 

@@ -3,9 +3,10 @@
 The `decimal` module adds, multiplies and divides with correct rounding in either direction. It rounds ``exp`` and
 ``sqrt`` correctly to the nearest decimal, so the next decimals below and above are bounds. No float is involved.
 
-The upper tail of the normal law is P(Z > t) = φ(t) R(t), where Mills' ratio R falls as t grows. For t below 6, R(t) is
-√(π/2) e^(t²/2) - Σ t^(2k+1) / (1·3·...·(2k+1)). For larger t, R(t) is Laplace's continued fraction
-1/(t + 1/(t + 2/(t + 3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
+Let φ be the density and Φ the distribution function of a standard normal Z. Its upper tail is P(Z > t) = φ(t) R(t),
+where Mills' ratio R falls as t grows. R(t) is √(π/2) e^(t²/2) - Σ t^(2k+1) / (1·3·...·(2k+1)), summed over k ≥ 0; this
+module uses the sum for t below 6. From 6 on, it uses Laplace's continued fraction
+R(t) = 1/(t + 1/(t + 2/(t + 3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ _DIGITS: Final = 60
 _TRAPS: Final = [InvalidOperation, DivisionByZero, Overflow]
 _FLOOR: Final = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emin=-5000, Emax=10**6, traps=_TRAPS)
 _CEILING: Final = Context(prec=_DIGITS, rounding=ROUND_CEILING, Emin=-5000, Emax=10**6, traps=_TRAPS)
-_FRACTION_FROM: Final = 6  # least t for the continued fraction; below, the subtraction loses at most 8 digits
+_FRACTION_FROM: Final = 6  # least t for the continued fraction; for smaller t, the subtraction loses at most 8 digits
 _FRACTION_TERMS: Final = 120  # with this number of terms, the error at t = 6 is 10^-75
 
 
@@ -94,7 +95,7 @@ _ROOT_HALF_PI: Final = sqrt(PI * _HALF)
 
 
 def density(t: Bounds) -> Bounds:
-    """Return bounds of φ(t), for t >= 0.
+    """Return bounds of the standard normal density φ(t), for t >= 0.
 
     >>> round(float(density(bounds(0)).high), 6)
     0.398942
@@ -103,7 +104,7 @@ def density(t: Bounds) -> Bounds:
 
 
 def mills_ratio(t: Bounds) -> Bounds:
-    """Return bounds of P(Z > t) / φ(t), for t >= 0.
+    """Return bounds of Mills' ratio R(t) = P(Z > t) / φ(t), for t >= 0.
 
     >>> round(float(mills_ratio(bounds(1)).low), 6)
     0.65568
@@ -136,13 +137,13 @@ def hockey_stick(mu_squared: Fraction, epsilon: Fraction) -> Bounds:
 
     The formula is from Balle and Wang 2018, "Improving the Gaussian mechanism for differential privacy", Theorem 8, and
     Dong, Roth and Su 2022, "Gaussian differential privacy", Corollary 2.13. Let x = ε/μ - μ/2 and y = x + μ. Then
-    e^ε φ(y) = φ(x). So δ(ε) = φ(x) (R(x) - R(y)) if x ≥ 0, and δ(ε) = 1 - φ(x) (R(-x) + R(y)) if x < 0. Nothing
-    overflows.
+    e^ε φ(y) = φ(x). So δ(ε) = φ(x) (R(x) - R(y)) if x ≥ 0, and δ(ε) = 1 - φ(x) (R(-x) + R(y)) if x < 0. These
+    expressions do not contain e^ε, so they cannot overflow.
 
     Parameters
     ----------
     mu_squared, epsilon : Fraction
-        At least 0.
+        μ² and ε, at least 0.
 
     Returns
     -------

@@ -45,7 +45,7 @@ class Choices(Protocol):
 
     @property
     def mechanism(self) -> str:
-        """Name of a mechanism of `mechanisms`."""
+        """Name of the mechanism that releases the leaves (see `mechanisms`)."""
 
     @property
     def partition(self) -> str:

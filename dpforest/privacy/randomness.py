@@ -25,7 +25,7 @@ class SecretSource:
     """Fresh entropy of the operating system, for releases.
 
     The source has no state: every call asks the system, so two processes after a fork never share a draw. Pickling or
-    copying the source raises TypeError, so a fitted object that holds a source is noticed.
+    copying the source raises TypeError, so a fitted object that holds a source cannot be stored by mistake.
     """
 
     __slots__ = ()
@@ -49,12 +49,14 @@ class SecretSource:
 
 
 class DemoSource:
-    """Draws that a seed, a stream and a key determine: reproducible, but no protection if somebody knows the seed.
+    """A source whose draws depend only on a seed, a stream and a key, for demonstrations.
+
+    The draws can be repeated. Whoever knows the seed can compute the noise, so the noise protects nobody.
 
     Parameters
     ----------
     seed : int
-        At least 0, below 2**64.
+        Seed of all draws, at least 0 and below 2**64.
     """
 
     __slots__ = ("seed",)
@@ -84,7 +86,7 @@ def source_for(random_state: int | None) -> SecretSource | DemoSource:
 
 
 def stream_state(seed: int, stream: int) -> np.uint64:
-    """Return the first state of a stream of a seed. Two rounds of the hash separate different streams and seeds."""
+    """Return the state at which a stream of a seed begins. The hash mixes seed and stream, so that streams differ."""
     with np.errstate(over="ignore"):
         # Compiled code returns a word as a Python int. Without `np.uint64`, the next call would read it as int64.
         a, b = np.uint64(mix(np.uint64(seed) + GOLDEN)), np.uint64(mix(np.uint64(stream) * MIX_1 + GOLDEN))

@@ -25,6 +25,12 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
     Returns
     -------
     Fraction
+        Exact value of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `x` is not a positive, finite number.
 
     Examples
     --------
@@ -60,7 +66,8 @@ def written_fraction(text: object) -> Fraction | None:
     Raises
     ------
     ValueError
-        If the text is anything else. An exponent is refused too, because 1e10000000 would take forever.
+        If `text` is not such a fraction. A number with an exponent is refused too, because 1e10000000 would take very
+        long to read.
     """
     if text is None:
         return None

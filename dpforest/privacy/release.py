@@ -10,7 +10,8 @@ one exception.) Adding or removing one row changes one count of one leaf in each
   tree. Averaging over the possible trees cannot raise the largest loss. So all leaves of all trees are parallel
   (docs/PAPERS.md).
 - ``partition="shared"``: every row is in every tree. The leaves of one tree are parallel, and the trees are sequential.
-- ``partition="blocks"``: an extra row moves the borders of all blocks, so nothing is parallel. Releases refuse blocks.
+- ``partition="blocks"``: an extra row moves the borders of all blocks, so the trees are not parallel. The functions of
+  this module refuse blocks.
 
 If a domain declares a unit of privacy, all rows of a person share one draw, and counts are sums of weights in 1/1024
 (``count_unit=1024``). In a tree, the weights of a person add up to at most 1024. Noisy counts then have the scale
@@ -65,9 +66,10 @@ def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str,
     """Return the exact rate κ of a mechanism: the cost of one row added or removed in one tree.
 
     If each row is in one tree, the rate is ε under add-remove and ε/2 under replace-one. The exception is
-    ``global-01``, the ablation of Fletcher & Islam, figure 4, with weights exp(ε u / 2): its rate is ε/2 under both
-    relations. So ``global-01`` costs only ε/2 under add-remove, and the ledger is charged ε/2. Under replace-one, a row
-    that moves to another leaf costs ε/2 twice. The rate ε/2 is correct for every number of classes.
+    ``global-01``, the ablation of Fletcher & Islam, figure 4, with weights exp(ε u / 2) for the 0/1 score u: its rate
+    is ε/2 under both relations. So ``global-01`` costs only ε/2 under add-remove, and the ledger is charged ε/2. Under
+    replace-one, a row that moves to another leaf costs ε/2 twice. The rate ε/2 is correct for every number of classes.
+    The parameters are as for `release_labels`.
 
     Raises
     ------
@@ -193,7 +195,7 @@ def release_labels(
 
 
 def label_rate(rate: Fraction, count_unit: int) -> Fraction:
-    """Return the rate of the draw of labels per unit of the counts, rounded down to a rate that the samplers accept.
+    """Return `rate` divided by `count_unit`, rounded down to a rate at which the samplers can draw labels.
 
     Raises
     ------

@@ -198,7 +198,7 @@ def _exponential_kernel(tape, row, counts, num, den, cap, out):
 
 @njit(nogil=True, cache=True)
 def _discrete_laplace_kernel(tape, row, counts, num, den, out):
-    """Write counts + noise to `out`. A row of the tape is one cell of the flat array."""
+    """Write counts + noise to `out`. What the module calls a row is here one cell of `counts`."""
     at = 0
     while row < counts.size:
         z, end = discrete_laplace(tape, at, num, den)

@@ -137,7 +137,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
         first = counts[leaf].max()
         if first == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
-        elif mode <= 1:  # argmax with exponential noise is permute-and-flip; with Gumbel noise, exponential mechanism
+        elif mode <= 1:  # the argmax with exponential noise is permute-and-flip; with Gumbel noise, it is exponential
             best, label = -np.inf, 0
             for c in range(k):
                 noise = -np.log(_unit(word_at(word, _U(c))))

@@ -35,7 +35,7 @@ Steps = tuple[tuple[Fraction, int], ...]  # pairs (κ, times)
 _MARGIN: Final = 1e-11  # relative margin above the errors of floats
 _MOST_SUMS: Final = 4_096  # largest number of sums of losses that are kept without a grid
 _LARGE: Final = 1_000  # if the losses of all steps add up to at least this number, they count as one step
-_STEEPEST: Final = 700.0  # largest ε whose exponential is a float
+_STEEPEST: Final = 700.0  # largest ε of a bound e^ε a + δ; floats overflow at e^710
 _MOST_KINKS: Final = 400  # largest number of kinks of a curve that a drawing shows
 
 
@@ -207,7 +207,7 @@ class TradeoffCurve:
 
 @lru_cache(64)
 def _law(steps: Steps, changes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return all sums of losses in falling order, their probabilities under one table, and those under the other."""
+    """Return the sums of losses, or points of a grid, falling; and their probabilities under either of the tables."""
     total = sum(step * times for step, times in steps)
     steps = steps if total < _LARGE else ((Fraction(total), 1),)
     laws = [_repeated(float(step), times, changes) for step, times in steps]

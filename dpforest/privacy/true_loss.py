@@ -25,14 +25,17 @@ CONTINUOUS: Final = "continuous-laplace"
 
 
 def smooth_sensitivity_published(gap: np.ndarray, epsilon: float) -> np.ndarray:
-    """Return S* = exp(-jε) at the lead j = `gap`, as in theorem 1 of Fletcher & Islam 2017 (docs/PAPERS.md)."""
+    """Return the published smooth sensitivity exp(-jε) at the lead j = `gap`.
+
+    The formula is theorem 1 of Fletcher & Islam 2017 (docs/PAPERS.md).
+    """
     return np.exp(-epsilon * np.asarray(gap, float))
 
 
 def smooth_sensitivity(gap: np.ndarray, epsilon: float, neighbors: str = ADD_REMOVE) -> np.ndarray:
-    """Return the correct S* at the lead j = `gap` (docs/PAPERS.md).
+    """Return the correct smooth sensitivity at the lead j = `gap` (docs/PAPERS.md).
 
-    S* is exp(-max(j-1, 0) ε) under add-remove, and exp(-max(⌈j/2⌉-1, 0) ε) under replace-one.
+    It is exp(-max(j-1, 0) ε) under add-remove, and exp(-max(⌈j/2⌉-1, 0) ε) under replace-one.
     """
     j = np.asarray(gap, float)
     steps = j if rows_changed(neighbors) == 1 else np.ceil(j / 2)
@@ -184,7 +187,7 @@ def _changes(
         leads = np.unique(np.r_[np.linspace(1, last, _MOST_LEADS).astype(np.int64), at_cap - 4 : at_cap + 4])
 
     def single(j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        a = np.minimum(published_exponent(j, epsilon, clamped=clamped), 1e300)  # so that differences stay finite
+        a = np.minimum(published_exponent(j, epsilon, clamped=clamped), 1e300)  # the bound keeps differences finite
         best = -np.log1p((k - 1) * np.exp(-a))
         return best, best - a
 
