@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from accuracy import BOOSTERS, EPSILONS, FORESTS, SEEDS, auc_drops, summary  # noqa: E402
 from accuracy_others import section as others_section  # noqa: E402
 from persons import section as persons_section  # noqa: E402
+from recommended import section as recommended_section  # noqa: E402
 
 from dpforest.tables.datasets import catalog  # noqa: E402
 
@@ -33,6 +34,7 @@ def main() -> None:
     path = ROOT / "bench" / "protocols.csv.gz"
     protocols = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
     lines = [_intro(after, bundled), *_booster(kept["booster"], after, bundled)]
+    lines += recommended_section(after, kept["booster"])
     lines += others_section(kept["peers"], protocols) + persons_section()
     for inside, title in ((True, "The bundled tables"), (False, "Other public tables")):
         for wide in (False, True):

@@ -1,5 +1,6 @@
 """Differentially private decision forests that people can see, trust and use."""
 
+from dpforest.evaluation.recommendation import Recommendation, recommend
 from dpforest.models import file_consistency
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.boosted import BoostedForestClassifier
@@ -43,6 +44,7 @@ __all__ = [
     "RandomTreeBoosterClassifier",
     "RandomForestExponentialClassifier",
     "RandomForestLaplaceClassifier",
+    "Recommendation",
     "ReleasedForest",
     "RepeatedReleaseWarning",
     "date_attributes",
@@ -51,4 +53,5 @@ __all__ = [
     "read_chunks",
     "read_csv",
     "read_table",
+    "recommend",
 ]
