@@ -22,7 +22,15 @@ MANY: Final = 2_000
 
 
 class Recommendation(NamedTuple):
-    """An estimator that is not fitted, and a sentence that says why the rule recommends it."""
+    """What `recommend` returns.
+
+    Parameters
+    ----------
+    estimator : ForestClassifier
+        Not fitted. Its domain, ε and δ are set.
+    reason : str
+        Sentence that says why the rule recommends this forest.
+    """
 
     estimator: ForestClassifier
     reason: str
