@@ -1,4 +1,4 @@
-"""The inside of boosted trees: α by level, the weights of the rows, and the score of one record."""
+"""Charts of boosted trees: α by level and the weights of the rows. Also the score of one record, as a sentence."""
 
 from __future__ import annotations
 

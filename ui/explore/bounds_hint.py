@@ -48,7 +48,7 @@ def sentence(exact: Sequence[ExactBounds]) -> str:
 def show(table: Table, *, pending: bool) -> None:
     """Show bounds with a stated source that equal a value of the rows, and a button that fills in rounder bounds.
 
-    `desk` asks about bounds without a source.
+    The cards of `desk` ask about bounds without a source.
 
     Parameters
     ----------

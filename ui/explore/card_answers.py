@@ -1,6 +1,6 @@
-"""The schema after an answer on a card. No Streamlit here.
+"""The domain after an answer on a card. No Streamlit here.
 
-Each function returns a new domain in which the answered parts have the user's words as their source.
+Each function returns a new domain. Parts that the user answered for have the user's words as their source.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cards of the Data tab: what each column of an upload seems to hold, and what is still to confirm.
+"""The cards of the Data tab: what each column of an upload seems to hold, and what the user has not confirmed yet.
 
 No Streamlit here.
 """
@@ -35,7 +35,7 @@ _KIND_OF: Final = {
 
 @dataclass(frozen=True)
 class Card:
-    """A column, or several number columns whose names begin alike.
+    """A card about one column, or about several number columns whose names begin alike.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Card:
     columns : tuple of str
         Names of the columns.
     state : {"open", "ready", "left out"}
-        "open": a part was read from the rows and is not confirmed yet.
+        State of the columns. "open": the user must still confirm a part that was read from the rows.
     """
 
     title: str
@@ -146,7 +146,7 @@ def rare(values: Mapping[str, int]) -> list[str]:
 
 
 def often(texts: Sequence[str], values: Mapping[str, int]) -> list[str]:
-    """Return the texts that at least `RARE` rows have. The others are never chosen for the user.
+    """Return the texts that at least `RARE` rows have. The app never selects the other texts for the user.
 
     >>> often(["k.A.", "Kuru"], {"k.A.": 50, "Kuru": 1})
     ['k.A.']
@@ -155,7 +155,7 @@ def often(texts: Sequence[str], values: Mapping[str, int]) -> list[str]:
 
 
 def often_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]:
-    """Return the signs that stand in the cells of at least `RARE` rows.
+    """Return the signs that occur in the cells of at least `RARE` rows.
 
     >>> often_signs(["%", "€"], {"5 %": 40, "7 €": 1})
     ['%']
@@ -164,7 +164,7 @@ def often_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]:
 
 
 def usual(values: Mapping[str, int], spellings: Spellings = ()) -> list[str]:
-    """Return the values that at least `RARE` rows have, without those that are another spelling of a value.
+    """Return the values that at least `RARE` rows have. Leave out alternative spellings of another value.
 
     >>> usual({"yes": 50, "YES": 12, "Kuru": 1}, (("YES", "yes"),))
     ['yes']

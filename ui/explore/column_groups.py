@@ -36,7 +36,9 @@ def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
 
 
 def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
-    """Group names by their beginning; the largest group comes first. Its title is the longest common beginning.
+    """Group names by their beginning; the largest group comes first. A title is the longest common beginning.
+
+    With `all_of_them`, a beginning that all names share forms a group, too.
 
     >>> alike(["x1", "x2", "x3"]), alike(["x1", "x2", "x3"], all_of_them=True)
     ({}, {'x…': ['x1', 'x2', 'x3']})

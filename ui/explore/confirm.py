@@ -1,4 +1,4 @@
-"""Sources that the user asserts for parts of a schema: the sources after an edit, and summaries."""
+"""Sources that the user asserts for parts of a domain: the sources after an edit, and summaries in words."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 
 
 class Panel:
-    """Chart and text of the curve. `refine` updates them in place. A Gaussian cost is stated as the ε at `delta`."""
+    """Chart and text of the curve. `refine` updates them in place. `delta` is the δ at which costs are stated as ε."""
 
     def __init__(
         self,
@@ -146,10 +146,10 @@ class Panel:
         return f"{sentences} {helps}{self._others.sentence(self.measure, at)}"
 
     def look_elsewhere(self) -> bool:
-        """Measure the effect of δ, or simulate a part of another forest.
+        """Do one step of other work: measure the effect of δ, or simulate a part of another forest.
 
-        Return False if no work is left. Other forests are simulated for a forest that learns nothing. For a certified
-        forest, they are also simulated for the line on the most accurate one, unless the server has other users.
+        Return False if no work is left. Other forests are simulated if this forest learns nothing. If it is certified
+        and no other user needs the server, they are also simulated, and a sentence names the most accurate forest.
         """
         if self._gain.step():
             return True
@@ -207,9 +207,9 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
     Parameters
     ----------
     repeats : int
-        Simulated releases at each ε.
+        Number of simulated releases at each ε.
     delta : float
-        The δ of each ε on the curve and of each sum. It is above 0 for a Gaussian ledger.
+        The δ that belongs to each ε on the curve and to each sum. It is above 0 if the noise is Gaussian.
     """
     points = len(epsilons)
     budget = ledger.budget

@@ -232,15 +232,15 @@ def _public(table: Table) -> None:
         table.key in state.DECLARED_PUBLIC.value,
         key=key,
         help="Otherwise each release states that you looked at this table when you chose the settings.",
-        on_change=_declare,  # a callback runs before the page; the upper part of the page needs the new value
+        on_change=_declare,  # a callback, because it runs before the page, whose upper part needs the new value
         args=(table.key, key),
     )
 
 
 def _declare(table_key: str, key: state.Key) -> None:
-    """Store the value of the checkbox. If the table is no longer public, the rule sets depth and trees again.
+    """Store the value of the checkbox. If the table is no longer public, let the rule set depth and number of trees.
 
-    Sliders of a public table start from the exact number of rows, so numbers that the user set may depend on it.
+    The sliders of a public table start from the exact number of rows, so the values that the user set may reveal it.
     """
     declared = state.DECLARED_PUBLIC.value
     if key.value:

@@ -1,4 +1,4 @@
-"""The effect of δ: one simulated release of the same forest at the same ε with the other δ."""
+"""The effect of δ: one simulated release of the same forest at the same ε with the other δ, which is 0 or 10⁻⁶."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.shared.sidebar import Choice
 
 
 class DeltaGain:
-    """A sentence about the accuracy with the other δ, which `step` adds. Forests without δ have no such sentence."""
+    """A sentence about the accuracy with the other δ. `step` writes it. Forests without δ have no such sentence."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._place = choice, st.empty()

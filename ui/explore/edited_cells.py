@@ -12,7 +12,7 @@ from dpforest.tables.csv_values import parsed
 from dpforest.tables.domain import DomainError, Feature
 
 SOURCE: Final = "how everybody knows this"
-TICKED: Final = ("use", "whole")  # an empty box counts as not ticked
+TICKED: Final = ("use", "whole")  # columns of check boxes; an empty cell counts as not checked
 BOUNDS: Final = {"lowest": ("low", "lower"), "highest": ("high", "upper")}
 TEXTS: Final = ("values", "missing", SOURCE)
 CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all cells that can be edited

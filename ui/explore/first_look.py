@@ -1,6 +1,6 @@
-"""The first curve of the default settings, from a file, for a machine without compiled kernels. No Streamlit here.
+"""The curve of the default settings, read from a file, so that a machine without compiled kernels shows it at once.
 
-`scripts/first_curve.py` writes the file. A test simulates some of its releases again.
+`scripts/first_curve.py` writes the file. A test simulates some of its releases again. No Streamlit here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
 
 
 def as_json(job: SweepJob) -> list[list[Row]]:
-    """Return the pieces in JSON types, with None for an infinite ε, and bytes in base 16."""
+    """Return the finished pieces in JSON types, with None for an infinite ε, and bytes in base 16."""
     return [[_written(row) for row in job.pieces[n]] for n in range(job.n_done)]
 
 

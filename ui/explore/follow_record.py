@@ -29,7 +29,7 @@ def choose_row(choice: Choice) -> int:
 
 
 def place_by_number(label: str, n: int, key: state.Key, **settings: Any) -> int:
-    """Return the index, from 0, of the number from 1 to `n` that the user chooses."""
+    """Draw a field for a number from 1 to `n`. Return the chosen number minus 1, which is an index from 0."""
     within(key, 1, n)
     number = st.number_input(label, 1, n, key=key, persist_state="session", **settings)
     return min(max(int(number), 1), n) - 1

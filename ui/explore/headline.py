@@ -1,4 +1,4 @@
-"""The header line and the four figures that matter."""
+"""The header of the page Explore, and four figures: accuracy, best without privacy, guessing, and what ε means."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Figures:
         return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
     def _without_privacy(self, result: SweepResult, shown: bool) -> tuple[str, str, str, str | None]:
-        """Return the figure of the best model without privacy. Its note has the figure of this forest without noise."""
+        """Return the texts of the best model without privacy. The note has this forest's accuracy without noise."""
         without_noise = float(result.without_noise("accuracy").mean())
         forest = f"this forest without noise: {percent(without_noise)}"
         help = (
@@ -163,9 +163,9 @@ def _guesses(promise: Guarantee, *, holds: bool) -> str:
 
 
 def _belief(promise: Guarantee) -> str | None:
-    """Describe how much a belief may change.
+    """Describe how much an attacker's belief may change.
 
-    None if there is a δ, because rare releases may change a belief without limit.
+    Return None if δ > 0, because rare releases may then change a belief without limit.
 
     >>> print(_belief(Guarantee(1.0)).partition(" Differential")[0])
     An attacker who was 50 % sure that a row is in the table can become at most 73.2 % sure. Between two values of a \

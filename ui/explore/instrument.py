@@ -1,8 +1,8 @@
-"""The instrument: sliders for ε, depth, trees and α, with a curve and a tree that follow while the hand moves.
+"""The instrument: sliders for ε, depth, trees and α, with a curve and a tree that change while the user drags a slider.
 
-The sliders are part of a component, whose JavaScript is in `front_end`. When the hand lets go, the component sends the
-move to Python, which puts it into the Streamlit controls under *Exact values* (`_take`). The link, F5 and tests use
-these controls, so the page also works without the component.
+The sliders are part of a component, whose JavaScript is in `front_end`. When the user releases a slider, the component
+sends the new value to Python, which puts it into the Streamlit controls under *Exact values* (`_take`). Links, reloads
+and tests use these controls, so the page also works without the component.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from ui.shared.tables import read_by, split
 
 FRONT_END: Final = Path(__file__).parent / "front_end"
 SCRIPTS: Final = ("curves.js", "draw_curve.js", "draw_tree.js", "instrument.js")
-MOST_LEAVES: Final = 2**17  # most leaves of a forest that is simulated at other depths or numbers of trees
-BETWEEN_DRAWINGS: Final = 1.0  # least seconds between two drawings with one more line
-MOST_OTHER_TREES: Final = 8  # most numbers of trees of which lines are simulated
+MOST_LEAVES: Final = 2**17  # largest number of leaves of a forest at another depth or number of trees
+BETWEEN_DRAWINGS: Final = 1.0  # seconds that pass at least between two drawings, each with one more line
+MOST_OTHER_TREES: Final = 8  # largest number of positions of the slider for trees whose lines are simulated
 
 
 @cache
@@ -66,7 +66,7 @@ class Instrument:
     result : SweepResult
     level : Baselines
     measure : str
-        Name of the measure in the engine, "accuracy" or "balanced_accuracy".
+        Column of the measure in the figures of a sweep, "accuracy" or "balanced_accuracy".
     delta : float
         The δ at which ε is stated.
     """
@@ -88,12 +88,12 @@ class Instrument:
         self._draw()
 
     def refine(self, result: SweepResult) -> None:
-        """Draw from a result with more simulated releases."""
+        """Draw the instrument again, from a result with more simulated releases."""
         self._result = result
         self._draw()
 
     def show_tree(self, view: ForestView) -> None:
-        """Draw a tree of a simulated release at the present ε."""
+        """Draw the chosen tree of a simulated release at the present ε, and the votes of some trees on a record."""
         self._view = view
         self._flips = {}
         self._picture()
@@ -105,9 +105,9 @@ class Instrument:
     def step(self) -> bool:
         """Simulate a part of the lines at other positions of the sliders, or compute flip rates at another ε.
 
-        Return False if no work is left, if another page computes now, or if several users have waited for first figures
-        (then workers run). Such a server computes only what its users ask for, and a drag shows the present line until
-        the server answers.
+        Return False if no work is left, if another page computes now, or if worker processes run because several users
+        waited for first figures. Such a busy server computes only what its users ask for. Until it answers, a dragged
+        slider shows the present line.
         """
         if SCHEDULER.is_busy or INTERACTIVE.is_ready:
             return False
@@ -117,7 +117,7 @@ class Instrument:
         if not self._others:
             return False
         kind, stop, line = self._others[0]
-        with suppress(ValueError):  # a forest of this shape is too large for this table
+        with suppress(ValueError):  # the forest may be too large for this table; then it has no line
             self._at_work = self._at_work or sweep_job(self._choice.table, line)
             if self._at_work.step():
                 return True
@@ -155,7 +155,7 @@ class Instrument:
         return self._flips[epsilon]
 
     def _picture(self) -> None:
-        """Describe the tree, with the flip rates that are known so far."""
+        """Set `_tree` to the description of the chosen tree, with the flip rates that are known so far."""
         view, tree, present = self._view, self._tree_index, self._choice.settings.epsilon
         assert view is not None
         known = {present, *self._flips}
@@ -173,7 +173,7 @@ class Instrument:
         with self._place:
             _component()(key=state.INSTRUMENT, data=self._data(), on_moved_change=lambda: _take(shape, mode))
 
-    # ------------------------------------------------------------ what the component gets
+    # ------------------------------------------------------------ data for the component
 
     def _data(self) -> dict[str, Any]:
         settings, shape, epsilons = self._choice.settings, self._shape, self._result.epsilons.tolist()
@@ -208,13 +208,19 @@ class Instrument:
         }
 
     def _class_words(self) -> list[str]:
-        """Return a word for each class of the drawn tree. A tree of one class's booster has this class and the rest."""
+        """Return a word for each class of the drawn tree.
+
+        If each class has a booster, a tree of a booster has two classes: the booster's class and all others.
+        """
         assert self._view is not None and self._tree is not None
         words = [visible(word) for word in class_words(self._choice.table)]
         return words if len(words) == len(self._tree["classes"]) else self._tree["classes"]
 
     def _levels(self) -> list[dict[str, Any]]:
-        """Return the horizontal lines: guessing, the best model without privacy, and this forest without noise."""
+        """Return two horizontal lines: guessing, and the best model without privacy.
+
+        The second line is this forest without noise if this forest is the best, or as long as models are fitted.
+        """
         exact = float(self._result.without_noise(self._measure).mean())
         floor = self._level.floor["accuracy"]
         guessing = "guessing"
@@ -237,7 +243,10 @@ class Instrument:
         return _slider("α", stops if present in stops else (*stops, present), present)
 
     def _same_alpha(self) -> dict[str, str]:
-        """Return for each α strategy another one whose first release at each ε is right on the same held-out rows."""
+        """Map each α strategy to another one whose first release classifies the same held-out rows correctly.
+
+        The two must agree at each ε that both have. Strategies without such a partner are left out.
+        """
         settings = self._choice.settings
         if settings.kind != "boosted":
             return {}
@@ -282,13 +291,16 @@ def _slider(name: str, values: Any, value: Any, why: str = "") -> dict[str, Any]
 
 
 def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str, Line]]:
-    """Return the lines at other depths, and at other numbers of trees, that a move of a slider may ask for.
+    """Return the lines at other depths and at other numbers of trees that a move of a slider may ask for.
 
-    The second part of each tuple is empty: these lines have many positions of a slider in one simulation.
+    If the rule sets depth and trees now, a move of one slider turns the rule off, and the other slider then starts from
+    `Shape.starts`. The lines have only some of the ε: with all ε they would cost ten times as much as the present line.
+    A forest that is fitted anew at each ε has lines only for the next positions of a slider.
 
-    If the rule sets the shape now, a move of one slider turns it off, and the other slider starts from `Shape.starts`.
-    These lines have only some of the ε, because they would cost ten times as much as the present line. A forest that is
-    fitted anew at each ε gets one step each way.
+    Returns
+    -------
+    list of (str, str, Line)
+        The slider ("depth" or "trees"), an empty text, and a line that covers many positions of this slider.
     """
     depth, trees = shape.starts if shape.by_rule else (shape.depth, shape.trees)
     kind = FORESTS[settings.kind]
@@ -309,7 +321,10 @@ def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str,
 
 
 def _alpha_lines(settings: ForestSettings) -> list[tuple[str, str, Line]]:
-    """Return a line for each other α strategy: the neighbors on the slider first, then strategies with names."""
+    """Return ("alpha", strategy, line) for each other α strategy.
+
+    The neighbors on the slider come first, then strategies that have names, then numbers.
+    """
     if settings.kind != "boosted":
         return []
     stops = boost_controls.stops(settings.mode)
@@ -328,12 +343,12 @@ def _alpha_lines(settings: ForestSettings) -> list[tuple[str, str, Line]]:
 
 
 def _classified(job: SweepJob) -> dict[float, bytes]:
-    """Return the held-out rows that the first simulated release at each ε classifies correctly."""
+    """Return, by ε, the packed mask of the held-out rows that the first simulated release classifies correctly."""
     return {row["epsilon"]: row["right"] for row in job.rows(1)} if job.n_done else {}
 
 
 def _alike(classified: dict[str, dict[float, bytes]]) -> dict[str, str]:
-    """Return for each strategy the first other one with equal results at all ε that both have.
+    """Map each strategy to the first other one with equal results at all ε that both have, if there is one.
 
     >>> _alike({"1": {0.1: b"a", 1.0: b"b"}, "carried": {1.0: b"b"}, "0": {1.0: b"c"}})
     {'1': 'carried', 'carried': '1'}
@@ -360,7 +375,7 @@ def _steps(values: tuple[int, ...], value: int) -> tuple[int, ...]:
 
 
 def _spread_out(values: tuple[int, ...], value: int) -> tuple[int, ...]:
-    """Return at most `MOST_OTHER_TREES` of the values: a value with its neighbors, and others evenly on the slider."""
+    """Return at most `MOST_OTHER_TREES` of the values: `value` with its neighbors, and others at even distances."""
     if len(values) <= MOST_OTHER_TREES:
         return values
     near = _steps(values, value)
@@ -369,7 +384,7 @@ def _spread_out(values: tuple[int, ...], value: int) -> tuple[int, ...]:
 
 
 def _take(shape: Shape, mode: str) -> None:
-    """Put a finished move into the Streamlit control of the same value. A value that no control has is ignored."""
+    """Put the value of a released slider into the Streamlit control that it stands for. Ignore an invalid value."""
     moved = getattr(st.session_state.get(state.INSTRUMENT), "moved", None)
     if not isinstance(moved, dict):
         return

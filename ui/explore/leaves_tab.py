@@ -1,4 +1,4 @@
-"""The Leaves tab: how often noise flips the labels of leaves, and a table of exact figures."""
+"""The Leaves tab: a histogram of the rates at which noise flips the labels of leaves, and a table of the leaves."""
 
 from __future__ import annotations
 
@@ -154,9 +154,10 @@ def empty_words(n_empty: int, n_leaves: int, published: str) -> str:
 
 
 def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
-    """Return the exact figures of some leaves, one line for each leaf, for the curator only.
+    """Return the exact figures of some leaves, one row for each leaf, for the curator only.
 
-    With a unit of privacy, a leaf has a number of persons and a number of rows, and each class a number of persons.
+    If the table has a unit of privacy, each leaf has a number of persons and a number of rows, and the columns of the
+    classes count persons.
     """
     trees, classes = view.trees, [str(c) for c in view.domain.classes]
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1

@@ -1,4 +1,4 @@
-"""A domain as a file: downloads as JSON or as a codebook, and an upload of either."""
+"""Buttons that download the domain as JSON or as a codebook, and an upload that loads either file."""
 
 from __future__ import annotations
 

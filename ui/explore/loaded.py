@@ -24,15 +24,15 @@ class Loaded:
     Parameters
     ----------
     domain : Domain
-        Merged domain; the table's domain if the file is unreadable.
+        Merged domain, or the domain of the table if the codebook has mistakes.
     names : tuple of str
         Attributes that the file has an entry for.
     notes : tuple of str
-        Messages about unused entries and columns of the file, and about attributes without an entry.
+        Messages about entries and columns of the file that are not used, and about attributes without an entry.
     mistakes : tuple of str
         Reasons why nothing can be loaded; empty if the file is valid.
     differs : bool
-        Whether the file names other attributes than the table uses.
+        Whether the columns of the table that the file names differ from those that the table uses.
     """
 
     domain: Domain
@@ -43,7 +43,7 @@ class Loaded:
 
 
 def of_json(content: Any) -> Domain:
-    """Return the domain that `Domain.to_dict` wrote; raise DomainError for any other JSON."""
+    """Return the domain in JSON content that `Domain.to_dict` wrote. Raise DomainError for any other JSON."""
     try:
         forest_schema.check(content, "domain")
         return Domain.from_dict(content)
@@ -54,7 +54,7 @@ def of_json(content: Any) -> Domain:
 
 
 def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
-    """Return the domain of a JSON file as codebook entries, with sources only for the parts that the JSON states."""
+    """Return the domain of a JSON file as codebook entries. Only parts that the JSON states have a source."""
     entries = []
     for place, (written, feature) in enumerate(zip(content["features"], file.features, strict=True), 1):
         of_values, of_type, of_missing = sources(feature).values()
@@ -101,11 +101,12 @@ def over(
     book : Codebook
         Entries of the file.
     file : Domain, optional
-        Domain of a JSON file. It provides the classes, and the sources of statements about the whole table.
+        Domain of a JSON file. It provides the classes, the unit of privacy, and the sources of the file format and of
+        the choice of columns.
     exactly : bool
         Whether to use exactly the attributes that the file names. If False, the choice of columns stays.
     other_kinds : bool
-        Whether the kind of an attribute may change. This is possible if cells are read from text.
+        Whether the kind of an attribute may change. It may for an upload, whose cells are read from text.
     """
     if book.mistakes:
         return Loaded(domain, mistakes=book.mistakes)
@@ -156,12 +157,13 @@ def over(
 
 
 def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> Feature:
-    """Return an attribute with its entry merged. A part that changes without a source counts as read from the data.
+    """Return an attribute with the values of its entry. A part that changes without a source counts as read from data.
 
     Raises
     ------
     DomainError
-        If the kind may not change, a source is not valid, or the entry has a source but lacks values.
+        If the kind would change but must not, if a source is not valid, or if the entry has a source but no values
+        although the current values were read from the rows.
     """
     kind = entry.kind or _kind_by_values(entry) or old.kind
     if kind != old.kind and not other_kinds:
@@ -192,7 +194,7 @@ def _differ(old: Feature, new: Feature, *names: str) -> bool:
 def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
     """Return the entry with a public rule for each part that its source covers but the file omits.
 
-    The current value of such a part was read from the rows, so it must not count as asserted. The public rule fits any
+    If the current value of such a part was read from the rows, it must not count as asserted. The public rule fits any
     column: numbers may have fractions, and missing cells form a category.
     """
 
@@ -213,7 +215,7 @@ def _is_date_of(entry: CodebookEntry, columns: Collection[str]) -> bool:
 
 
 def _unsourced(entry: CodebookEntry) -> Feature:
-    """Return the attribute of an entry without a source, for a part of a date that the table does not use yet."""
+    """Return the attribute of an entry for a part of a date that the table does not use yet. It has no source."""
     return Feature(
         entry.name,
         entry.kind or "numeric",
@@ -272,7 +274,7 @@ def _source(entry: CodebookEntry, part: str, now: Source, changed: bool) -> Sour
 
 
 def _check_words(where: str, stated: Source, now: Source, *, changed: bool = False) -> None:
-    """Raise DomainError unless the words name a source. An unchanged part may keep its source unchecked."""
+    """Raise DomainError unless the words name a source. If neither the part nor its source changes, check nothing."""
     if stated == now and not changed:
         return
     try:
@@ -282,7 +284,7 @@ def _check_words(where: str, stated: Source, now: Source, *, changed: bool = Fal
 
 
 def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -> tuple[dict[str, Any], list[str]]:
-    """Return (changed parameters of the domain for its classes and their source, notes about them)."""
+    """Return the parameters of the domain that set the classes and their source, and notes about the classes."""
     stated: Source | None
     if file is not None and file.classes and file.label == domain.label:
         values, stated, where = file.classes, (file.classes_source, file.classes_note), "The label"
@@ -309,7 +311,10 @@ def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -
 
 
 def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, Any]:
-    """Return the sources of the file format and the choice of columns, each only if both domains have the same one."""
+    """Return the parameters that set the sources of the file format and of the choice of columns.
+
+    The file sets the source of the format only if both domains have the same format, and likewise for the columns.
+    """
     changes: dict[str, Any] = {}
     if file is None:
         return changes
@@ -336,7 +341,7 @@ def _not_used(used: dict[str, Feature], unused: dict[str, Feature], entries: dic
 
 
 def changes(before: Domain, after: Domain) -> str:
-    """Describe in a sentence how many attributes gain, lose, or still lack a source.
+    """Describe in a sentence how many attributes gain a source, lose it, or still have none.
 
     >>> read = Feature("a", "numeric", 0, 1)
     >>> known = Feature("a", "numeric", 0, 1, source="asserted", source_note="a share by definition")

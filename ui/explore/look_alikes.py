@@ -1,4 +1,4 @@
-"""Report values that look alike but differ, and classes that only one row has, before a forest learns them."""
+"""Messages about values that look alike but differ, and about classes that only one row has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change the ranges, types and rules of many attributes at once that have a source already."""
+"""A form that changes ranges, types and rules for missing cells of many attributes that already have a source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHOLE: Final = {"yes": True, "no": False}
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Offer to change parts of many attributes at once. Attributes that are still to confirm are not offered.
+    """Draw the form. It does not offer attributes whose source the user must still confirm.
 
     While edits wait to be applied (`pending`), the button is off, because an answer would drop these edits.
     """
@@ -72,7 +72,7 @@ def _ask(table: Table, names: Collection[str], key: str, *, pending: bool) -> No
 
 
 def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
-    """Ask which kinds of parts the user asserts: all kinds that these attributes have, or some. Return these kinds."""
+    """Ask which kinds of parts the user wants to change, and return them. At first, all kinds are chosen."""
     domain = table.domain
     parts = {what for what, _ in targets(domain, names, OF_ATTRIBUTES)}
     offered = [title for title, what in KINDS.items() if parts & set(what)]
@@ -86,7 +86,7 @@ def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
 
 
 def _ranges(features: Sequence[Feature], key: str) -> dict[str, tuple[float, float]]:
-    """Return the asserted ranges by name: one typed range for all. Empty if the ranges stay."""
+    """Ask for one range for all of these attributes, and return it by name. The dict is empty if the ranges stay."""
     if not features:
         return {}
     st.markdown("**Which range is public for these numbers?**")
@@ -126,7 +126,10 @@ def _missing(features: Sequence[Feature], key: str) -> str | None:
 
 
 def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
-    """Return one choice for all attributes. If the attributes differ, "as listed" is offered, which changes nothing."""
+    """Ask for one choice for all attributes, and return it.
+
+    If the attributes differ, or their rule is not among the choices, "as listed" is offered, which changes nothing.
+    """
     start = next(iter(now)) if len(now) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]
     known(key, offered)

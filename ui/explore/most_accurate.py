@@ -1,4 +1,4 @@
-"""One line: which forest is the most accurate here by simulated releases, and a button that chooses it."""
+"""A sentence that names the most accurate forest by simulated releases, with a button that chooses this forest."""
 
 from __future__ import annotations
 
@@ -17,16 +17,11 @@ from ui.shared.loss_words import at_delta
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
 
-LEAST_GAIN: Final = 0.005  # smallest difference in accuracy that the line reports
+LEAST_GAIN: Final = 0.005  # smallest difference in accuracy that the sentence reports
 
 
 class MostAccurate:
-    """The place of the line. Until `draw`, it has a sentence about the wait, if other forests will be simulated.
-
-    Parameters
-    ----------
-    choice : Choice
-    """
+    """The place of the sentence. If other forests will be simulated, it first states that the page waits for them."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice = choice
@@ -36,7 +31,7 @@ class MostAccurate:
             self._place.caption("Most accurate here: the other forests are being simulated …")
 
     def draw(self, others: OtherForests, result: SweepResult, measure: str) -> None:
-        """Draw the line. Forests with a larger δ than the present one do not count, because they promise less."""
+        """Draw the sentence. Forests with a larger δ than the present one do not count, because they promise less."""
         settings = self._choice.settings
         here = float(result.private(measure)[:, list(result.epsilons).index(settings.epsilon)].mean())
         means = {other: mean for other, mean in others.means(measure).items() if other.delta <= settings.delta}

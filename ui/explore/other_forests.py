@@ -1,4 +1,4 @@
-"""The other forests at the present ε, by a few simulated releases of each: which of them predicts best here."""
+"""A few simulated releases of each other forest at the present ε, to see which forest predicts best on this table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared.sidebar import Choice
 
-RELEASES: Final = 3  # simulated releases of each forest
+RELEASES: Final = 3  # number of simulated releases of each forest
 
 
 class OtherForests:
@@ -39,7 +39,7 @@ class OtherForests:
         if not self._left:
             return False
         other, n_releases = self._left[0]
-        with suppress(ValueError):  # the forest is too large for this table
+        with suppress(ValueError):  # the forest may be too large for this table; then it has no figures
             job = sweep_job(self._choice.table, Line(other, (other.epsilon,)))
             if job.step(n_releases):
                 return True
@@ -52,7 +52,10 @@ class OtherForests:
         return {other: float(gathered([job]).private(measure).mean()) for other, job in self._jobs.items()}
 
     def sentence(self, measure: str, at: Headroom) -> str:
-        """Name the forests that beat guessing at this ε by more than chance. Empty until all forests are simulated."""
+        """Name the forests that beat guessing at this ε by more than chance.
+
+        The sentence is empty until all forests are simulated.
+        """
         if not self.is_complete:
             return ""
         epsilon, means = self._choice.settings.epsilon, self.means(measure)

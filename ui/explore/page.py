@@ -34,7 +34,7 @@ from ui.shared.epsilon import choose_epsilon, grid_with
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 
-AWAY: Final = 0.3  # seconds for a chart to reach the browser, since nothing else runs while kernels compile
+AWAY: Final = 0.3  # seconds that a chart gets to reach the browser, because compiling kernels blocks the server
 
 
 def show() -> None:
@@ -113,7 +113,7 @@ def show() -> None:
 def _tabs(
     choice: Choice, certificate, ledger, job: SweepJob, result: SweepResult
 ) -> Callable[[SweepResult], None] | None:
-    """Add five tabs and draw the open one. Return how it is refined, if it shows simulated figures."""
+    """Add five tabs, and draw the open one. Return a function that refines it, or None if it needs no refinement."""
     epsilon, releases = choice.settings.epsilon, job.releases
     tabs = {
         "Tree": lambda: tree_tab.show(choice, releases.view(epsilon)),

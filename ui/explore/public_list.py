@@ -16,7 +16,7 @@ _COLUMNS: Final = ("bounds or categories", "type", "missing cells")
 
 
 def show(table: Table, chosen: Sequence[Part]) -> None:
-    """Show the chosen parts of a schema: those of the whole table as sentences, and those of attributes as a table."""
+    """Show the chosen parts of a domain: those of the whole table as sentences, and those of attributes as a table."""
     domain = table.domain
     of_table = {part.what: part for part in chosen}
     sentences = []

@@ -1,4 +1,4 @@
-"""The inside of the random-tree booster: accuracy by round, effects of attributes, and the parts of one prediction."""
+"""Charts of the random-tree booster: accuracy by round, effects of attributes, and the parts of one prediction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROUNDS = 60  # largest number of points of the curve of accuracy by round
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Draw the charts below the tree: accuracy by round, importances, effects."""
+    """Draw the charts below the tree: accuracy by round, and the importances and effects of attributes."""
     assert view.added is not None
     _by_round(choice, view)
     attributes(view.added, "Simulated")
@@ -53,7 +53,7 @@ def _by_round(choice: Choice, view: ForestView) -> None:
 
 
 def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of rounds, and the share of correctly classified rows after each number of rounds."""
+    """Return some numbers of rounds, and the share of correctly classified rows after each of these numbers."""
     assert view.added is not None
     n_trees = view.trees.n_trees
     at = np.unique(np.linspace(1, n_trees, min(MOST_ROUNDS, n_trees)).astype(int))

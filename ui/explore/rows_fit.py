@@ -16,7 +16,10 @@ COLUMNS = ("column", "what", "cells", "read as")
 
 
 def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
-    """Return (a row for each attribute and each problem with its cells, number of rows without a listed label)."""
+    """Return a data frame of the cells that do not fit, and the number of rows without a listed label.
+
+    The data frame has a row for each attribute and each problem with its cells.
+    """
     rows = [
         (feature.name, what, int(n), _read_as(feature, what))
         for feature, counts in zip(domain.features, domain.report(columns).itertuples(index=False), strict=True)
@@ -27,7 +30,10 @@ def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> t
 
 
 def all_beyond(cells: pd.DataFrame, n_rows: int) -> list[str]:
-    """Return the numeric attributes with no number within the bounds. `cells` is the first value of `out_of_domain`."""
+    """Return the names of attributes whose numbers are all beyond the bounds.
+
+    `cells` is the data frame that `out_of_domain` returns.
+    """
     names = []
     for name, rows in cells.groupby("column", sort=False):
         counts = rows.set_index("what")["cells"]

@@ -1,4 +1,4 @@
-"""Values that a user states for many attributes at once, and the schema with them. No Streamlit here."""
+"""Values that a user states for many attributes at once, and the domain with these values. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.tables.read_parts import BOUNDS, MISSING, TYPE, Source, sources, with_sources
 
-Target = tuple[str, str]  # as `Part.what` and `Part.name`
+Target = tuple[str, str]  # a part of an attribute: `Part.what` and `Part.name`
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class StatedValues:
     Parameters
     ----------
     ranges : dict
-        (lowest, highest) by name.
+        Lowest and highest value of each attribute, by name.
     whole : bool, optional
         Whether numbers are whole.
     missing : {"category", "refuse"}, optional
@@ -38,7 +38,7 @@ def targets(domain: Domain, names: Collection[str], kinds: Collection[str]) -> l
 
 
 def answered(domain: Domain, about: Collection[Target], stated: StatedValues, source: Source | None) -> Domain:
-    """Return the schema with the stated values and their source. If `source` is None, only the values change.
+    """Return the domain with the stated values and their source. If `source` is None, only the values change.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94),))
     >>> about = [(what, "age") for what in ("bounds", "type", "missing")]

@@ -14,7 +14,7 @@ from ui.shared.wording import plain
 class Story(NamedTuple):
     """Words for one row and for several rows (such as "mushroom"), and the question that a forest learns to answer.
 
-    `classes` has a word for each class with an unclear code. The words are from the table's documentation.
+    `classes` maps each class whose code is unclear to a word from the table's documentation.
     """
 
     one: str

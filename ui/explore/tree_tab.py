@@ -166,7 +166,7 @@ def _draw_again() -> None:
 
 
 def _drawn_how(choice: Choice, view: ForestView) -> str:
-    """Describe in a sentence how the questions were drawn."""
+    """State in a sentence how the questions were drawn."""
     if FORESTS[choice.settings.kind].chooses_questions:
         return "Each question was drawn too, the likelier the better it separates the classes, and paid for out of ε. "
     if view.scale is not None:
@@ -227,12 +227,15 @@ def _clicked(key: str, structure: tuple) -> None:
 
 
 def _look_at(structure: tuple, node: int) -> None:
-    """Start the drawing at a node while the tree asks about the same attributes."""
+    """Make the drawing start at a node. This choice stays as long as the tree tests the same attributes."""
     state.FOCUS.value = (structure, node)
 
 
 def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
-    """Show the chosen node. Drop a choice that belongs to the previous tree, which the browser still shows."""
+    """Make the drawing start at the node that a control chose, and return True.
+
+    Return False if the choice belongs to the previous tree, which the browser may still show.
+    """
     is_of_this_tree = not known(key, nodes) and key.value is not None
     if is_of_this_tree:
         _look_at(structure, key.value)
@@ -240,9 +243,10 @@ def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
 
 
 def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
-    """Return a key of the tree that a node number belongs to. The key depends on tested attributes, not on thresholds.
+    """Return a key that identifies a tree, so that a stored node number is used only for its tree.
 
-    Thresholds on the noisy scale move with ε, but the user's node must stay.
+    The key depends on the tested attributes but not on thresholds: thresholds on the noisy scale move with ε, and the
+    node that the user chose must stay.
     """
     attributes = b"".join(np.ascontiguousarray(part).tobytes() for part in (nodes.trees.kind, nodes.trees.feature))
     return choice.table.schema_key, choice.settings.kind, tree, zlib.crc32(attributes)
@@ -260,7 +264,7 @@ def _root(structure: tuple, nodes: NodeTable) -> int:
 
 
 def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int) -> None:
-    """Draw the questions from the root to the first drawn node as buttons. A button leads back up to its node."""
+    """Draw a button for each question above the first drawn node. A click makes the drawing start at that question."""
     steps = ancestors(nodes.trees, root)
     if len(steps) == 1:
         return
@@ -310,7 +314,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
 
     def go() -> None:
         if _read_on(structure, state.TO_NODE, options):
-            state.TO_NODE.value = None  # a later click may go elsewhere
+            state.TO_NODE.value = None  # otherwise the box would name this node after a click on another one
 
     def named(node: int) -> str:
         asked = unescape(question(tree, view.domain, node))  # a select box does not interpret HTML

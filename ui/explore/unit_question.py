@@ -1,4 +1,7 @@
-"""The first question of the Data tab: whose rows are these? The answer sets the unit of privacy; no fit infers it."""
+"""The first question of the Data tab: whose rows are these? The answer sets the unit of privacy.
+
+No fit infers the unit from the rows.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,10 @@ def show(table: Table) -> None:
 
 
 def candidates(table: Table) -> list[tuple[str, bool]]:
-    """Return the columns that may hold identifiers, and whether they look like identifiers. Such columns come first."""
+    """Return the columns that may identify persons, and for each whether it looks like an identifier.
+
+    Columns that look like identifiers come first.
+    """
     assert table.csv is not None
     columns = [c for c in table.csv.columns if c.name != table.label and c.kind not in ("constant", "empty")]
     looks = {c.name: c.kind == "id" or "identifier" in c.reason for c in columns}
@@ -85,7 +91,7 @@ def candidates(table: Table) -> list[tuple[str, bool]]:
 
 
 def same_person(column: str) -> str:
-    """Return the answer that this column identifies persons.
+    """Return the text of the answer that this column identifies persons.
 
     >>> same_person("patient")
     'All rows with the same “patient” are one person'
@@ -94,7 +100,10 @@ def same_person(column: str) -> str:
 
 
 def _repeated(table: Table, columns: list[tuple[str, bool]]) -> list[str]:
-    """Return the column that looks like an identifier and repeats, if there is exactly one. Curator only."""
+    """Return the only column that looks like an identifier and has repeated values. Curator only.
+
+    The list is empty if there is no such column, or more than one.
+    """
     names = [name for name, is_proposed in columns if is_proposed and most_rows(table.frame[name]) > 1]
     return names if len(names) == 1 else []
 
@@ -105,7 +114,7 @@ def most_rows(identifiers: pd.Series) -> int:
 
 
 def _declare(table: Table, unit: str | None) -> None:
-    """Store the answer, and draw the page again with it. A column of identifiers is removed from the attributes."""
+    """Store the answer, and draw the page again. Remove the column of identifiers, if any, from the attributes."""
     features = tuple(feature for feature in table.domain.features if feature.name != unit)
     try:
         domain = replace(table.domain, features=features, unit=unit)
@@ -119,7 +128,7 @@ def _declare(table: Table, unit: str | None) -> None:
 
 
 def _about_persons(table: Table) -> None:
-    """Show the number of persons, and what ε would become for a person if each row counted as one."""
+    """Show the number of persons, and the ε that a person would have if each row counted as a person."""
     unit = table.domain.unit
     assert unit is not None
     identifiers = table.frame[unit]

@@ -1,7 +1,7 @@
 """Baselines of a table: the accuracy of guessing and of models without privacy.
 
 Models are fitted in the background. All sessions share the figures of public tables. The figures of bundled tables come
-from a file that `scripts/without_privacy.py` writes. A test fits some of these models again.
+from a file that `scripts/without_privacy.py` writes. A test fits some of these models again and compares the figures.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Baselines(Job[Metrics]):
 
     @property
     def metrics(self) -> Metrics:
-        """All measures of every model; empty until all are fitted."""
+        """Measures of every model, by name of the model. The dict is empty until all models are fitted."""
         return self.pieces.get(0, {})
 
 
@@ -101,7 +101,7 @@ def _make(key: tuple, _table: Table) -> Baselines:
 
 
 def _stored(table: Table) -> Metrics | None:
-    """Figures in the file for this table with this domain. None if the file has none."""
+    """Return the figures that the file holds for this table and its domain, or None if it holds none."""
     entry = None if table.uploaded else _file().get(table.key)
     return entry["metrics"] if entry and entry["of"] == key_of(table) else None
 
@@ -112,20 +112,20 @@ def _file() -> dict[str, Any]:
 
 
 def key_of(table: Table) -> list[str]:
-    """The table and the domain, which determine the models."""
+    """Return the keys of the table and of its domain, which together determine the models."""
     return [table.schema_key, fingerprint(table.domain)]
 
 
 def level(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
-    """The baselines of a table on one split. Sessions share the baselines of a public table, but not of an upload."""
+    """Return the baselines of a table on one split. Sessions share them for a public table, but not for an upload."""
     key = (table.schema_key, fingerprint(table.domain), folds, fold)
     return _make(key, table)
 
 
 def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
-    """Name and figure of the best model without privacy, as the mean over splits.
+    """Return the name of the best model without privacy, and its figure as the mean over splits.
 
-    The result is None until all models are fitted, and None for a measure that the models do not have.
+    The result is None until all models are fitted, and for a measure that no model has.
     """
     if not levels or not all(each.metrics for each in levels):
         return None
@@ -137,12 +137,15 @@ def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
 
 
 def rows(levels: list[Baselines], measure: str) -> float:
-    """Number of rows on which an accuracy would be as precise as this measure (`headroom.effective_n`)."""
+    """Return the number of rows on which an accuracy would be as precise as this measure (`headroom.effective_n`).
+
+    The numbers of all splits are added up.
+    """
     return sum(effective_n(measure, each.labels) for each in levels)
 
 
 def floor(levels: list[Baselines], measure: str) -> float | None:
-    """Figure of guessing, as the mean over splits. None for a measure whose value depends on how one guesses."""
+    """Return the figure of guessing, as the mean over splits, or None if it depends on how one guesses, as for F1."""
     floor_of_split = {
         "accuracy": lambda split: split.floor["accuracy"],
         "balanced_accuracy": lambda split: 1 / split.floor["classes"],

@@ -16,15 +16,15 @@ from ui.jobs.workers import INTERACTIVE
 from ui.shared.forests import FORESTS
 from ui.shared.tables import Table
 
-FIRST, LAST = 2, 20  # numbers of releases: first shown, if they are quick; and after refinement
+FIRST, LAST = 2, 20  # number of releases that a page shows at first, if they are quick, and after refinement
 QUICK: Final = 0.4  # if a release takes fewer seconds, a page waits for a second release
 MOST_SECONDS: Final = 30  # seconds of refinement; the page states how many releases its figures rest on
 MANY_CELLS: Final = 700_000  # cells of a table; with more cells, a release at all ε takes a noticeable time
-SOME_ROWS: Final = 5_000  # with more rows, and while other threads compute, the first release is at few ε
+SOME_ROWS: Final = 5_000  # with more rows, the first release is at only a few ε while other threads compute
 
 
 def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
-    """Result of the available releases. If there are none, simulate the first release of each job.
+    """Return the result of the available releases. If there are none, simulate the first release of each job.
 
     The first release is at only a few ε if the table is large, if other threads compute, or if worker processes have
     started because several users wait.
@@ -32,7 +32,7 @@ def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...
     Parameters
     ----------
     few : tuple of float
-        The ε of a first release in these cases.
+        Values of ε for the first release in these cases.
     place : container of Streamlit
         For the progress bar.
     """
@@ -61,7 +61,7 @@ def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...
 
 
 def _words(job: SweepJob, n_rows: int) -> str:
-    """Text of the progress bar. It has the accuracy at the chosen ε once this accuracy is known."""
+    """Return the text of the progress bar. It states the accuracy at the chosen ε once this accuracy is known."""
     epsilon, so_far = job.line.settings.epsilon, job.so_far()
     if epsilon not in so_far:
         return f"Sending {n_rows:,} rows through the trees …"
@@ -74,8 +74,8 @@ def refined(
 ) -> Iterator[SweepResult]:
     """Add releases one by one. A progress bar appears if this takes long. A moved control ends the work at any time.
 
-    About once a second, yields a new result if this or another session has added releases, or if the other work is
-    done.
+    The generator yields a new result about once a second, if this or another session has added releases or if the
+    other work is done.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _NAMES: Final = {
 
 
 def choose_column(table: Table) -> str:
-    """Draw a control, and return the chosen column: an attribute that forests learn from, or an unused column."""
+    """Draw a select box, and return the chosen column: an attribute that forests learn from, or an unused column."""
     used = table.domain.names
     read = (*used, *table.domain.source_columns, table.label, table.unit)
     names = [*used, *(name for name in table.frame if name not in read)]
@@ -57,15 +57,17 @@ def _groups_of(table: Table, column: str, rows: np.ndarray) -> Groups:
 
 @dataclass(frozen=True)
 class GroupRates:
-    """Groups of the rows that are held out from a forest, and the rates that can be measured in each group.
+    """Groups of the rows that are held out from a forest, and the rates to measure in each group.
+
+    Each method takes `bits`: for each release, the packed mask of the held-out rows that it classifies correctly.
 
     Attributes
     ----------
     groups : Groups
     rates : dict of str to Rate
-        By the name that the page shows.
+        Rates by the name that the page shows.
     positive : object
-        Positive class, if there are two classes: the rarer one.
+        The class with the fewest training rows. It is the positive class if there are two classes.
     counted : str
         What the sizes of groups count: "rows", or with a unit of privacy "persons".
     """
@@ -84,15 +86,15 @@ class GroupRates:
         return cls(groups, rate_of, classes[positive], "rows" if table.unit is None else "persons")
 
     def right(self, bits: list[bytes]) -> np.ndarray:
-        """Which rows each release classifies correctly, bool array of shape (n_releases, n_test)."""
+        """Return whether each release classifies each row correctly, bool array of shape (n_releases, n_test)."""
         return unpacked(bits, len(self.groups.index))
 
     def at(self, bits: list[bytes], name: str = "accuracy") -> pd.DataFrame:
-        """One rate of each group, with its interval."""
+        """Return one rate of each group, with its interval."""
         return by_group(self.right(bits), self.rates[name], self.groups)
 
     def table(self, bits: list[bytes]) -> pd.DataFrame:
-        """All rates of each group in percent, with the interval of the accuracy."""
+        """Return all rates of each group in percent, with the interval of the accuracy."""
         tables = {name: self.at(bits, name) for name in self.rates}
         accuracy = tables.pop("accuracy")
         shares = {"accuracy": accuracy["rate"], "from": accuracy["low"], "to": accuracy["high"]}

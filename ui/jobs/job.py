@@ -1,8 +1,8 @@
 """A background job: numbered pieces of work that sessions share. Each piece is computed once and kept.
 
 The thread of a page computes a piece in short steps, or a worker process computes the whole piece. Between two steps, a
-moved control, the stop button, or the time budget of the page may end the work. The next session continues at the
-step where the work ended.
+moved control, the stop button, or the time budget of the page may end the work. The next session that needs the piece
+continues at the step where the work ended.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ui.jobs.workers import BACKGROUND, INTERACTIVE, load
 Piece = TypeVar("Piece")
 BAR_AFTER: Final = 0.5  # seconds; shorter work has no progress bar
 BAR_EVERY: Final = 0.2  # seconds between two changes of a progress bar
-TOO_LONG: Final = 1.0  # seconds to wait for a piece of another session or a worker before it is computed here too
-MANY: Final = 20  # with more pieces, it pays to start a worker, which takes some seconds
+TOO_LONG: Final = 1.0  # seconds to wait for another session or a worker before this thread computes the piece too
+MANY: Final = 20  # with more missing pieces, a worker saves more time than the seconds that it takes to start
 
 
 class Job(Generic[Piece]):
@@ -35,7 +35,7 @@ class Job(Generic[Piece]):
     Attributes
     ----------
     name : str
-        Shown next to the progress bar.
+        Name in the text of the progress bar.
     pieces : dict of int to Piece
         Finished pieces by number. They may finish in any order.
     seconds : float
@@ -78,9 +78,9 @@ class Job(Generic[Piece]):
         return self.n_done + self._share
 
     def claim(self, n: int) -> bool:
-        """Claim piece n. False if the piece is finished or already claimed.
+        """Claim piece n, and return True. Return False if the piece is finished or already claimed.
 
-        The caller must then call `add` or `drop`.
+        A caller that has the claim must later call `add` or `drop`.
         """
         with self._lock:
             if n in self.pieces or n in self._claimed:
@@ -96,7 +96,7 @@ class Job(Generic[Piece]):
             self._unfinished.pop(n, None)
 
     def count(self, seconds: float) -> None:
-        """Add the computing time of a piece or a step."""
+        """Add the computing time of a piece or a step to `seconds`."""
         with self._lock:
             self.seconds += seconds
 
@@ -135,7 +135,10 @@ class Job(Generic[Piece]):
         self.add(n, (yield from self.steps(n)))
 
     def _with_time_counted(self, making: Generator[float]) -> Generator[float]:
-        """Add up the computing time of each step: the processor time of the process, as only one thread computes."""
+        """Run the steps, and add the computing time of each to `seconds`.
+
+        The computing time is the processor time of the process, because only one thread computes.
+        """
         while True:
             start = time.process_time()
             share = next(making, None)
@@ -145,7 +148,10 @@ class Job(Generic[Piece]):
             yield share
 
     def make(self, n: int, *, interactive: bool) -> Generator[float]:
-        """Like `make_here`, but in a worker process if workers run. Workers start when several users wait."""
+        """Compute a claimed piece in a worker process if workers run, or else in this thread (`make_here`).
+
+        Workers start when several users wait.
+        """
         if SCHEDULER.is_crowded:
             INTERACTIVE.start(load)
             BACKGROUND.start(load)
@@ -186,7 +192,7 @@ class Job(Generic[Piece]):
     def work(self, n_pieces: int = 1, *, interactive: bool = False) -> Generator[float]:
         """Compute until the job has this many pieces.
 
-        Yields the job's progress after each step, and while others compute.
+        Yields the job's progress after each step, and about every `LOOK` seconds while other threads compute.
 
         Parameters
         ----------
@@ -206,7 +212,7 @@ class Job(Generic[Piece]):
             yield self.progress
 
     def step(self, n_pieces: int = 1) -> bool:
-        """Do one step of `work`. False if all pieces are finished."""
+        """Do one step of `work`. Return False if all pieces are finished."""
         with closing(self.work(n_pieces)) as steps:
             return next(steps, None) is not None
 
@@ -218,7 +224,7 @@ def _timed(function: Callable[..., Piece], arguments: tuple) -> tuple[Piece, flo
 
 
 def n_of_all(jobs: Sequence[Job]) -> int:
-    """Number of pieces that every job has finished."""
+    """Return the number of pieces that every job has finished."""
     return min(job.n_done for job in jobs)
 
 
@@ -230,10 +236,10 @@ def run(
     budget: TimeBudget | None = None,
     drawn: int = 0,
 ) -> Iterator[int]:
-    """Compute until every job has this many pieces, with a progress bar after `BAR_AFTER` seconds.
+    """Compute until every job has `n_pieces` pieces, with a progress bar after `BAR_AFTER` seconds.
 
-    All first pieces come before any second piece. From time to time, yields the number of pieces that every job has, if
-    it is larger than the number that the page shows.
+    All first pieces come before any second piece. From time to time, the generator yields the number of pieces that
+    every job has, if it is larger than the number that the page shows.
 
     Parameters
     ----------
@@ -242,7 +248,8 @@ def run(
     place : container of Streamlit
         For the progress bar.
     text : str
-        Text of the bar. `{n}` of `{total}` is the number of the piece under way, `{name}` is the name of its job.
+        Text of the bar. `{n}` is the number of the piece under way among all `{total}` pieces, and `{name}` is the name
+        of its job.
     budget : TimeBudget, optional
         When this budget is used up, the work pauses.
     drawn : int
@@ -260,7 +267,7 @@ def run(
                 words = text.format(n=min(done + 1, total), total=total, name=name)
                 if bar is None:
                     bar = place.progress(share, words)
-                else:  # keep the first bar, because each call returns a new bar that keeps the previous bar in memory
+                else:  # `bar` stays the first bar: each call returns a new bar that keeps the previous one in memory
                     bar.progress(share, words)
                 changed = now
             if budget and n < n_pieces:
@@ -282,7 +289,7 @@ def _seconds(jobs: Sequence[Job]) -> float:
 
 
 def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
-    """Compute pieces, here and in the background worker, until all jobs have this many.
+    """Compute pieces, in this thread and in the background worker, until every job has `n_pieces` pieces.
 
     After each step, yields the name of the job, and whether this thread is within a piece. Within a piece, this thread
     holds the turn to compute.
@@ -296,7 +303,7 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
             job, n = claimed
             job.hand_over(n)
         claimed = _claimed(jobs, n_pieces)
-        if claimed is None and time.monotonic() - since < TOO_LONG:  # others compute the missing pieces
+        if claimed is None and time.monotonic() - since < TOO_LONG:  # other threads or workers compute all the rest
             time.sleep(LOOK / 5)
             look_up()
             yield jobs[0].name, False
@@ -311,18 +318,18 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
 
 
 def _missing(jobs: Sequence[Job]) -> tuple[Job, int]:
-    """The first unfinished piece. If others compute this piece too, they get the same result."""
+    """Return the first unfinished piece of the slowest job. Other threads that compute it too get the same result."""
     job = min(jobs, key=lambda job: job.n_done)
     return job, job.n_done
 
 
 def _claimed(jobs: Sequence[Job], n_pieces: int, *, others_wait: bool = False) -> tuple[Job, int] | None:
-    """Claim the next free piece. None if all pieces are finished or claimed.
+    """Claim the next free piece, and return its job and number, or None if all pieces are finished or claimed.
 
     Parameters
     ----------
     others_wait : bool
-        Whether to leave out the first piece of each job, for which a user waits.
+        Whether to leave out piece 0 of each job. A user waits for that piece, so the thread of a page computes it.
     """
     for n in range(max(n_of_all(jobs), int(others_wait)), n_pieces):
         for job in jobs:

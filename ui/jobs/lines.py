@@ -1,4 +1,4 @@
-"""Forests side by side with the default settings of the app, and a chart line for each."""
+"""Chart lines that compare forests, each with the default settings of the app."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ def delta_control() -> bool:
 
 
 def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, delta: bool = False) -> list[Line]:
-    """A line for each forest with this mode. With `delta`, a further line for each forest that offers δ above 0."""
+    """Return a line for each forest that has this mode.
+
+    With `delta`, there is a further line for each forest that offers δ above 0.
+    """
     pairs = [(kind, 0.0) for kind in kinds if mode in FORESTS[kind].modes().values()]
     pairs += [(kind, DELTA) for kind in kinds if delta and ALLOW_DELTA in FORESTS[kind].options]
     return [Line(settings_of(table, kind, mode, neighbors, delta=delta_of)) for kind, delta_of in pairs]
 
 
 def settings_of(table: Table, kind: str, mode: str, neighbors: str, *, delta: float = 0.0) -> ForestSettings:
-    """Default settings of a forest on this table."""
+    """Return the default settings of a forest on this table, at ε = 1."""
     settings = as_it_comes(kind, mode, 1.0, neighbors, delta=delta)
     if mode == "certified" and neighbors == "add-remove" and kind == "boosted":
         settings = replace(settings, options=(("n_bound", boost_controls.default_bound(table)), *settings.options))

@@ -20,7 +20,7 @@ MEASURES: Final = {
     WORST: "worst_group",
 }
 IN_PERCENT: Final = ("accuracy", "balanced accuracy", WORST)
-# What guessing is, for the measures that have a floor.
+# How a guess is made, for the measures that have a floor.
 GUESSES: Final = {
     "accuracy": "always the most frequent class",
     "balanced_accuracy": "always one class",

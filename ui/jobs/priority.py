@@ -18,7 +18,7 @@ import streamlit as st
 from ui import state
 
 LOOK = 0.1  # seconds between two checks whether the user has moved a control
-TURN = 0.3  # seconds after which interactive work lets other interactive work go first
+TURN = 0.3  # seconds after which interactive work gives its place to other interactive work
 
 
 def look_up() -> None:
@@ -64,7 +64,7 @@ class Scheduler:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether several threads wait with interactive work. One user alone never causes this."""
+        """Whether several threads wait with interactive or interrupted work. One user alone never causes this."""
         return len(self._interactive) + len(self._begun) > 1
 
     @contextmanager
@@ -109,7 +109,7 @@ class Scheduler:
                 look_up()
         except BaseException:
             with self._lock:
-                has_place = mine not in waiting  # a place may arrive while this thread ends
+                has_place = mine not in waiting  # another thread may give its place while this thread ends
                 if not has_place:
                     waiting.remove(mine)
             if has_place:
@@ -124,4 +124,4 @@ class Scheduler:
                 self._free += 1
 
 
-SCHEDULER: Final = Scheduler(1)  # one, because kernels use all processors and other code needs Python's lock
+SCHEDULER: Final = Scheduler(1)  # one place, because kernels use all processors and other code needs Python's lock

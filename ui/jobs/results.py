@@ -31,7 +31,8 @@ _LATEST: Final = weakref.WeakKeyDictionary[SweepJob, "SweepResult"]()  # latest 
 class SweepResult:
     """Figures of all finished pieces of some jobs, and their summary. A piece is one repeat on one split.
 
-    The frames are built when they are first read. A page on which only ε moves reads arrays and needs no frame.
+    A cell is one depth with one number of trees. The data frames are built when they are first read: a page on which
+    only ε moves reads arrays and needs no frame.
 
     Attributes
     ----------
@@ -87,22 +88,27 @@ class SweepResult:
         return list(dict.fromkeys(str(row["forest"]) for row in self.rows))
 
     def private(self, measure: str, forest: str | None = None) -> np.ndarray:
-        """Return a measure of one forest with noise, as the mean over splits: float array (n_repeats, n_epsilons).
+        """Return a measure of one forest with noise, as the mean over splits and cells.
+
+        The result is a float array of shape (n_repeats, n_epsilons).
 
         `forest` is the name of the forest; it may be None if there is only one forest.
         """
         return self._by_repeat(measure, forest)[:, :-1]
 
     def without_noise(self, measure: str, forest: str | None = None) -> np.ndarray:
-        """The same measure of the forest without noise, float array of shape (n_repeats,)."""
+        """Return the same measure of the forest without noise, float array of shape (n_repeats,)."""
         return self._by_repeat(measure, forest)[:, -1]
 
     def right(self, epsilon: float, forest: str | None = None) -> list[bytes]:
-        """The held-out rows that each release at an ε classifies correctly, from `packed`, by repeat and fold."""
+        """Return, for each release at this ε, the packed mask of the held-out rows that it classifies correctly.
+
+        Releases are in the order of repeats, and within a repeat in the order of folds.
+        """
         return [row["right"] for row in self.rows if row["epsilon"] == epsilon and forest in (None, row["forest"])]
 
     def means_without_noise(self, measure: str) -> list[tuple[str, float]]:
-        """Name and mean of each forest without noise, once for each of its cells."""
+        """Return the name of each forest and the mean of its measure without noise, one pair for each cell."""
         values = defaultdict[tuple, list[float]](list)
         for row in self.rows:
             if math.isinf(row["epsilon"]):
@@ -110,7 +116,10 @@ class SweepResult:
         return [(str(forest), float(np.nanmean(seen))) for (forest, _), seen in values.items() if seen]
 
     def _by_repeat(self, measure: str, forest: str | None) -> np.ndarray:
-        """Mean of a measure over splits and cells, by repeat and ε; ε = ∞ is last. NaN if no row has the measure."""
+        """Return the mean of a measure over splits and cells, float array of shape (n_repeats, n_epsilons + 1).
+
+        The last column is ε = ∞. A mean is NaN if no row has the measure.
+        """
         if (measure, forest) not in self._means:
             epsilons = {epsilon: i for i, epsilon in enumerate([*self.epsilons.tolist(), np.inf])}
             rows = [row for row in self.rows if forest is None or row["forest"] == forest]
@@ -130,14 +139,14 @@ class SweepResult:
 
 
 def with_worst_group(result: SweepResult, groups: Mapping[str, Sequence[Groups]]) -> SweepResult:
-    """The result with a further measure "worst_group": accuracy of each release in the group where it is lowest.
+    """Return the result with a further measure "worst_group": the accuracy of each release in its worst group.
 
-    The rows also get "n_worst", the size of the smallest group that counts.
+    The rows also get "n_worst", the number of persons in the smallest group that is large enough to be considered.
 
     Parameters
     ----------
     groups : dict of str to sequence of Groups
-        For each forest the groups of the rows that are held out in each split.
+        For each forest, by name, the groups of the rows that are held out in each split.
     """
     by_split = defaultdict[tuple, list[Row]](list)
     for row in result.rows:
@@ -151,7 +160,7 @@ def with_worst_group(result: SweepResult, groups: Mapping[str, Sequence[Groups]]
 
 
 def gathered(jobs: Sequence[SweepJob]) -> SweepResult:
-    """The result of some jobs, from all of their finished pieces."""
+    """Return the result of some jobs, from all of their finished pieces."""
     sizes = [job.n_done for job in jobs]
     latest = _LATEST.get(jobs[0]) if len(jobs) == 1 else None
     if latest is not None and latest.n == sizes[0]:
@@ -176,14 +185,16 @@ class Ceiling(NamedTuple):
 
 
 def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ceiling | None:
-    """The best model without privacy, or the best forest without noise if it is better. None until all are fitted.
+    """Return the best model without privacy, or the best forest without noise if that is better.
+
+    The result is None until all models are fitted.
 
     Parameters
     ----------
     levels : list of Baselines
         Baselines on each split.
     measure : str
-        Name of the measure in the engine, such as "balanced_accuracy".
+        Column of the measure in the figures of a sweep, such as "balanced_accuracy".
     """
     others = baselines.best(levels, measure)
     if others is None:
@@ -194,7 +205,7 @@ def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ce
 
 
 def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> dict[str, Headroom]:
-    """Headroom of each forest by name. For F1, it is the headroom of balanced accuracy, as guessing has no F1."""
+    """Return the headroom of each forest, by name. For F1, which has no floor, return that of balanced accuracy."""
     floor = baselines.floor(levels, measure)
     if floor is None:
         return headroom_of(result, levels, "balanced_accuracy")

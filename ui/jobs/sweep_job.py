@@ -1,7 +1,7 @@
 """Simulated releases of forests. All pages share them, and all sessions share the releases of public tables.
 
-Pages request different ε and numbers of releases, but each page uses all finished releases. So a forest at an ε has the
-same figure on every page.
+Pages request different ε and numbers of releases, but each page uses all finished releases. So the accuracy of a forest
+at an ε is the same on every page.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Line:
     ----------
     settings : ForestSettings
     epsilons : tuple of float
-        Rising.
+        Values of ε in rising order.
     depths, trees : tuple of int
-        If empty, the depth or number of trees of the settings.
+        Depths and numbers of trees to simulate. If empty, the settings determine the value.
     title : str
         Name of the line. If empty, the name of the settings.
     without_noise : bool
@@ -71,7 +71,7 @@ class Line:
     def forest(self) -> tuple:
         """Everything that the figures of the line depend on, except the table and ε."""
         parameters = {**self.settings.estimator().get_params(), "epsilon": None}
-        if parameters.get("alpha", 0.0) is None:  # Compare leaves α to the estimator; Explore sets the same value
+        if parameters.get("alpha", 0.0) is None:  # on Compare the estimator chooses α; Explore sets the same α
             parameters["alpha"] = 0.0 if self.settings.certified else "published"
         return self.settings.kind, tuple(sorted(parameters.items())), self.depths, self.trees
 
@@ -82,7 +82,7 @@ class Releases:
     Parameters
     ----------
     line : Line
-        The line of the forest to simulate. The line's ε and title have no effect.
+        Line whose forest is simulated. The ε and the title of the line have no effect.
     splits : callable
         Returns the splits. The first piece calls it.
     folds : int
@@ -95,7 +95,7 @@ class Releases:
     cells : list of (int or None, int or None)
         Depth and number of trees of each cell. None stands for the value in the settings.
     rows : dict
-        Figures by piece, then by ε: one row for each cell.
+        Figures by piece, then by ε. Each ε has a list with one row for each cell.
     """
 
     def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int) -> None:
@@ -111,7 +111,7 @@ class Releases:
         self._lock, self._viewing = threading.Lock(), threading.Lock()
 
     def job(self, line: Line) -> SweepJob:
-        """The job that computes these releases at the ε of a line. The job has the name of the line."""
+        """Return the job that computes these releases at the ε of a line. The job has the name of the line."""
         with self._lock:
             return self._jobs.setdefault((line.epsilons, line.name, line.without_noise), SweepJob(line, self))
 
@@ -134,20 +134,20 @@ class Releases:
             self.rows[n] = kept
 
     def complete(self, n: int) -> set[float]:
-        """The ε at which piece n has figures of all cells."""
+        """Return the ε at which piece n has figures of all cells."""
         return {epsilon for epsilon, rows in self.rows.get(n, {}).items() if len(rows) == len(self.cells)}
 
     def split(self, n: int) -> Split:
-        """The split of piece n.
+        """Return the split of piece n.
 
-        Only the thread of a page may call this, because other threads cannot use Streamlit's caches.
+        Only the thread of a page may call this method, because other threads cannot use Streamlit's caches.
         """
         split = self._splits()[n % self.folds]
         self._sizes[n % self.folds] = {"n_train": len(split.y_train), "n_test": len(split.y_test)}
         return split
 
     def simulation(self, n: int) -> Simulation:
-        """The simulation of piece n. It is kept if there is only one split."""
+        """Return the simulation of piece n. It is kept if there is only one split."""
         if self.folds > 1 or self._simulation is None:
             simulation = simulation_for(self.forest, self.domain, self.split(n), n_rows=self.n_rows, n_jobs=N_JOBS)
             if self.folds > 1:
@@ -156,7 +156,7 @@ class Releases:
         return self._simulation
 
     def view(self, epsilon: float) -> ForestView:
-        """The first simulated release at an ε, with its trees and leaves. The last two views are kept."""
+        """Return the first simulated release at an ε, with its trees and leaves. The last two views are kept."""
         with held(self._viewing):
             view = self._views.get(epsilon)
             if view is None:
@@ -168,7 +168,7 @@ class Releases:
 
     @property
     def n_bytes(self) -> int:
-        """Approximate size of the trees and leaves in memory."""
+        """Approximate number of bytes that the trees and leaves take in memory."""
         in_simulation = self._simulation.n_bytes if self._simulation else 0
         return in_simulation + sum(40 * len(view.counts) for view in self._views.values())
 
@@ -197,7 +197,7 @@ class _PiecesAt:
 
 
 class SweepJob(Job[list[Row]]):
-    """Computes releases of one forest at the ε of a line and, if the line has it, without noise (ε = infinity)."""
+    """Computes releases of one forest at the ε of a line and, if `line.without_noise`, also without noise (ε = ∞)."""
 
     def __init__(self, line: Line, releases: Releases) -> None:
         super().__init__()
@@ -207,13 +207,13 @@ class SweepJob(Job[list[Row]]):
         self._losses = dict[float, float]()
 
     def _missing(self, n: int) -> list[float]:
-        """The ε at which piece n is not simulated yet. The chosen ε comes first, the others by distance from it."""
+        """Return the ε at which piece n is not simulated yet. They are sorted by their distance from the chosen ε."""
         at = self.line.settings.epsilon
         missing = set(self.epsilons) - self.releases.complete(n)
         return sorted(missing, key=lambda epsilon: abs(math.log(epsilon / at)))
 
     def task(self, n: int) -> tuple:
-        """Simulate one repeat on one split. Pieces run through all splits of a repeat before the next repeat."""
+        """Return the call that simulates one repeat on one split. A repeat covers all splits before the next begins."""
         of = self.releases
         return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds, of.n_rows)
 
@@ -230,11 +230,11 @@ class SweepJob(Job[list[Row]]):
         return []
 
     def so_far(self) -> dict[float, float]:
-        """Accuracy of the first piece at each ε that is finished."""
+        """Return the accuracy of the first piece, by ε, at each ε that is finished."""
         return {epsilon: self.releases.rows[0][epsilon][0]["accuracy"] for epsilon in self.releases.complete(0)}
 
     def loss(self, epsilon: float) -> float:
-        """Upper bound on the privacy loss of a release at this ε, over all cells. Infinite if no bound is known."""
+        """Return an upper bound on the privacy loss of a release at this ε in any cell. It may be infinite."""
         if epsilon not in self._losses:
             of = self.releases
             promises = promises_of(of.forest, of.domain, [epsilon], of.cells, of.n_rows)
@@ -242,7 +242,7 @@ class SweepJob(Job[list[Row]]):
         return self._losses[epsilon]
 
     def rows(self, n_pieces: int) -> list[Row]:
-        """Figures of the first finished pieces: one row for each piece, ε and cell, as in `sweep.surface`."""
+        """Return the figures of the first `n_pieces` pieces: one row for each piece, ε and cell, as `sweep.surface`."""
         of, rows = self.releases, []
         for n in range(n_pieces):
             where = {"forest": self.name, "repeat": n // of.folds, "fold": n % of.folds}
@@ -251,12 +251,12 @@ class SweepJob(Job[list[Row]]):
 
 
 class Recent:
-    """Limits the memory of trees and leaves: the least recently used releases drop their trees, and keep their figures.
+    """Limits the memory of trees and leaves. The least recently used releases drop their trees but keep their figures.
 
     Parameters
     ----------
     most_bytes : int
-        Limit for all releases together. The most recently used releases stay, whatever their size.
+        Limit for all releases together. The most recently used `Releases` keep their trees, whatever their size.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -289,7 +289,7 @@ def _releases(key: tuple, _table: Table, _line: Line) -> Releases:
 
 
 def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -> SweepJob:
-    """The job of a line on a table.
+    """Return the job of a line on a table.
 
     Sessions share the jobs of public tables; a job of an upload belongs to one session.
 
@@ -314,7 +314,7 @@ def _split_folds(key: tuple, _table: Table) -> list[Split]:
 
 
 def splits_of(table: Table, folds: int) -> list[Split]:
-    """The split that all pages use (`folds` = 1), or the splits of a cross-validation."""
+    """Return the split that all pages use (`folds` = 1), or the splits of a cross-validation."""
     if folds == 1:
         return [tables.split(table)]
     return _split_folds((table.schema_key, fingerprint(table.domain), table.unit, folds), table)
@@ -322,5 +322,5 @@ def splits_of(table: Table, folds: int) -> list[Split]:
 
 @cache.for_session(max_entries=64)
 def promise(fingerprint: str, settings: ForestSettings, n_rows: int, _domain: Domain) -> tuple[Certificate, Ledger]:
-    """Certificate and ledger that a release would have. They depend only on public knowledge."""
+    """Return the certificate and the ledger that a release would have. They depend only on public knowledge."""
     return settings.estimator(_domain).preview(_domain, n_rows)

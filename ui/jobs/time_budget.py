@@ -14,8 +14,8 @@ from ui import state
 class TimeBudget:
     """Seconds that the jobs of a page may compute. Then the page pauses until the user presses "Go on".
 
-    The computing time of all pieces counts (`Job.seconds`), in any thread or process. The time of waiting for other
-    users or for a busy machine does not count.
+    The computing time of all pieces counts (`Job.seconds`), in any thread or process. The time that a page waits for
+    other users or for a busy machine does not count.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class TimeBudget:
 
         Call this method between two pieces.
         """
-        before = state.WORKED.value  # kept in the session, because several runs of the page may use up one budget
+        before = state.WORKED.value  # the session keeps the time, because several runs of the page share one budget
         worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
         state.WORKED.value = (self._key, worked)
         if worked > self._seconds and state.PATIENT.value != self._key:

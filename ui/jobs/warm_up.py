@@ -1,4 +1,4 @@
-"""Compile the kernels on a tiny table before a page needs them: first the kernels of this page, then the rest."""
+"""Compile the kernels on a tiny table before a page needs them: first the kernels of its forest, then all others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXACT = (
 
 @cache.for_everybody()
 def _done() -> set[Step]:
-    """Steps that this process has compiled, or loaded from disk."""
+    """Return the set of steps whose code this process has compiled or loaded from disk. Callers add to this set."""
     return set()
 
 
@@ -41,9 +41,9 @@ def is_ready(settings: ForestSettings) -> bool:
 
 
 def warm_up(settings: ForestSettings | None = None, place=st) -> None:
-    """Compile the kernels of a forest, or all kernels, with a progress bar.
+    """Compile the kernels of a forest, or all kernels if `settings` is None, with a progress bar.
 
-    Later starts load the code from the disk.
+    Later starts of the server load the compiled code from disk.
     """
     _run(steps() if settings is None else _needed(settings), place, "The very first start compiles them.")
 
@@ -75,7 +75,7 @@ def _run(needed: Iterable[Step], place, words: str) -> None:
 
 @lru_cache(1)
 def steps() -> dict[Step, Callable[[], object]]:
-    """All steps of compiling: parts of the engine, then each forest in each mode, then exact noise."""
+    """Return all steps as functions that compile: parts of the engine, each forest in each mode, and exact noise."""
     domain, X, y = _tiny()
     spec = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).spec(domain, len(y))
     return {

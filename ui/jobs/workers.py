@@ -1,8 +1,8 @@
 """Worker processes next to the server. They simulate releases and fit models without privacy.
 
 A Python process runs one thread at a time. So two sweeps in two threads take as long as two sweeps one after the other,
-and both slow down the drawing of pages. A worker process gets the schema, the codes of rows and the settings of a
-whole piece. It returns figures, and keeps nothing.
+and both slow down the drawing of pages. A worker process gets the schema, the codes of the rows and the settings of a
+forest, and computes a whole piece. It returns figures, and keeps nothing.
 
 `BACKGROUND` starts after Explore's first curve, or with a long sweep. `INTERACTIVE` starts when several users wait for
 a first figure. Both run until the server ends. Before they are ready, the server computes everything itself.
@@ -60,13 +60,13 @@ class Workers:
                 self._started = [self._pool.submit(first) for _ in range(self._n)]
 
     def start_if_useful(self) -> None:
-        """Start the processes if the machine has a second core. Call this function after the kernels are compiled."""
+        """Start the processes if the machine has a second core. Call this method after the kernels are compiled."""
         if N_CORES > 1:
             self.start(load)
 
     @property
     def is_ready(self) -> bool:
-        """Whether the pool takes calls."""
+        """Whether all processes have started, so that they take calls."""
         started = self._started
         return bool(started) and all(call.done() and not call.exception() for call in started)
 
@@ -95,7 +95,7 @@ class Workers:
             return None
 
     def hand_over(self, function: Callable[..., Result], given: tuple, then: Callable[[Result | None], None]) -> bool:
-        """Like `work`, but do not wait for the result. False if no process is ready.
+        """Call a function in a process without waiting for the result. Return False if no process is ready.
 
         Parameters
         ----------
@@ -178,4 +178,4 @@ def _set_up_worker(niceness: int, all_ready: Barrier) -> None:
 
 
 INTERACTIVE: Final = Workers(2, 1)  # first figures, for which users wait
-BACKGROUND: Final = Workers(1, 10)  # further releases, sweeps and baselines; one, because a process takes 300 MB
+BACKGROUND: Final = Workers(1, 10)  # further releases, sweeps and baselines; one process, because each takes 300 MB

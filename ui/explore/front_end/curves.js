@@ -1,6 +1,9 @@
 // Which line the sliders select, and its accuracy at an ε. No drawing here.
 
-/** The line at a position of the sliders: {line, isKnown}. An unknown line is the present one, to be drawn faintly. */
+/**
+ * The line at a position of the sliders: {line, isKnown}. If the server has not simulated this line yet, isKnown is
+ * false and line is the present line, which is then drawn faintly.
+ */
 function selectedLine(data, at) {
   const {line, byDepth, byTrees, byAlpha} = data.curves;
   for (const [control, lines] of [["depth", byDepth], ["trees", byTrees], ["alpha", byAlpha]]) {
@@ -16,7 +19,7 @@ function otherLines({byDepth, byTrees, byAlpha}) {
   return [byDepth, byTrees, byAlpha].flatMap((lines) => Object.values(lines));
 }
 
-/** The places of an ε on the grid: [index before, index after, share of the way in log ε]. */
+/** The position of an ε on the grid: [index before, index after, share of the way between both in log ε]. */
 function placeOf(epsilons, epsilon) {
   const last = epsilons.length - 1;
   if (epsilon <= epsilons[0]) return [0, 0, 0];
@@ -27,7 +30,10 @@ function placeOf(epsilons, epsilon) {
   return [after - 1, after, share];
 }
 
-/** The value of a list over ε at one ε: {value, isExact}; value is null if it is not computed yet. */
+/**
+ * The value at one ε of a list of values on the grid: {value, isExact}. Between known values it is interpolated in
+ * log ε. It is null if no value is known.
+ */
 function valueAt(epsilons, list, epsilon) {
   let [before, after] = placeOf(epsilons, epsilon);
   const isOnGrid = before === after && epsilons[before] === epsilon && list[before] !== null;
@@ -49,7 +55,7 @@ function shapeAt(data, at) {
   return {...at, depth: depth[nearest] ?? at.depth, trees: trees[nearest] ?? at.trees};
 }
 
-/** The lowest and the highest accuracy of all lines and levels, with a margin. The axis stays while the hand drags. */
+/** The lowest and highest accuracy of all lines and levels, with a margin. So the axis is the same at all positions. */
 function accuracyRange(data) {
   const {line} = data.curves;
   const known = (list) => list.filter((value) => value !== null);

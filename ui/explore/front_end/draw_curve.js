@@ -1,4 +1,4 @@
-// The curve of accuracy against ε as SVG. Elements are made once for each data, and moved in each frame.
+// The curve of accuracy against ε as SVG. Elements are made when Python sends data, and moved in each frame.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -17,7 +17,7 @@ function move(element, attributes) {
 
 const TICKS = [0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 25];
 
-/** The picture of the curve: {draw(at)}. It measures its place once; make a new one after a change of size. */
+/** The picture of the curve: {draw(at)}. It measures its size only once, so make a new picture after a resize. */
 function curvePicture(svg, data) {
   const {width, height} = svg.getBoundingClientRect();
   const edge = {left: 46, right: 12, top: 20, bottom: 42};
@@ -84,7 +84,7 @@ function curvePicture(svg, data) {
   };
 }
 
-/** The outline of one standard deviation to either side of the present line. */
+/** The SVG path around the band of one standard deviation to either side of the present line. */
 function bandPath({epsilons, line}, x, y) {
   const known = [...line.mean.keys()].filter((place) => line.mean[place] !== null);
   const point = (place, sign) =>
@@ -94,7 +94,7 @@ function bandPath({epsilons, line}, x, y) {
   return known.length > 1 ? `M${[...above, ...below].join("L")}Z` : "";
 }
 
-/** Three to six round values between two shares. */
+/** A few evenly spaced round values between two shares. */
 function niceSteps(low, high) {
   const rough = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));

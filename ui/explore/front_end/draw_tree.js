@@ -1,13 +1,13 @@
-// One tree as SVG: its questions, and at each end the label with the rate at which noise flips it. Below it, the first
-// trees of the forest in small, each with its vote on one record.
+// One tree as SVG: its questions, and at each end the label with the rate at which noise flips it. Below it are the
+// first trees of the forest as small drawings, each with its vote on one record.
 
-const ROW = 46; // height of a level with text
-const MOST_TEXTS = 5000; // most measured texts that are kept
+const ROW = 46; // height in pixels of a level with text
+const MOST_TEXTS = 5000; // largest number of measured texts that are kept
 const pen = document.createElement("canvas").getContext("2d"); // measures text without a layout of the page
-const characters = new Intl.Segmenter(undefined, {granularity: "grapheme"}); // an emoji of several parts is one
+const characters = new Intl.Segmenter(undefined, {granularity: "grapheme"}); // counts an emoji as one character
 const measured = new Map();
 
-/** Set the font by which texts are measured: the widest in the drawing. */
+/** Set the font in which texts are measured: the boldest font of the drawing, whose texts are the widest. */
 function measureBy(svg) {
   const {fontSize, fontFamily} = window.getComputedStyle(svg);
   const font = `600 ${fontSize} ${fontFamily}`;
@@ -16,7 +16,7 @@ function measureBy(svg) {
   measured.clear();
 }
 
-/** A result that depends on a text, computed once. */
+/** The result of `compute`. It is computed once for each key. */
 function once(key, compute) {
   if (measured.size > MOST_TEXTS) measured.clear();
   if (!measured.has(key)) measured.set(key, compute());
@@ -27,7 +27,10 @@ function textWidth(text) {
   return once(text, () => pen.measureText(text).width);
 }
 
-/** A color of the scale Cividis, which readers with any color vision can follow: 0 is dark blue, 1 is yellow. */
+/**
+ * The color of a flip rate: {fill, ink}, where ink is readable on fill. The scale is Cividis, which readers with any
+ * color vision can follow. It goes from dark blue for 0 to yellow for `top`.
+ */
 function flipColor(share, top) {
   const stops = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
   const place = Math.min(Math.max(share / top, 0), 1) * (stops.length - 1);
@@ -37,7 +40,7 @@ function flipColor(share, top) {
   return {fill: `rgb(${mixed.map(Math.round).join(",")})`, ink: isDark ? "#fff" : "#111"};
 }
 
-/** A text cut to a width in pixels; empty if not even one character and an ellipsis fit. */
+/** A text, cut to a width in pixels. It is empty if not even one character and an ellipsis fit. */
 function fitted(text, width) {
   if (textWidth(text) <= width) return text;
   return once(`${Math.floor(width)} ${text}`, () => {
@@ -54,7 +57,7 @@ function fittedValue(text, width) {
   return [text, value, rounded].find((form) => textWidth(form) <= width) ?? "";
 }
 
-/** The scale of the colors, as a CSS gradient from no flips to pure noise. */
+/** The color scale as a CSS gradient, from no flips to pure noise. */
 function flipGradient() {
   const steps = [0, 0.2, 0.4, 0.6, 0.8, 1].map((share) => flipColor(share, 1).fill);
   return `linear-gradient(to right, ${steps.join(", ")})`;
@@ -170,7 +173,7 @@ function treePicture(svg, data) {
       last = key;
       for (const one of drawn) drawNode(one, at);
     },
-    /** Draw the noise once: each end has its label, or the class that noise most likely puts in its place. */
+    /** Draw the noise once: an end flips with its flip rate, and then shows the class that most likely replaces it. */
     flicker(at) {
       last = null;
       for (const one of drawn) {
@@ -179,7 +182,7 @@ function treePicture(svg, data) {
       }
       this.draw(at);
     },
-    /** End the flicker: the next drawing has the labels without noise. */
+    /** End the flicker, so that the next drawing shows the labels without noise. */
     settle() {
       last = null;
       for (const one of drawn) one.drawnLabel = null;
@@ -190,7 +193,7 @@ function treePicture(svg, data) {
 const CLASS_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
 const [SMALL_WIDTH, SMALL_HEIGHT] = [56, 40]; // largest width and height of a small tree, in pixels
 
-/** The small trees: {draw(at)} shows as many as the forest has, and writes their votes into `title`. */
+/** The small trees: {draw(at)}. It shows as many trees as `at` has, and writes the votes of the forest into `title`. */
 function smallTrees(svg, title, data) {
   svg.replaceChildren();
   svg.style.display = data.votes ? "" : "none";
@@ -240,7 +243,7 @@ function smallTrees(svg, title, data) {
   }
 }
 
-/** How many of some trees vote for each class. */
+/** The number of these trees that vote for each class. */
 function votesOf(trees, nClasses) {
   const counts = Array(nClasses).fill(0);
   for (const tree of trees) counts[tree.label] += 1;

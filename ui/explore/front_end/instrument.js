@@ -1,11 +1,11 @@
-// The instrument: sliders for ε, depth, trees and α; a curve and a tree that follow while the hand moves.
+// The instrument: sliders for ε, depth, trees and α, with a curve and a tree that change while the user drags a slider.
 //
-// Streamlit calls the default export again whenever Python sends new data. The sliders belong to the hand until Python
-// has answered its last move (`seq`), so an answer that comes late never moves them back.
+// Streamlit calls the default export again whenever Python sends new data. Moves have numbers (`seq`). New data move
+// the sliders only if they answer the last move, so a late answer never moves a slider back.
 
 const CONTROLS = ["epsilon", "depth", "trees", "alpha"];
 const QUIET = 250; // milliseconds without a key press after which a move counts as finished
-const FLICKER = 500; // milliseconds between two draws of the noise while the hand moves ε
+const FLICKER = 500; // milliseconds between two draws of the noise while the user drags ε
 const states = new WeakMap();
 
 function element(name, className, text = "") {
@@ -76,7 +76,7 @@ function connect(state) {
   state.resize.observe(state.root);
 }
 
-/** Tell Python about a finished move. */
+/** Send a finished move to Python. */
 function finish(state, control) {
   window.clearTimeout(state.timer);
   window.clearInterval(state.flicker);
@@ -88,7 +88,7 @@ function finish(state, control) {
   state.send("moved", {control, value: state.at[control], seq: state.seq});
 }
 
-/** Draw in the next frame, at most once. */
+/** Draw in the next frame. Several requests before this frame cause one drawing. */
 function request(state) {
   if (state.frame) return;
   state.frame = window.requestAnimationFrame(() => {
@@ -136,7 +136,7 @@ function drawAll(state) {
   }
 }
 
-/** Take new data, and build the pictures again. */
+/** Build the pictures again from the present data, and draw them. */
 function refresh(state) {
   const {data} = state;
   state.curvePicture = curvePicture(state.curve.svg, data);
