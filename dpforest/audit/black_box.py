@@ -158,9 +158,9 @@ def attack_unaided(
 def generic_pairs(
     domain: Domain, neighbors: str, sizes: tuple[int, ...], seed: int = 0
 ) -> Iterator[tuple[str, Data, Data]]:
-    """Yield pairs of neighboring tables whose labels are in a simple order, each with a description.
+    """Yield triples of a description and two neighboring tables, whose labels are in a simple order.
 
-    The second table of a pair lacks one row of the first table. Under replace-one, one of its rows has another label.
+    Under add-remove, the second table lacks one row of the first table. Under replace-one, one label differs.
     """
     rng, classes = np.random.default_rng(seed), np.array(domain.classes)
     for n in sizes:
@@ -188,7 +188,7 @@ def generic_pairs(
 
 
 def random_rows(domain: Domain, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw n rows uniformly from a domain, array (n, n_features) of floats, or of objects if there are categories."""
+    """Draw n rows uniformly from a domain. Return an array (n, n_features) of floats, or of objects with categories."""
     columns = [
         rng.choice(np.array(f.categories, object), n)
         if f.kind == "categorical"

@@ -1,8 +1,9 @@
 """Canaries: the smallest pairs of neighboring tables that would expose a known weak point of an algorithm.
 
 The attacks use the same pairs on the published mechanism and on the certified mechanism. The attacks should prove a
-loss above ε for the published mechanism, and must not prove one for the certified mechanism. Rows have one attribute
-with the values 0 and 1, which every test of a tree separates. Only canaries for weak points of tests have other rows.
+loss above ε for the published mechanism, and must not prove one for the certified mechanism. In most canaries, the rows
+have a single attribute with the values 0 and 1, and every test of a tree separates these two values. The canaries for
+weak points in the choice of tests have other values or two attributes.
 """
 
 from dataclasses import dataclass
@@ -122,7 +123,7 @@ def modes_of(name: str) -> tuple[str, ...]:
 # Each forest has one tree with one or two leaves, unless a canary sets other parameters.
 _SMALL: Final[dict[str, dict[str, Any]]] = {
     **{name: {"n_estimators": 1, "max_depth": 1} for name in ALGORITHMS},
-    "RF-L": {"n_estimators": 1, "max_depth": 0},  # in the published mode, the leaves of a tree share its budget
+    "RF-L": {"n_estimators": 1, "max_depth": 0},  # in the published mode, the leaves of a tree share the tree's budget
     "RF-E": {"n_estimators": 1, "max_depth": 0},
     "multinomial": {"n_estimators": 1, "max_depth": 1, "n_bins": 2},
     "boosted": {"n_estimators": 1, "max_depth": 1, "n_bins": 2, "n_bound": 64},

@@ -13,10 +13,10 @@ from dpforest.audit.black_box import TRIALS
 from dpforest.audit.fits import Data
 from dpforest.privacy.ledger import ADD_REMOVE
 
-OURS: Final = ("random-tree booster", "random-tree booster, δ")  # in no paper, so these have no published mode
-MANY: Final = 20  # number of trees of a canary in which each tree may leak a little
+OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has these, so they have no published mode
+MANY: Final = 20  # number of trees of a canary that detects the sum of the small losses of all trees
 UNIT: Final = "person"  # name of the column of identifiers
-CLASSES: Final = 50  # largest allowed number of classes; the more classes, the more often a losing label is drawn
+CLASSES: Final = 50  # the largest number that a domain allows: with more classes, a losing label is drawn more often
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class CanaryPair:
     """The rows of both tables, and the row in which the two tables differ. A row is a pair (values, class).
 
     `rows` are in both tables. Only the second table has the row `more`. Under replace-one, the first table has the row
-    `instead_of` in its place. If `rows_of_person` is above 0, the unit of privacy is a person. Then `more` and
-    `instead_of` each stand for a person with that many equal rows, each other row is another person, and tables have a
-    column `UNIT` of identifiers.
+    `instead_of` in place of `more`. If `rows_of_person` is above 0, the unit of privacy is a person. Then `more` and
+    `instead_of` each stand for a person with `rows_of_person` equal rows, each other row belongs to a separate person,
+    and the tables have a column `UNIT` of identifiers.
     """
 
     name: str
@@ -102,7 +102,7 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
 def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
     """Return the least lead for which smooth sensitivity draws a losing label with probability at most `wrong`.
 
-    The exponent at lead j is (ε/2) exp(jε).
+    At lead j, smooth sensitivity draws each losing label with exp(-(ε/2) exp(jε)) times the weight of the top label.
     """
     exponent = math.log((1 / wrong - 1) * (n_classes - 1))
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))

@@ -111,7 +111,11 @@ def _spread(values: np.ndarray, n: int) -> np.ndarray:
 
 
 def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
-    """Yield two events for each observed value of a statistic: it equals this value, and it is at most this value."""
+    """Yield candidate events: a statistic equals an observed value, or is at most an observed value.
+
+    A constant statistic yields no event, and a statistic with two values yields one event. For other statistics, the
+    function picks at most `MOST_VALUES` values for each of the two relations.
+    """
     both = pd.concat([before, after]).fillna(ABSENT)
     for name in both:
         seen = both[name].to_numpy()

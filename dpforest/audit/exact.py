@@ -1,7 +1,7 @@
 """Exact audit: the largest loss and δ(ε) of a law, by enumeration of all small neighboring inputs.
 
-A law is a function from inputs to the logarithms of the probabilities of all outputs. It returns logarithms because the
-most important probabilities underflow. The inputs are the class counts of leaves.
+A law is a function from inputs to the logarithms of the probabilities of all outputs. It returns logarithms, because
+the smallest probabilities, which determine the loss, underflow. The inputs are the class counts of leaves.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
 LogPmf = Callable[[np.ndarray], np.ndarray]  # counts (n_leaves, n_classes) -> log-probabilities (n_leaves, n_outputs)
-_MOST_LAWS = 300  # under replace-one, `delta_curve` pairs at most this number of changes of a leaf
+_MOST_LAWS = 300  # under replace-one, the largest number of changes of one leaf that `delta_curve` combines into pairs
 _ROUNDING = 1e-9  # relative tolerance for errors of floats
 
 
@@ -62,7 +62,10 @@ class Change:
 
 
 def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> LogPmf:
-    """Return the law of a leaf's label under a mechanism of `dpforest.privacy.mechanisms` at this rate."""
+    """Return the law of a leaf's label under a mechanism of `dpforest.privacy.mechanisms` at this rate.
+
+    `negative` is the rule of `noisy_argmax_pmf` for negative noisy counts. The other mechanisms ignore it.
+    """
     if mechanism == NOISY_COUNTS:
         return lambda counts: np.log(noisy_argmax_pmf(counts, 1 / rate, negative))
     return partial(laws.log_pmf, mechanism, rate=rate)
@@ -88,7 +91,7 @@ def neighboring_leaves(
     Returns
     -------
     before, after : int array (n_pairs, n_classes)
-        Counts of each leaf without and with the row.
+        Counts of each leaf before and after the change.
 
     Examples
     --------
@@ -167,7 +170,11 @@ def first_violation(
 
 
 def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: bool, *, at_once: bool):
-    """Yield the changes with the largest loss: overall or, unless `at_once`, for each number of rows in a leaf."""
+    """Yield candidates for the change with the largest loss.
+
+    If `at_once` is True, one of them has the largest loss of all changes. If it is False, the function also yields the
+    candidates for each number of rows in a leaf.
+    """
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
     p, q = pmf(before), pmf(after)
     ratio = _ratios(p, q)
@@ -217,8 +224,8 @@ def delta_curve(
     -------
     float array (n,)
         Largest hockey-stick divergence Σ max(0, P - exp(ε) Q). Under replace-one, two leaves may change, so the
-        function pairs all different changes of one leaf. If there are more than 300 changes, the function pairs only
-        the 300 changes with the largest loss, and the result is a lower bound.
+        function combines each two different changes of one leaf. If there are more than 300 changes, the function
+        combines only the 300 changes with the largest loss, and the result is a lower bound.
     """
     epsilons = np.atleast_1d(np.asarray(epsilons, float))
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)

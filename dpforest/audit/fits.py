@@ -1,4 +1,4 @@
-"""Compute the published statistics of many fits of one table, as a table with a row for each fit."""
+"""Fit one table many times, and return everything that the fits publish, as a table with one row for each fit."""
 
 import warnings
 import zlib
@@ -33,12 +33,13 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
     forest : Forest
         A fitted forest.
     probes : array of shape (n_probes, n_features) or None
-        Rows at which the forest votes, as uint16 codes or raw values. Their votes are among the statistics.
+        Rows for the forest to predict, as uint16 codes or raw values. The predicted classes are among the statistics.
 
     Returns
     -------
     dict
-        Number or array for each name of a statistic. Structure, certificate and settings are hashed to one number each.
+        Number or array of each statistic, by name. The structure, the certificate and the settings are hashed to one
+        number each.
     """
     trees = forest.trees
     tests = (
@@ -90,7 +91,7 @@ def run_many(
     n : int
         Number of fits.
     probes : array of shape (n_probes, n_features) or None
-        Rows whose votes are included in the statistics.
+        Rows whose predicted classes are among the statistics.
     n_jobs : int
         Number of processes. Each process has a copy of the target, so each fit must draw fresh randomness.
     on_progress : callable or None
@@ -104,7 +105,8 @@ def run_many(
     Raises
     ------
     ValueError
-        If two processes draw the same records, because the target then carries a random state along.
+        If two parts of the fits are identical with several processes: each process has then copied the same random
+        state of the target.
     """
     parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
     work = (delayed(_run)(target, X, y, part, probes) for part in parts)
@@ -158,8 +160,8 @@ def _as_record(released: Any) -> Record:
 def as_table(records: list[Record]) -> pd.DataFrame:
     """Return the records as a table, float (n, n_statistics), with `ABSENT` if a record lacks a statistic.
 
-    If a statistic has fractional values, their lowest bit is a statistic too. It can reveal the value under continuous
-    noise, because floating point has more possible values around 0 than around 1 (Mironov 2012).
+    If a statistic has fractional values, the lowest bit of these values is another statistic. The lowest bit can reveal
+    the true value under noise in floating point, because floats are denser around 0 than around 1 (Mironov 2012).
     """
     columns: dict[str, np.ndarray] = {}
     for name in dict.fromkeys(name for record in records for name in record):

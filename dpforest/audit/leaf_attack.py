@@ -146,7 +146,7 @@ def can_be_proved(pair: LeafPair) -> bool:
 
 
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return for each pair of leaves the approximate bound after the last look: the larger bound of both directions."""
+    """Return the approximate bound after all releases for each pair of leaves: the larger bound of both directions."""
     n, z = LOOKS[-1], 5.0  # z is the number of standard errors between an estimate and a limit
     out = np.zeros(len(log_p))
     for a, b in ((log_p, log_q), (log_q, log_p)):
@@ -160,10 +160,12 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 
 
 def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs of leaves that differ in one row. The leaves are the smallest leaves with each lead, and with ties.
+    """Return pairs of leaves that differ in one row, as counts before and after the change.
 
-    A published rule depends only on the top classes and their lead, so these leaves cover all cases. The loss of any
-    other rule approaches its largest value as the lead grows; at a lead of 10/ε, the loss is within 1 % of this value.
+    The leaves are the smallest leaves with each lead of the top class, without and with a row of a second class, and
+    leaves whose classes tie. A published rule depends only on the top classes and their lead, so these leaves cover all
+    cases. The loss of any other rule approaches its largest value as the lead grows; at a lead of 10/ε, the loss is
+    within 1 % of this value.
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
@@ -271,7 +273,11 @@ def attack_leaf(
 
 
 def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
-    """Return the event to count: the outputs with the largest ratios, as many outputs as yield the largest bound."""
+    """Return the event to count, as a bool array (n_codes,).
+
+    The event consists of the outputs with the largest ratios of probabilities. Their number is the one that yields the
+    largest bound in the sample `seen`. If the complement yields this bound, the function returns the complement.
+    """
     share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
     order = np.argsort(-share, kind="stable")
     many = trials / seen[0].sum()  # scales the sample's counts to all trials

@@ -85,7 +85,7 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdic
     0.281
     """
     rate = float(rate_of(rule, epsilon, neighbors))
-    if rule == "global-01":  # depends only on the top classes of a leaf, so small leaves cover all cases
+    if rule == "global-01":  # this rule depends only on the top classes of a leaf, so small leaves cover all cases
         pmf = leaf_log_pmf(rule, rate)
         return Verdict(epsilon, worst_change(pmf, n_classes, most=2, neighbors=neighbors, symmetric=True).loss, 0.0)
     loss = float(true_loss(rule, rate, n_classes=n_classes, neighbors=neighbors))

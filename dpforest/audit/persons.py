@@ -1,7 +1,8 @@
-"""Check the cost of a person with several rows: weights, draws, splits, labels, counts, scales and gradients.
+"""Check that a person with several rows costs at most the charge, in each query of a fit.
 
-Tables are tiny or random. Each loss is computed from the exact law of a mechanism, at the rate that a release uses. A
-person may have up to 256 kept rows, in any leaves, nodes, children and classes.
+The checks cover weights, draws, splits, labels, counts, scales and gradients. Tables are tiny or random. Each loss is
+computed from the exact law of a mechanism, at the rate that a release uses. A fit keeps up to 256 rows of a person,
+which may be in any leaves, nodes, children and classes.
 """
 
 from collections.abc import Iterator
@@ -62,7 +63,7 @@ def check_persons(n_cases: int = 300) -> Iterator[str]:
 
 
 def _weights(rng: np.random.Generator) -> Iterator[str]:
-    """Check that kept rows and weights of a person are the same in a table of this person alone."""
+    """Check that a fit keeps the same rows of a person, with the same weights, as from a table of this person alone."""
     for sizes in ((n,) for n in _SIZES):
         yield from _mixed(rng, sizes)
     for _ in range(8):
@@ -91,7 +92,7 @@ def _mixed(rng: np.random.Generator, sizes: tuple[int, ...]) -> Iterator[str]:
 
 
 def _draws(rng: np.random.Generator) -> Iterator[str]:
-    """Check that all rows of a person have the same draw."""
+    """Check that all rows of a person are drawn into the same part."""
     registry, person = UnitRegistry(), rng.integers(0, 20, 200)
     registry.count(person, np.ones(200, bool))
     units, ids = registry.read(person, np.ones(200, bool))
@@ -101,7 +102,7 @@ def _draws(rng: np.random.Generator) -> Iterator[str]:
 
 
 def _leaves() -> Iterator[str]:
-    """Compare the losses of noisy counts, and of labels for enumerated counts and weights, with the charge κ."""
+    """Compare the losses of noisy counts, and of labels for enumerated counts and weights, with the charged rate."""
     for rate in _RATES:
         if UNIT_WEIGHT / noise_scale(rate, UNIT_WEIGHT) > rate:
             yield f"noisy counts cost more than {rate} for a person"
@@ -146,7 +147,7 @@ def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
 
 def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str]:
     """Add a person to random nodes of a level, and compare the sum of the changes with the declared sensitivity."""
-    extreme = case % 8 < 4  # if True, each option has its last value
+    extreme = case % 8 < 4  # if True, `one_of` returns the last option
 
     def one_of(*options: Any) -> Any:
         return options[-1] if extreme else options[rng.integers(len(options))]

@@ -52,7 +52,7 @@ def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Ite
 def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
     """Check labels and cells of one numeric type. Some of the numbers are classes of the domain.
 
-    The numbers include the extreme values of an integer type, and ±60,000 for a type of floats.
+    The numbers include the smallest and the largest value of an integer type, and ±60,000 for a type of floats.
     """
     low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # within the range of float16
     if dtype.kind in "iu":

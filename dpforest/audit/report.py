@@ -17,8 +17,9 @@ from dpforest.audit.rows import CONFIDENCE, EPSILONS, Row
 _BEGIN: Final = "<!-- made by python -m dpforest.audit --write docs -->"
 _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
-# Neither fits nor attacks run this code: drawings, evaluations, simulations, theory, risks, explanations, bundled
-# tables, codebooks of uploads, the attack on a single leaf, and the command line.
+# Neither the fits nor the attacks of the audit run this code: drawings, evaluations, simulations, theory, risks,
+# explanations, suggestions for a domain, bundled tables, codebooks of uploads, the book of releases, the attack on a
+# single leaf, and the command line.
 _NOT_AUDITED: Final = (
     "plotting/",
     "evaluation/",
@@ -93,7 +94,7 @@ def in_markdown(content: dict[str, Any]) -> str:
 
 
 def _reach(trials: int) -> float:
-    """Return the largest bound that so many fits can prove, for an event that always occurs on only one table."""
+    """Return the largest bound that `trials` fits can prove, which is for an event that occurs on only one table."""
     fresh = trials - 2 * (trials // 6)
     return float(lower_bound(0, fresh, fresh, alpha=1 - CONFIDENCE))
 

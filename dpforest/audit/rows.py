@@ -24,7 +24,7 @@ from dpforest.tables.domain import Domain
 
 EPSILONS: Final = (0.1, 1.0, 4.0)
 MODES: Final = ("certified", "persons", "as_published")  # the modes of `canaries.MODES` that are in the table
-CONFIDENCE: Final = 1 - 1e-6  # confidence of all attacks of one row together; for all rows together, it is 0.9999
+CONFIDENCE: Final = 1 - 1e-6  # of each attack; all 420 bounds hold with a probability of at least 0.9995
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Row:
         be below the true loss. "proved": the ε in the certificate of a published mechanism. This ε is infinite, because
         no proof covers floating-point noise.
     bound : float
-        Lower bound on ε that the black-box attack proved with confidence `CONFIDENCE`.
+        Largest lower bound on ε that the black-box attacks on all canaries proved, each with confidence `CONFIDENCE`.
     canary, event : str
         The pair of tables and the event that prove the bound.
     faults : tuple of str
@@ -198,7 +198,7 @@ def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list
 
 
 def _is_enumerated(canary: Canary) -> bool:
-    """Return whether an enumeration of small leaves yields the loss. For persons, `persons` enumerates the leaves."""
+    """Return whether an enumeration of small leaves yields the loss. For persons, `audit.persons` enumerates leaves."""
     return canary.estimator.structure_is_public and _domain(canary).unit is None
 
 

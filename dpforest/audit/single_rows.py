@@ -207,7 +207,7 @@ def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]
     assert choice.charge is not None and choice.charge.entry.each is not None
     halved, weight = _halvings(choice), 1
     criterion, alpha = getattr(model, "criterion", "m-alpha"), UNIT
-    if criterion == "m-alpha":  # in the first tree, each row has the weight of all leaves / n
+    if criterion == "m-alpha":  # in the first tree, all rows have the same weight
         weight = int(next(question for question in asked if question.what == "noise").private.sum()) // len(y)
         alpha = UNIT if model.alpha == "schedule" else round(UNIT * model.alpha)  # α of the first level
     children = weight * _children(np.random.default_rng(0), (model.n_bound or MAX_BOUND) - 1, n_classes, tries)

@@ -86,7 +86,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 
 
 def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
-    """Yield the findings of the first replay of each forest, then those of the second replays, and so on."""
+    """Yield the findings of the first replay of each forest, then the findings of all second replays, and so on."""
     for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
         for what, (where, outcome) in zip(replays, turn):
             for finding in outcome.findings if outcome else ():

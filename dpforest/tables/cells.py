@@ -54,7 +54,10 @@ def number(cell: Any) -> float | None:
 
 
 def _real(cell: Any) -> Any:
-    """Return the real part of a complex number without imaginary part, as one complex cell makes an array complex."""
+    """Return the real part of a complex number whose imaginary part is 0, and any other cell unchanged.
+
+    One complex cell makes a whole array of numbers complex.
+    """
     is_complex = isinstance(cell, (complex, np.complexfloating))
     return cell.real if is_complex and cell.imag == 0 else cell
 
@@ -114,8 +117,9 @@ class Keys:
 def values_with_one_key(listed: Iterable[Any], spellings: Spellings = ()) -> tuple[str, str] | None:
     """Return the first two listed values that share a key although their texts differ, or None.
 
-    A spelling counts as a listed value unless its key is that of the value that it means, or of an equal spelling.
-    The words that numpy writes for a missing cell in an array of texts count as the value "missing".
+    A spelling counts as a listed value, unless it has the key of the value that it means, or the key of an earlier
+    spelling of that value. The words that numpy writes for a missing cell in an array of texts count as the value
+    "missing".
     """
     seen = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
     spelled: dict[tuple[str, str], str] = {}
@@ -291,7 +295,7 @@ def _factorize_objects(cells: np.ndarray) -> tuple[np.ndarray, list[Any]]:
 
 
 def _is_utf8(cells: np.ndarray) -> bool:
-    """Return whether all texts are valid Unicode, because pandas confuses texts with half of a surrogate pair."""
+    """Return whether all texts are valid Unicode. (pandas confuses texts that contain half of a surrogate pair.)"""
     try:
         "".join([cell for cell in cells.tolist() if type(cell) is str]).encode()
     except UnicodeEncodeError:

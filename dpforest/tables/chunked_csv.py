@@ -21,7 +21,7 @@ _BLOCK_BYTES: Final = 2**20  # number of bytes that are split into cells at a ti
 _HEADER_CHARACTERS: Final = 2**22
 _LATIN1: Final = "dpforest.latin-1"
 
-# The five bytes that Windows-1252 leaves undefined are decoded as Latin-1, like in `csv_text.decode_as`.
+# The five bytes that Windows-1252 leaves undefined are decoded as Latin-1, as in `csv_text.decode_as`.
 codecs.register_error(_LATIN1, lambda e: (chr(e.object[e.start]), e.start + 1))  # type: ignore[attr-defined]
 
 

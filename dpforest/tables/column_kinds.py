@@ -25,13 +25,15 @@ NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER = "number", "number with words", "da
 FREE_TEXT, CATEGORY, CONSTANT, EMPTY = "free text", "category", "constant", "empty"
 COLUMN_KINDS: Final = (NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER, FREE_TEXT, CATEGORY, CONSTANT, EMPTY)
 
-MOST: Final = 0.9  # a column is one of numbers or dates if at least this share of its known cells is, but see below
-_FEW_WORDS: Final = 10  # a column of numbers has at most so many different words if they fill more of its cells,
-_MANY_NUMBERS: Final = 20  # and at least so many different numbers
+# A column holds numbers (or dates) if at least this share of its known cells are numbers (or dates). `_are_numbers`
+# makes an exception.
+MOST: Final = 0.9
+_FEW_WORDS: Final = 10  # in this exception, largest number of different words
+_MANY_NUMBERS: Final = 20  # in this exception, least number of different numbers
 _BEYOND_A_LIMIT: Final = re.compile(r"([<>≤≥]=?|under|over|unter|über) ?[0-9].*", re.ASCII | re.IGNORECASE)  # "<2.5"
 _FEW_ROWS: Final = 20  # fewer known cells do not show that a column holds identifiers or free text
-_LONG: Final = 25  # a free text has more characters on average, and more than
-_MANY_WORDS: Final = 50  # different words
+_LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
+_MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
 _SHOWN: Final = 5
 _CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these
 _TWO_DIGIT_YEAR: Final = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}( .*)?", re.ASCII)
@@ -40,7 +42,7 @@ _DIGITS: Final = re.compile("[0-9]+", re.ASCII)
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """The kind that a column seems to have. Curator only, because it was computed from the rows.
+    """The kind that a column seems to have. Only the curator may see it, because it was computed from the rows.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class ColumnProposal:
 
 
 def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProposal:
-    """Propose the kind of a column from all of its cells. Curator only: the result depends on every row.
+    """Propose the kind of a column from all of its cells. Only the curator may see the result: it depends on every row.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProp
     Returns
     -------
     ColumnProposal
-        The kind, with what a reading rule would need. No rule is applied.
+        The kind, with proposed values for the reading rules of `Feature`. No rule is applied.
 
     Examples
     --------
@@ -194,10 +196,12 @@ def _number(counts: Mapping[str, int], n_known: int, n_missing: int, decimals: S
 
 
 def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence[str]) -> bool:
-    """Return whether a column with so many cells of numbers, so many different ones, and these words holds numbers.
+    """Return whether a column holds numbers.
 
-    A laboratory writes "<2.5" as often as it measures a value below its limit, so few different words may fill up to
-    half of the cells of a column with many different numbers. Words such as "<2.5" then do not count.
+    Of the `n_known` cells that are not missing, `n_numbers` are numbers, `n_different` of them different. The other
+    cells hold the `words`. Usually at least the share `MOST` of the cells must be numbers. There is an exception,
+    because a laboratory writes "<2.5" whenever it measures a value below its limit: in a column with many different
+    numbers, a few different words may fill up to half of the cells. Words such as "<2.5" then do not count.
     """
     if n_numbers >= MOST * n_known:
         return n_numbers > 0

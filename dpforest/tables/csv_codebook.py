@@ -32,11 +32,11 @@ COLUMNS: Final = (
     "source of type",
     "source of missing",
 )
-NO_SOURCE: Final = "read from the data"  # a cell for a missing source has this text; a colon and a note may follow
+NO_SOURCE: Final = "read from the data"  # text of a cell for an absent source; a colon and a note may follow
 _YES, _NO = ("yes", "true", "1", "x"), ("no", "false", "0")
 _RULES: Final = {
     "separate value": "category",
-    "own value": "category",  # as earlier versions wrote it
+    "own value": "category",  # earlier versions wrote this
     "own": "category",
     "category": "category",
     "none expected": "refuse",
@@ -90,8 +90,8 @@ class Codebook:
 def read_codebook(data: bytes) -> Codebook:
     """Read a codebook. Its columns are `COLUMNS` in any order; only the column of names is required.
 
-    A text in the column "source" asserts the whole attribute. For an empty cell, the code that merges an entry into a
-    domain applies a public rule.
+    A text in the column "source" is the source of all parts of the attribute. An empty cell states nothing; the code
+    that merges the entry into a domain then applies a public rule.
 
     Raises
     ------

@@ -55,6 +55,7 @@ class Column:
     Attributes
     ----------
     name : str
+        Name of the column.
     kind : {"numeric", "categorical", "date", "id", "constant", "empty"}
         The last four kinds are not suggested as attributes.
     reason : str
@@ -111,11 +112,11 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
 def numbers_one_by_one(
     raw: pa.ChunkedArray, decimal: str, feature: Feature | None = None
 ) -> tuple[pd.Series, list[str]]:
-    """Parse each text cell independently, by the words for missing cells and the signs of a feature if it is given.
+    """Return all text cells as float64, and the texts of the cells that are neither numbers nor missing.
 
-    Return all cells as float64, and the cells that are neither number nor missing.
-
-    The decimal mark determines which marks may separate thousands. A cell that is not a finite number becomes NaN.
+    Each cell is parsed independently of the others. The decimal mark determines which marks may separate thousands. A
+    cell that is not a finite number becomes NaN. If a feature is given, its words for missing cells and its signs apply
+    too.
     """
     cells = pc.utf8_trim_whitespace(raw)
     values = _floats(cells, decimal)
@@ -142,9 +143,9 @@ def _numbers_by_rules(cells: pa.ChunkedArray, decimal: str, feature: Feature) ->
 
 
 def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series, list[str]]:
-    """Keep each text cell that states a date.
+    """Return the dates of a column as trimmed texts, and the texts of the cells that are neither dates nor missing.
 
-    Return all cells as trimmed texts, missing if they are no dates, and the cells that are neither dates nor missing.
+    A cell that states no date in this format becomes missing. Each cell is read independently of the others.
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     is_date = [date_of(key(cell), date_format) is not None for cell in cells.dictionary.to_pylist()]
@@ -156,9 +157,9 @@ def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series,
 
 
 def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str, spellings: Spellings = ()) -> pd.Series:
-    """Replace each text cell by the listed text that equals it as text or as number, or that it is a spelling of.
+    """Return text cells with the listed texts that they mean: equal texts, equal numbers, or the values of spellings.
 
-    Other cells stay or are missing.
+    Any other cell stays unchanged, or is missing if it is empty or a text such as "NA" (`MISSING_TEXTS`).
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary

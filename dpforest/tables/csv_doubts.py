@@ -1,6 +1,7 @@
 """Warnings about columns of a CSV file that have a second possible reading.
 
-For example, their numbers have signs, mixed marks or three digits after a mark, or words among them.
+For example, the numbers of a column have signs, mixed decimal marks or three digits after a mark, or there are words
+among them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # the ma
 
 
 def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
-    """Return a sentence with advice for each column that has a second possible reading. Curator only.
+    """Return a sentence with advice for each column that has a second possible reading.
+
+    Only the curator may see these sentences, because they depend on the rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The public format of a CSV file: encoding, delimiter, decimal mark. By the format, cells are read independently."""
+"""The public format of a CSV file: encoding, delimiter, decimal mark. It makes the reading of each cell independent."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class CsvFormat:
 def format_in_old_words(words: str) -> CsvFormat:
     """Return the format that a text of an earlier version states, or the default format.
 
-    Old domains and released files state the format only by the clause of `str`, perhaps among other words.
+    Old domains and released files state the format only as the text ``str(format)``, which other words may surround.
 
     >>> format_in_old_words("a survey; the file is Latin-1 text with ';' between columns and decimal commas")
     CsvFormat(encoding='Latin-1', delimiter=';', decimal=',', point_columns=())

@@ -54,7 +54,8 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        float64 for numeric attributes, str for categorical ones, columns of dates and the label.
+        Columns of float64 for numeric attributes, and columns of str for categorical attributes, dates, identifiers and
+        the label.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def bytes_of(source: Any) -> tuple[bytes, str]:
 
 @dataclass
 class UnreadCells:
-    """The number of ragged rows, and the cells that are not numbers or not dates. Curator only."""
+    """The number of ragged rows, and the cells that are not numbers or not dates. Only the curator may see them."""
 
     ragged: int = 0
     cells: dict[str, list[str]] = field(default_factory=dict)  # key: name of a numeric attribute
@@ -150,6 +151,7 @@ def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCel
     cells : Table
         All cells of the file as texts; columns have their names.
     domain : Domain
+        Schema that selects the columns and states how their cells are read.
     """
     return typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
 
@@ -174,7 +176,8 @@ class Records:
 
     Parameters
     ----------
-    file : file of UTF-8 bytes, from its header on
+    file : binary file
+        UTF-8 text that begins with the header.
     mark : str
         Delimiter.
     n_columns : int

@@ -33,12 +33,15 @@ class CsvTable:
     Attributes
     ----------
     name : str
+        Name of the file.
     table : DataFrame
         Likely values of the cells, for display and for suggesting a domain: int64, float64 or str columns; missing
         cells are NaN. The type of a column depends on all cells of the column, so do not fit on this table; use
         `read_with`.
     n_rows : int
+        Number of rows below the header.
     delimiter, encoding, decimal : str
+        Detected delimiter, encoding and decimal mark.
     reading : CsvFormat
         Likely format of the file, for `Domain.reading`.
     notes : tuple of str
@@ -73,7 +76,7 @@ class CsvTable:
         return self._read(domain)[0]
 
     def unread(self, domain: Domain) -> list[str]:
-        """Return a sentence on each kind of cell that `read_with` could not read. Curator only."""
+        """Return a sentence on each kind of cell that `read_with` could not read. Only the curator may see them."""
         return self._read(domain)[1].sentences()
 
     def read_and_unread(self, domain: Domain) -> tuple[pd.DataFrame, list[str]]:
@@ -190,7 +193,7 @@ def _split(words: str, mark: str, n_columns: int) -> pa.Table:
 
 
 def _refuse_second_header(raw: pa.Table, words: str, mark: str) -> None:
-    """Raise TableError if a row repeats the line of column names, as in files that were put together from several."""
+    """Raise TableError if a row repeats the line of column names, as in a file that was joined from several files."""
     _, names = next(csv_text.records(words, mark))
     if all(name.strip() == "" or re.fullmatch(r"[\d.,]+", name.strip()) for name in names):
         return  # a file without a line of names may have two equal rows
@@ -297,7 +300,9 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     Parameters
     ----------
     csv : CsvTable
+        File from which the schema is read.
     label : str
+        Name of the label column.
     features : sequence of str, optional
         Attributes to use; by default all columns except the label, ids, dates, and constant or empty columns.
 

@@ -15,7 +15,7 @@ from dpforest.tables.features import plural
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE_ROWS = 200
 _SAMPLE_CHARACTERS = 1 << 17
-csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # by the default limit, an error would reveal a row
+csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # the default limit would raise an error, which reveals a row
 _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13})
 _NOT_CSV = {
     b"PK\x03\x04": "an Excel or ZIP file; open it and save the table as CSV",
@@ -108,8 +108,8 @@ def without_stated_delimiter(text: str) -> tuple[str, str]:
 def delimiter(text: str) -> tuple[str, str]:
     """Return the delimiter, and the text without a first line ``sep=;``.
 
-    The delimiter is the mark by which the most rows have as many cells as the header. A tie goes to the mark with the
-    most cells.
+    With this delimiter, more rows have as many cells as the header than with any other. In case of a tie, the header
+    has the most cells.
     """
     stated, text = without_stated_delimiter(text)
     if stated and (not stated.isascii() or stated.isalnum() or stated == '"'):
@@ -157,7 +157,10 @@ def records(text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def header(text: str, mark: str) -> tuple[list[str], list[str]]:
-    """Return names and notes. A column without a name is named by its position; two equal names are an error."""
+    """Return the column names, and notes for the user about them. Two equal names raise a TableError.
+
+    A column without a name is called "column" and its position.
+    """
     try:
         _, names = next(records(text, mark))
     except csv.Error:

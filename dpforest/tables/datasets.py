@@ -57,13 +57,17 @@ class Dataset:
     Attributes
     ----------
     name, title : str
+        Key in the catalog, and name for users.
     table : DataFrame
         Attributes and label.
     label : str
+        Name of the label column.
     domain : Domain
+        Public domain of the attributes and the label.
     attribution : str
         Credit that the license requires.
     url, license : str
+        Address of the source, and name of the license; empty if the catalog has none.
     n_left_out : int
         Number of rows that were left out because of missing cells (only to reproduce papers that leave out such rows).
     """

@@ -15,14 +15,14 @@ from dpforest.tables.errors import DomainError
 from dpforest.tables.features import Feature, plural
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
-NO_DATE: Final = -1  # in an array of days: the cell is not missing, but no date
+NO_DATE: Final = -1  # in an array of days, stands for a cell that is neither missing nor a date
 MISSING_DAY: Final = 0
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, eq=False)
 class DateColumn:
-    """The dates of a column. Curator only.
+    """The dates of a column. Only the curator may see them.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class DateColumn:
 def dates_of(column: Any, date_format: str) -> DateColumn:
     """Return the dates of a column of texts, dates, timestamps or numbers such as 20240131.
 
-    The text of a cell decides alone: the date of a timestamp is the date that its text begins with, in the time zone of
-    the timestamp.
+    The date of a cell depends only on the text of the cell. The text of a timestamp begins with its date, in the time
+    zone of the timestamp.
     """
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "M":
         return _of_timestamps(np.asarray(column))

@@ -56,22 +56,25 @@ class Domain:
     label : str
         Name of the label column.
     classes_source : {"documented", "asserted", "data"}
+        Source of the classes, as `Feature.source`.
     classes_note : str
-        As `Feature.source_note`.
+        Note on this source, as `Feature.source_note`.
     reading : CsvFormat or str
         Public facts about the form of the rows, which the certificate states: the format with which `read_table` reads
         a CSV file, such as `CsvTable.reading`, or a clause in words. A text that equals the `str` of a `CsvFormat` is
         replaced by that format.
     reading_source, reading_note : str
-        As `Feature.source` and its note, for `reading`. A reading without a source counts as read from the rows.
+        Source of `reading` and note on it, as `Feature.source` and `Feature.source_note`. A reading without a source
+        counts as read from the rows.
     columns_source, columns_note : str
-        The same for the choice of columns. Empty: the author of this domain chose the columns without looking at rows.
+        Source of the choice of columns, and note on it. Empty: the author of this domain chose the columns without
+        looking at rows.
     unit : str or None
         Name of a column of identifiers, from which no forest learns. All rows with the same identifier belong to one
         person, and a person is the unit of privacy. None: each row is a person.
     class_spellings : dict or tuple of pairs
         Text of the listed class of each spelling, as in ``{"YES": "yes"}``. If there are spellings, spaces around a
-        label are ignored. Their source is that of the classes.
+        label are ignored. The spellings have the same source as the classes.
 
     Raises
     ------
@@ -203,7 +206,7 @@ class Domain:
 
     @property
     def count_unit(self) -> int:
-        """Largest sum that a row (with a unit: a person) adds to a count: 1, or 1024 if counts add up weights."""
+        """Largest amount that one row adds to a count, which is 1. With a unit: that one person adds, which is 1024."""
         return 1 if self.unit is None else UNIT_WEIGHT
 
     @property
@@ -289,7 +292,7 @@ class Domain:
         return encoding.listed_labels(self.classes, y, self.label, self.class_spellings)
 
     def report(self, X: Any) -> pd.DataFrame:
-        """Return a table with a row per feature: counts of clipped, unlisted and missing cells. Curator only."""
+        """Return the counts of clipped, unlisted and missing cells of each feature. Only the curator may see them."""
         return encoding.report(self.features, X)
 
     def leaks(self) -> list[str]:
@@ -497,7 +500,7 @@ def _origin(source: str, note: str) -> str:
 
 
 def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:
-    """Translate a catalog's word for a source. Return it with its note. A half-documented range counts as a leak."""
+    """Return the source and the note for a catalog's word. A range with one documented bound counts as a leak."""
     if word in ("documented", "physical"):
         where = note or entry.get("documentation") or entry.get("uci_url")
         if not where:

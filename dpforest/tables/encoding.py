@@ -150,7 +150,7 @@ def _encode_block(
     out_of_domain: OutOfDomainCells | None,
     n_strange: int = 0,
 ) -> None:
-    """Write the codes of a block of numbers. `n_strange` is how many of the NaNs are cells that are not numbers."""
+    """Write the codes of a block of numbers. `n_strange` of the NaNs stand for cells that are not numbers."""
     if X.dtype not in (np.float64, np.float32):
         with np.errstate(over="ignore"):  # numpy warns when a long double beyond all doubles becomes infinite
             X = X.astype(np.float64)
@@ -257,7 +257,7 @@ def _codes_of_places(
     unlisted_texts: Callable[[], list[str]],
     n_strange: int = 0,
 ) -> np.ndarray:
-    """Return codes from indices of categories. `n_strange` is how many of the missing cells were counted before."""
+    """Return codes from indices of categories. `n_strange` of the missing cells have already been counted."""
     n = len(feature.categories)
     other = {"category": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
     if feature.missing == "value":

@@ -17,7 +17,7 @@ from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
 MISSING = ("category", "value", "refuse")
-MISSING_IN_FILES: Final = {"category": "own"}  # files have another word for this rule
+MISSING_IN_FILES: Final = {"category": "own"}  # released files call this rule "own"
 OTHER = "(missing or other)"
 
 
@@ -119,18 +119,18 @@ class Feature:
         over 20 octaves, which go down to `low`, or to 0 from either side if the range has both signs. "auto": by the
         mean of these two scales, which separates rows even if honest bounds are wide (`dpforest.tables.scale`).
     missing_words : tuple of str
-        Words such as "k.A." or "<5" that mean a missing cell of a numeric attribute, without regard to case and to
-        spaces around them. A word that is a number, such as "999", is compared by its value. Their source is that of
+        Words such as "k.A." or "<5" that mean a missing cell of a numeric attribute. Case and surrounding spaces are
+        ignored. A word that is a number, such as "999", is compared by its value. The words have the same source as
         `missing`.
     signs : tuple of str
-        Signs such as "%" or "€" that may stand before or after a number and are ignored: "12 %" is 12. Their source is
-        that of `kind`.
+        Signs such as "%" or "€" that may stand before or after a number and are ignored: "12 %" is 12. The signs have
+        the same source as `kind`.
     spellings : dict or tuple of pairs
         Listed category of each spelling, as in ``{"YES": "yes"}``. If there are spellings, spaces around a cell are
-        ignored. Their source is that of `categories`.
+        ignored. The spellings have the same source as `categories`.
     date : DatePart, optional
-        The attribute is a part of a date in the column ``date.column``. A cell that is not a date counts as missing.
-        The source of this rule is that of `kind`.
+        Rule that reads the attribute as a part of a date in the column ``date.column``. A cell that is not a date
+        counts as missing. The rule has the same source as `kind`.
 
     Raises
     ------
@@ -291,7 +291,19 @@ class Feature:
         return (*self.categories, OTHER) if self.missing == "category" else self.categories
 
     def code(self, value: Any) -> int:
-        """Return the code of a value: its category's index, or S + floor(p (65,536 - S)) at position p from 0 to 1."""
+        """Return the code of a value.
+
+        Parameters
+        ----------
+        value : float or str
+            Number, or one of the categories.
+
+        Returns
+        -------
+        int
+            Index of the category. For a number at position p from 0 to 1 between the bounds: S + floor(p (65,536 - S)),
+            where S is `first_code`.
+        """
         if self.kind == "categorical":
             return self.categories.index(text(value))
         span = N_CODES - self.first_code
@@ -344,7 +356,7 @@ class Feature:
             "spellings": [list(pair) for pair in self.spellings],
             "date": None if self.date is None else self.date.to_dict(),
         }
-        for rule, value in rules.items():  # a file without rules is the same as before there were rules
+        for rule, value in rules.items():  # earlier versions, which have no such rules, can read a file without rules
             del entry[rule]
             if value:
                 entry[rule] = value
@@ -352,7 +364,7 @@ class Feature:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
-        """Return the feature that `to_dict` wrote. An entry of an earlier version has no scale: it is linear."""
+        """Return the feature that `to_dict` wrote. An entry of an earlier version has no scale; its scale is linear."""
         rules = {word: rule for rule, word in MISSING_IN_FILES.items()}
         known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
         if "missing" in entry:

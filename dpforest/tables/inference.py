@@ -1,4 +1,4 @@
-"""Infer a schema from the data. Every inferred part is a leak, and is marked as a leak."""
+"""Infer a schema from the data. Every inferred part is a privacy leak, and is marked as read from the data."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class OutOfDomain(Enum):
 
 
 class OutOfDomainWarning(UserWarning):
-    """Cells or labels outside of their domain were read by the public rule. Curator only."""
+    """Cells or labels outside of their domain were read by the public rule. Only the curator may see this warning."""
 
 
 class OutOfDomainCells:

@@ -1,7 +1,7 @@
-"""Public ranges that many attributes have, by the name of the column. No row is looked at.
+"""Public ranges of common attributes, which the name of a column suggests. The code looks at no row.
 
 An age lies between 0 and 120 in every table, so this range reveals nothing about the rows. A range is still only a
-proposal: somebody who knows the column states its source.
+proposal: somebody who knows the column must state the source of the range.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PublicRange:
 
 _PHYSICAL: Final = "No living person has a value beyond these bounds; measuring errors are read as the bound."
 
-PUBLIC_RANGES: Final = (  # the first entry that fits a name counts
+PUBLIC_RANGES: Final = (  # if several entries fit a name, the first one applies
     PublicRange("age in years", "age|alter|edad|years old", "No person lives longer than about 120 years.", 0, 120),
     PublicRange("percentage", "percent|percentage|pct|perc|prozent|%", "A percentage lies between 0 and 100.", 0, 100),
     PublicRange("share", "share|proportion|fraction|probability|anteil", "A share lies between 0 and 1.", 0, 1),
@@ -88,7 +88,7 @@ _OTHER_MEANINGS: Final = (
 
 
 def public_range(name: str) -> PublicRange | None:
-    """Return the public range that a column's name suggests; None if it suggests none. No row is looked at.
+    """Return the public range that a column's name suggests; None if it suggests none.
 
     Parameters
     ----------

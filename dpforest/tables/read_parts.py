@@ -1,4 +1,4 @@
-"""List the parts of a schema that were read from rows, and let a user assert them."""
+"""List the parts of a schema that were read from rows, and mark parts as asserted by the user."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
 
 
 def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
-    """Return the schema with these parts asserted by the user's note. Only parts that were read from rows change.
+    """Return the schema with these parts marked as asserted, with the user's note. Parts with another source stay.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94, integer=True),))
     >>> assert_parts(age, read_parts(age)[:2], "the law on voting").leaks()

@@ -1,7 +1,7 @@
-"""Public rules that say how an attribute reads its cells: words for missing, signs next to numbers, spellings.
+"""Public rules for reading the cells of an attribute: words for missing cells, signs next to numbers, and spellings.
 
-Each rule is a function of one cell and of the public schema. No rule looks at another cell, so the rules belong to the
-reading of a row, and cost no ε (docs/PRIVACY.md).
+Each rule depends on one cell and on the public schema only. So the rules read each row independently, and cost no ε
+(docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Spellings = tuple[tuple[str, str], ...]  # pairs of a spelling and the listed va
 
 SIGNS: Final = ("%", "‰", "€", "$", "£", "¥", "₹", "CHF", "EUR", "GBP", "USD")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
-# Words that some readers take for a number: with other decimal marks, or because a program knows the word.
+# Texts that some programs take for numbers: digits with other marks (_HALF_NUMBER), and words (_NO_WORDS).
 _HALF_NUMBER: Final = re.compile(
     r"[-+]?[0-9.,' \u2019\u00a0\u202f]*[0-9][0-9.,' \u2019\u00a0\u202f]*(e[+-]?[0-9]+)?", re.IGNORECASE
 )
 _NO_WORDS: Final = ("true", "false", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity")
-_SHOWN: Final = 6  # values that a sentence of the certificate lists; the domain in the file lists all
+_SHOWN: Final = 6  # number of values that a sentence of the certificate lists; the domain in the file lists all values
 
 
 # ---------------------------------------------------------------- words that mean "missing"
@@ -60,7 +60,7 @@ def folded(words: Iterable[str]) -> frozenset[str]:
 
 
 def is_number_word(word: str) -> bool:
-    """Return whether a word for missing cells is a number. Such a word is compared by its value: 999 is also 999.0."""
+    """Return whether a word for missing cells is a number. Such words match by value: "999" matches 999.0."""
     return _PLAIN_NUMBER.fullmatch(word) is not None
 
 

@@ -42,6 +42,7 @@ class ExactBounds:
     Parameters
     ----------
     name : str
+        Name of the attribute.
     low, high : float
         Bounds of the attribute.
     at_low, at_high : bool
@@ -59,10 +60,10 @@ class ExactBounds:
 
 
 def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
-    """Return attributes with undocumented bounds that equal the lowest or highest value. Curator only.
+    """Return attributes with undocumented bounds that equal the lowest or highest value. Only the curator may see them.
 
-    Parts of dates are omitted. Obvious bounds are omitted: a lower bound of 0, both ends of a range from 0 to 1, and
-    both ends of a range from 0 to 100 if the attribute has the name of a percentage.
+    The function omits parts of dates. It also omits obvious bounds: a lower bound of 0, both ends of a range from 0 to
+    1, and both ends of a range from 0 to 100 if the attribute has the name of a percentage.
     """
     exact = []
     for feature in domain.features:
@@ -90,12 +91,12 @@ def with_rounder(feature: Feature, rounder: tuple[float, float]) -> Feature:
 
 
 def round_bounds(low: float, high: float, *, whole: bool = False, name: str = "") -> tuple[float, float]:
-    """Return round bounds around a range: typical bounds of a percentage, share or age, or round ones with headroom.
+    """Return round bounds around a range: typical bounds of a percentage, share or age, or round numbers farther out.
 
     Parameters
     ----------
     low, high : float
-        Finite, ``low <= high``.
+        Ends of the range, finite, ``low <= high``.
     whole : bool
         Whether only whole numbers occur. If True, the bounds are whole numbers.
     name : str

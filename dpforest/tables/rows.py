@@ -21,11 +21,12 @@ from dpforest.tables.units import UnitRegistry, Units, identifiers_of
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
-    """A table in the form that forests read: codes, class indices and row ids. Curator only.
+    """A table in the form that forests read: codes, class indices and row ids. Only the curator may see it.
 
     Parameters
     ----------
     codes : uint16 array of shape (n, n_features)
+        Code of each cell, as `Domain.encode` returns it.
     y : int32 array of shape (n,)
         Class indices.
     ids : int64 array of shape (n,)
@@ -70,7 +71,9 @@ def read_rows(
     domain : Domain
         Schema with classes.
     X : DataFrame, array or list of shape (n, n_features)
+        Cells of the attributes, as for `Domain.encode`.
     y : array of shape (n,)
+        Labels. Rows whose label is missing or not a class are left out.
     ids : int64 array of shape (n,), optional
         Row ids for a seeded demonstration; by default `ids_of`.
     n_jobs : int

@@ -24,7 +24,7 @@ MOST_ROWS: Final = 256  # largest number of kept rows of a person
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The person of each row of a table, and the weight of the row. Curator only.
+    """The person of each kept row of a table, and the weight of the row. Only the curator may see them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Units:
 
 
 class UnitRegistry:
-    """The persons of a table that is read in parts. Curator only.
+    """The persons of a table that is read in parts. Only the curator may see them.
 
     Weights depend on all rows of a person, so every part is counted before the first part is read.
 
@@ -140,7 +140,7 @@ class UnitRegistry:
 
     def ids(self) -> np.ndarray:
         """Return a stable hash of each person's identifier, int64 (n_units,)."""
-        # Bytes are hashed: half of a surrogate pair in a text would raise an error, which reveals that somebody has it.
+        # The hash uses bytes, because half of a surrogate pair in a text would raise an error, and so reveal that text.
         texts = [identifier.encode("utf-8", "surrogatepass") for identifier in self._number]
         return pd.util.hash_array(np.array([*texts, b""], dtype=object)[:-1], categorize=False).view(np.int64)
 
@@ -190,7 +190,7 @@ def _rank(person: np.ndarray) -> np.ndarray:
 
 
 def _is_kept(rank: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
-    """Return which rows are kept, given each row's rank among its person's rows, and the number of these rows."""
+    """Return whether each row is kept, given its rank among the rows of its person and the number of these rows."""
     kept = np.ones(len(rank), bool)
     many = np.flatnonzero(n_rows > MOST_ROWS)
     for n in np.unique(n_rows[many]).tolist():

@@ -56,9 +56,9 @@ def _pair(
 
 
 def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, int]:
-    """Return the classes of the common rows, the class of the row that differs, and the class of its replacement.
+    """Draw the classes of the common rows, the class of the row that differs, and the class of its replacement.
 
-    The common rows may lack the class of the row that differs.
+    No common row may have the class of the row that differs.
     """
     order = rng.permutation(n_classes)
     kept = max(1, int(rng.choice([1, n_classes - 1, n_classes])))

@@ -55,7 +55,7 @@ def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestC
 
 
 def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit the summed counts of three parts: first the counts for the scale of the attributes, then those of leaves."""
+    """Fit the summed counts of three parts: first the counts for the scale of the attributes, then counts of leaves."""
     assert isinstance(model, RandomStructureClassifier)
     model.fit_scale(sum(model.partial_scale(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
     return model.fit_counts(sum(model.partial_counts(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ def counts_of_two_parts(cut: int) -> InputFormat:
 
 
 def _parts(X: pd.DataFrame, y: np.ndarray) -> Iterator[Table]:
-    """Return an iterator over three parts. One more row at the end of the table rarely moves the borders of parts."""
+    """Return an iterator over three parts. One more row at the end of the table rarely changes where the parts end."""
     most = 2 ** max((len(y) - 2).bit_length() - 1, 0)
     cuts = (0, most // 2, most, len(y))
     return ((X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:]))

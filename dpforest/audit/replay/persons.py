@@ -2,7 +2,8 @@
 
 The person has 1, 2, 7, 256 or 300 rows; of 300 rows, a fit keeps 256. The rows are equal, or equal except for their
 classes, or random. The rows of all persons are in random order, and some rows have no identifier. In half of the
-tables, no other person has a second row. This case tests that nothing public shows whether any person has a second row.
+tables, every other person has a single row. These tables test that nothing public shows whether any person has a second
+row.
 """
 
 import warnings

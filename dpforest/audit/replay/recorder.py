@@ -1,8 +1,8 @@
 """Record a fit: every question to private rows, every step from one line of code to the next, and all results.
 
-The recorder replaces answers only in the samplers, one level below `release` and `selection`, so it sees the rates and
-inputs that the samplers use. On a second run, the fit gets the recorded answers. The recorder stores the tree of each
-row under the id of the row.
+A question is one access to private rows: a call of a sampler. The recorder replaces answers only in the samplers, one
+level below `release` and `selection`, so it sees the rates and inputs that the samplers use. On a second run, the fit
+gets the recorded answers. The recorder stores the tree of each row under the id of the row.
 
 The recorder replaces functions of `dpforest/privacy/` from outside, for the threads of the fit, one fit at a time. So
 `dpforest/privacy/` itself contains no way to replace noise. A test checks that no module outside of `dpforest/audit/`

@@ -1,9 +1,9 @@
 """Record and replay: fit a table, then its neighbor with the same draws, and compare the two fits.
 
-With the same draws, everything public must be the same in both fits: the questions to the rows, the allowed answers,
-the executed lines, and the final state. Only the private inputs of questions may differ: by at most the declared
-sensitivity, and only in as many trees as one row may affect. From the inputs, `replay` computes the privacy loss: how
-much more likely an answer can be on one table than on the other.
+A question is one access to private rows: a call of a sampler. With the same draws, everything public must be the same
+in both fits: the questions, their allowed answers, the executed lines, and the final state. Only the private inputs of
+questions may differ: by at most the declared sensitivity, and only in as many trees as one row may affect. From the
+inputs, `replay` computes the privacy loss: how much more likely an answer can be on one table than on the other.
 
 The replay runs the shipped code. It does not trace compiled kernels. It compares the results of kernels when these
 results reach a question or the release.

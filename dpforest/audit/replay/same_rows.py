@@ -1,9 +1,10 @@
 """Fit the same rows with more threads, in another format, in parts, and with labels of another type.
 
-The questions of a fit must depend only on the rows. If the answers are equal, the released file must also depend only
-on the rows. This module records a fit, and then a second fit of the same rows with one of these changes. The inputs of
-all questions and the released files must be bitwise equal. Each answer has no noise, or is the likeliest answer
-(`rare`), so the fits are deterministic.
+The questions of a fit (its accesses to private rows) must depend only on the rows. If the answers are equal, the
+released file must also depend only on the rows. This module records a fit, and then a second fit of the same rows with
+one change: more threads, another input format, parts of the table, or another type of labels. The inputs of all
+questions and the released files must be bitwise equal. Each answer has no noise, or is the likeliest answer (`rare`),
+so the fits are deterministic.
 """
 
 import warnings

@@ -63,7 +63,7 @@ def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
 
 
 def wrong_sizes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with a round number of rows and a `size` far below or far above it."""
+    """Return a case with a round number of rows, and with a `size` far below or far above this number."""
     domain = random_domain(rng, 2, 2)
     n = _on_a_threshold(rng, 100_000)
     size = max(1, int(rng.choice([1, 2, n // 1_000, n // 10, 10 * n, 2_000_000])))
@@ -125,7 +125,7 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
 
 
 def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case whose tables differ in a person with up to 600 rows. Half of the tables have persons of one row."""
+    """Return a case whose tables differ in a person with up to 600 rows. In half of the cases, others have one row."""
     neighbors, n_others = str(rng.choice(NEIGHBORS)), 1 + _log_uniform(rng, 60)
     domain = replace(random_domain(rng, _n_classes(rng), 6), unit="person")
     sizes = np.ones(n_others + 2, int) if rng.random() < 0.5 else rng.choice([1, 1, 2, 3, 9], n_others + 2)

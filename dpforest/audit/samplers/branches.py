@@ -4,8 +4,8 @@ The function runs once for each sequence of possible answers to its draws. The c
 the names of the functions that it calls refer to stand-ins (`rebound`).
 
 A probability is a sum of terms c exp(-x) with rational c and x (`Sum`). The powers exp(-x) with different x are
-linearly independent over the rationals (Lindemann and Weierstrass). So two sums are the same number only if they are
-equal term by term.
+linearly independent over the rationals (theorem of Lindemann and Weierstrass). So two sums are the same number only if
+they are equal term by term.
 """
 
 from collections.abc import Callable, Iterable, Iterator

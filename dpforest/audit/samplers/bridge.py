@@ -1,8 +1,9 @@
 """Check that compiled samplers equal their Python source, and that a cut tape yields the results of an endless tape.
 
-`identities` checks the Python source. This module runs the compiled kernels and the source on the same random tapes,
-some of which are short. Both must stop at the same row and tape position with the same results. A tape may end within a
-draw. The results must still be those of an endless tape. This shows that no fresh draw replaces an unfinished draw.
+A tape is an array of random 16-bit numbers (lanes), from which a sampler makes its draws. `identities` checks the
+Python source. This module runs the compiled kernels and the source on the same random tapes, some of which are short.
+Both must stop at the same row and tape position with the same results. A tape may end within a draw. The results must
+still be those of an endless tape. This shows that no fresh draw replaces an unfinished draw.
 """
 
 import functools

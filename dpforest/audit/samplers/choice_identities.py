@@ -45,7 +45,10 @@ def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Itera
 
 
 def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
-    """Return q^gap ∫₀¹ Π (1 - q^gap t) dt for each class, with q = exp(-num/den) and Π over the other classes.
+    """Return the probability of each class under permute-and-flip: q^g ∫₀¹ Π (1 - q^h t) dt with q = exp(-num/den).
+
+    The gap g is the number of rows by which the class is behind the top class. The product has a factor for each other
+    class, with the gap h of that class.
 
     Examples
     --------
@@ -64,7 +67,11 @@ def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
 
 
 def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int, cap: int = 2**62) -> dict[int, Sum]:
-    """Return for each candidate the probability that a round draws it (uniformly) and keeps it (probability q^gap)."""
+    """Return for each candidate the probability that a round draws it (uniformly) and keeps it.
+
+    A round keeps a candidate with probability exp(-gap num/den), where gap is its distance to the best score, at most
+    `cap`.
+    """
     best = max(scores[c] for c in allowed)
     return {c: power(min(best - scores[c], cap) * num, den) * Fraction(1, len(allowed)) for c in allowed}
 
@@ -109,7 +116,7 @@ def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) 
 
 
 def _two_nodes() -> Case:
-    """Return the case of two nodes with different allowed candidates. In each node, these tie, so no round is void."""
+    """Return the case of two nodes with different allowed candidates, which tie in each node, so no round is void."""
     scores, mask = np.array([[5, 9, 5], [2, 2, 2]]), np.array([[True, False, True], [False, True, True]])
     pmf: Law = {(a, b): Sum({0: Fraction(1, 4)}) for a in (0, 2) for b in (1, 2)}
     return "choices of two nodes", partial(_law_of_choices, scores, mask, 1, 8, 2), pmf

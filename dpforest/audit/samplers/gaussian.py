@@ -1,7 +1,7 @@
-"""Exact checks of the sampler of round(sigma Z): of each function and of the whole sampler, without random draws.
+"""Exact checks of the sampler of round(sigma Z) for a standard normal Z, without random draws.
 
-The checks run the sampler's source as Python, with stand-ins that return every possible answer (`branches`). They show
-five facts:
+The sampler draws a whole number k and a fraction x from 0 to 1, so that |Z| = k + x. The checks run its source as
+Python, with stand-ins that return every possible answer (`branches`). They show five facts:
 
 - To compare two uniform numbers, the sampler reads digits of both in turn, and stops when the result is certain.
 - For a fixed x, the series returns True with probability exp(-x p), where p = (2k + x)/(2k + 2).

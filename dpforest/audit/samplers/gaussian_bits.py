@@ -28,7 +28,7 @@ def together(whole: bool) -> Iterator[Case]:
 
 
 def _bracketed(num: int, den: int, least: float) -> Law:
-    """Raise ValueError unless the paths bound the probability of each result from below and from above.
+    """Raise ValueError unless the probability of each result lies between the two bounds from the paths.
 
     A round keeps (k, x) with the weight (1 - exp(-1/2)) exp(-(k+x)**2/2); each sign has half of this weight. So a round
     yields each result with the probability of the law times sqrt(pi/2) (1 - exp(-1/2)). With the remaining probability,

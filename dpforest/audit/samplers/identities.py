@@ -44,7 +44,7 @@ def check_identities(*, whole: bool = True) -> Iterator[str]:
 
 
 def _series(whole: bool) -> Iterator[Case]:
-    """Yield checks of exp(-a/b) for a <= b. The first 40 trials of the series bound exp(-a/b) to within 1/38!."""
+    """Yield checks of coins of exp(-a/b) for a <= b. The first 40 trials of a coin bound exp(-a/b) to within 1/38!."""
     for a, b in ((0, 1), (1, 1), (1, 2), (2, 3), (999, 1_000), (12_345, 65_536), (2**32 - 18, 2**32 - 17), (1, 2**31)):
         yield f"a coin of exp(-{a}/{b})", partial(_by_series, a, b), {}
 
@@ -116,13 +116,16 @@ def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
 
 
 def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
-    """Return the law of noise: a round yields z with probability (1 - 1/e)/(2 num) Σ exp(-n/num), over den terms."""
+    """Return the law of noise after some rounds, for all z up to a bound that depends on `most`.
+
+    A round yields z with probability (1 - 1/e)/(2 num) Σ exp(-(|z| den + j)/num), summed over j = 0, ..., den - 1.
+    """
     one = (1 - power(1, 1)) * Fraction(1, 2 * num)
 
     def of_round(z: int) -> Sum:
         return sum((power(abs(z) * den + j, num) for j in range(den)), Sum()) * one
 
-    # A round is void if u is not kept, or if a zero is negative.
+    # A round is void if the sampler rejects its uniform number u, or if it yields a negative zero.
     void = sum((1 - power(u, num) for u in range(num)), Sum()) * Fraction(1, num) + of_round(0)
     times, so_often = Sum(), Sum({0: 1})
     for _ in range(rounds):

@@ -5,9 +5,9 @@ e^-1000. The checks run all code of a release, not only the kernels: release and
 samplers, and tables of more than 65,536 rows. Each tape forces a known answer, so a check detects an answer that is
 drawn again, omitted, clipped or exchanged.
 
-The lanes follow the definitions in `samplers`. A number below n is the high half of lane·n. A coin of exp(-1) succeeds
-if its trial of probability 1/2 succeeds and its next trial, of probability 1/3, fails. A coin of exp(-a/b) with a < b
-succeeds if its first trial fails.
+The lanes follow the definitions in `samplers`. A number below n is the upper 16 bits of lane·n. A coin of exp(-1)
+succeeds if its trial of probability 1/2 succeeds and its next trial, of probability 1/3, fails. A coin of exp(-a/b)
+with a < b succeeds if its first trial fails.
 """
 
 import itertools
