@@ -22,7 +22,7 @@ from ui.jobs import baselines
 from ui.jobs.first_release import first_releases
 from ui.jobs.job import n_of_all, run
 from ui.jobs.measures import scale_of
-from ui.jobs.results import SweepResult, gathered, headroom_of
+from ui.jobs.results import SweepResult, gathered, headroom_of, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.jobs.warm_up import warm_up
 from ui.shared import figures, sidebar
@@ -107,7 +107,8 @@ def draw(result: SweepResult) -> None:
 
 
 choice, answer = Choice(table, chosen_settings), sorted_answers[0].forest
-is_asked = next_steps.offer(choice, certificate, ledger, answer, smallest[answer])
+is_useless = is_no_better_than_guessing(first_result, level, name, epsilon)
+is_asked = next_steps.offer(choice, certificate, ledger, answer, smallest[answer], is_useless)
 with st.container(key="most_accurate"):
     best_line = st.empty()
 draw(first_result)

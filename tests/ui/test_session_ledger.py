@@ -237,6 +237,13 @@ def test_the_dialog_shows_the_sum_beforehand(app):
     assert [r for r in app.radio if r.label.startswith("Do these rows hold the same people")]
 
 
+@pytest.mark.parametrize(("epsilon", "warns"), [("0.01", True), ("10", False)])
+def test_the_dialog_warns_if_the_forest_only_guesses(app, epsilon, warns):
+    app.query_params.update({"data": "breast_wisconsin", "eps": epsilon, "forest": "noisy counts"})
+    ask(app.run())
+    assert any("names the most frequent class" in box.value for box in app.warning) == warns
+
+
 def test_the_same_rows_are_the_same_people(app):
     app.session_state["releases"] = [replace(ZOO, file=b"")]
     text = ask(app.run())

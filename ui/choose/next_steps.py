@@ -23,14 +23,17 @@ from ui.shared.sidebar import Choice
 LEAST_GAIN: Final = 0.005  # smallest difference that the line about the most accurate forest reports
 
 
-def offer(choice: Choice, certificate: Certificate, ledger: Ledger, name: str, epsilon: float | None) -> bool:
+def offer(
+    choice: Choice, certificate: Certificate, ledger: Ledger, name: str, epsilon: float | None, is_useless: bool
+) -> bool:
     """Draw the buttons. Return whether the dialog of a release is open now.
 
-    If the page shows another forest or ε than the answer, also draw a button that returns to the answer.
+    If the page shows another forest or ε than the answer, also draw a button that returns to the answer. `is_useless`
+    states whether the shown forest is no better than guessing.
     """
     settings = choice.settings
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="next_steps"):
-        is_asked = release.button(choice, certificate, ledger, st.container(width="content"))
+        is_asked = release.button(choice, certificate, ledger, st.container(width="content"), is_useless=is_useless)
         with st.container(width="content"):
             hand_over(
                 settings,

@@ -16,7 +16,7 @@ from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
 from ui.explore.stories import class_words, story
 from ui.jobs.baselines import THIS_FOREST, Baselines
-from ui.jobs.results import SweepResult, ceiling_of, headroom_of
+from ui.jobs.results import SweepResult, ceiling_of, is_no_better_than_guessing
 from ui.shared.loss_words import at_delta, success_share, would_promise
 from ui.shared.page import badge
 from ui.shared.sidebar import Choice
@@ -70,14 +70,14 @@ class Figures:
         at = list(result.epsilons).index(self._choice.settings.epsilon)  # every result has this ε
         shown, floor = is_skewed(self._level), self._level.floor
         most_frequent = int(floor["class"])
-        (headroom,) = headroom_of(result, [self._level], "accuracy").values()
         accuracy, balanced = (result.private(measure)[:, at] for measure in ("accuracy", "balanced_accuracy"))
-        mean = float(accuracy.mean())
-        guessing = " · no better than guessing" if mean <= headroom.floor + headroom.noise else ""
+        settings = self._choice.settings
+        guesses = is_no_better_than_guessing(result, self._level, settings.name, settings.epsilon)
+        guessing = " · no better than guessing" if guesses else ""
         texts = [
             (
                 "Accuracy",
-                percent(mean),
+                percent(float(accuracy.mean())),
                 _spread(accuracy) + guessing + _balanced(balanced, shown),
                 "Share of held-out rows whose label the forest predicts correctly. Each simulated release redraws "
                 "trees, noise, and which row goes to which tree; ± is the standard deviation over releases.",

@@ -24,7 +24,7 @@ from ui.explore import (
     welcome,
 )
 from ui.jobs import baselines, first_release
-from ui.jobs.results import SweepResult
+from ui.jobs.results import SweepResult, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
 from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
 from ui.jobs.workers import BACKGROUND
@@ -68,7 +68,7 @@ def show() -> None:
         data_tab.show(choice)
         return
 
-    is_asked = release.button(choice, certificate, ledger)
+    release_place = st.sidebar.container()
     drawn = sidebar.share(choice)
     if not settings.certified:
         headline.broken_promise(certificate)
@@ -79,6 +79,8 @@ def show() -> None:
     few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
     result = first_release.first_releases(table, [job], few, st.container())
     level = baselines.level(table)
+    is_useless = is_no_better_than_guessing(result, level, settings.name, settings.epsilon)
+    is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
     numbers = headline.Figures(choice, certificate, ledger, result, level)
     line = most_accurate.MostAccurate(choice)
     welcome.line()

@@ -216,3 +216,10 @@ def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> d
         )
         for name in result.forests
     }
+
+
+def is_no_better_than_guessing(result: SweepResult, level: Baselines, forest: str, epsilon: float) -> bool:
+    """Return whether a forest's accuracy at an ε, as the mean over its releases, exceeds guessing by chance at most."""
+    at = int(np.abs(np.log(np.asarray(result.epsilons) / epsilon)).argmin())
+    headroom = headroom_of(result, [level], "accuracy")[forest]
+    return float(result.private("accuracy", forest)[:, at].mean()) <= headroom.floor + headroom.noise

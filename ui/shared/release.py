@@ -57,6 +57,10 @@ NO_COLUMN = (
     "You said that one person can have several rows. Choose the column that identifies persons in the Data tab. A "
     "release for single rows would protect a person with many rows far less than ε says."
 )
+USELESS = (
+    "By simulated releases at this ε, this forest is right no more often than somebody who always names the most "
+    "frequent class. A release would still cost its ε. Close this dialog, and try a larger ε or another forest first."
+)
 LOOKED = "The settings were chosen while looking at figures of this table. ε does not cover what this choice reveals."
 
 
@@ -177,22 +181,26 @@ def size_text(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes < 100_000_000 else f"{n_bytes / 1e6:,.0f} MB"
 
 
-def button(choice: Choice, certificate: Certificate, ledger: Ledger, place: DeltaGenerator | None = None) -> bool:
+def button(
+    choice: Choice, certificate: Certificate, ledger: Ledger, place: DeltaGenerator, *, is_useless: bool
+) -> bool:
     """Draw the release button, or say why there is none. Return whether the dialog is open now.
 
     Parameters
     ----------
-    place : container of Streamlit, optional
-        For the button. By default, it is in the sidebar.
+    place : container of Streamlit
+        For the button.
+    is_useless : bool
+        Whether the forest is no better than guessing, by simulated releases. The dialog then warns the curator.
     """
-    with place or st.sidebar:
+    with place:
         if not choice.settings.certified:
             st.caption("No release: as published, this forest is not certified.")
             return False
         is_asked = st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified)
         if is_asked:
             state.JUST_RELEASED.pop()
-            _dialog(choice, ledger, certificate.delta)
+            _dialog(choice, ledger, certificate.delta, is_useless)
         if not certificate.certified:
             st.caption(_why_not(certificate))
         return is_asked
@@ -209,9 +217,11 @@ def _why_not(certificate: Certificate) -> str:
 
 
 @st.dialog("Release this forest", width="large", on_dismiss="rerun")
-def _dialog(choice: Choice, ledger: Ledger, delta: float) -> None:
+def _dialog(choice: Choice, ledger: Ledger, delta: float, is_useless: bool) -> None:
     made = state.JUST_RELEASED.value
     if made is None:
+        if is_useless:
+            st.warning(USELESS, icon=":material/warning:")
         _ask(choice, ledger, delta)
         return
     if made.file:
