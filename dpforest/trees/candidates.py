@@ -15,17 +15,18 @@ from dpforest.trees.released_scale import ReleasedScale, quantile_code
 class Candidates:
     """The tests that a greedy tree chooses from, and the bins into which these tests divide the codes.
 
-    The public scale of a numeric feature is cut into `n_bins` equal bins, so there are n_bins - 1 tests ``x >= cut``.
-    If "missing" is a separate value, one more test asks whether x is known. A categorical feature has a test ``x ==
-    category`` for each category, or a single test if there are two categories.
+    `public_candidates` cuts the public scale of a numeric feature into `n_bins` equal bins, so there are n_bins - 1
+    tests ``x >= cut``. If "missing" is a separate value, one more test asks whether x is known. A categorical feature
+    has a test ``x == category`` for each category, or a single test if there are two categories.
 
     Parameters
     ----------
     kind : uint8 array of shape (n_candidates,)
+        Kind of each test, as in `Trees`.
     feature, threshold : int32 array of shape (n_candidates,)
-        The tests as `Trees` stores them.
+        Feature and threshold of each test, as in `Trees`.
     cut : int32 array of shape (n_candidates,)
-        The same tests, on bins instead of codes: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
+        Threshold of each test on bins instead of codes: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
     first : int64 array of shape (n_features + 1,)
         Index of the first candidate of each feature; the last element is the number of candidates.
     slot : int64 array of shape (n_features + 1,)
@@ -47,7 +48,12 @@ class Candidates:
 def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> Candidates:
     """Return all tests of a domain (Nock and Henecka 2020, "regular quantization of the domain").
 
-    With a released scale, the cuts of a numeric feature are its quantiles on this scale. Equal cuts make one test.
+    With a released scale, the cuts of a numeric feature are its quantiles on this scale. Equal cuts yield one test.
+
+    Raises
+    ------
+    ValueError
+        If no feature has a test, or if there are more than `MAX_CANDIDATES` tests.
     """
     cuts_of = numeric_cuts(domain, n_bins, scale)
     kinds, features, thresholds, cuts, first, slot = [], [], [], [], [0], [0]
@@ -137,7 +143,7 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
     Parameters
     ----------
     chosen : list of int arrays
-        Candidates chosen by the nodes of each level so far; level k has shape (2**k,).
+        Candidates chosen at the nodes of each level so far; the array of level k has shape (2**k,).
     """
     allowed = np.ones((1, candidates.n_candidates), bool)
     for level in chosen:

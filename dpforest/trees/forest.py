@@ -18,7 +18,7 @@ from dpforest.trees.released_scale import ReleasedScale
 
 
 def as_values(X: Any) -> Any:
-    """Return a user's table. A uint16 array is widened, because internal functions read uint16 as codes."""
+    """Return a user's table. A uint16 array becomes uint32, because internal functions read a uint16 array as codes."""
     return X.astype(np.uint32) if isinstance(X, np.ndarray) and X.dtype == np.uint16 else X
 
 
@@ -29,6 +29,7 @@ class Forest:
     Parameters
     ----------
     trees : Trees
+        Tests of all trees.
     domain : Domain
         Public schema. All columns of class shares are in the order of its classes.
     leaves : LabelLeaves, CountLeaves or ScoreLeaves
@@ -147,7 +148,7 @@ class Forest:
         out = np.empty(len(X), np.int64)
         scores = self._scorer()
 
-        # Called for blocks of rows, because scores take memory for every class.
+        # `work` handles one block of rows at a time, because scores take memory for every class.
         def work(rows: slice, codes: np.ndarray) -> None:
             out[rows] = self._decide(scores(codes), codes)
 
@@ -203,7 +204,7 @@ class ReleasedForest(Forest):
     trees, domain, leaves, seed
         As in `Forest`; counts are whole numbers.
     certificate : Certificate
-        States the same ε, δ and neighbor relation as the ledger.
+        Certificate with the ε, δ and neighbor relation of the ledger.
     ledger : Ledger
         The closed ledger of the fit.
     about, notes, scale
@@ -289,7 +290,7 @@ class ReleasedForest(Forest):
         Returns
         -------
         bytes
-            The gzip header has no time stamp.
+            Gzip data whose header has no time stamp.
 
         Raises
         ------
@@ -310,6 +311,7 @@ class ReleasedForest(Forest):
         Returns
         -------
         ReleasedForest
+            The forest, as `from_json` returns it.
 
         Raises
         ------

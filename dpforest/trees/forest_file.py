@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION: Final = 3
 _GZIP: Final = b"\x1f\x8b"
-_PIECE: Final = 2**16  # bytes
+_PIECE: Final = 2**16  # number of bytes that `_length` decompresses at a time
 
 
 class ForestFormatError(ValueError):
@@ -151,7 +151,7 @@ def _parsed(text: Any) -> Any:
         raise ForestFormatError(f"A released forest is read from text or bytes, not from {type(text).__name__}.")
     if len(text) > MAX_JSON_BYTES or (
         len(text) > MAX_WIDE_BYTES and not text.isascii()
-    ):  # such texts take 4 bytes per character
+    ):  # a text that is not ASCII may take 4 bytes per character in memory
         raise _too_large()
     try:
         if not isinstance(text, str):
@@ -187,7 +187,7 @@ def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def american(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the content with American spelling, because older files have British spelling."""
+    """Return the content of a file, with the British spelling of older files replaced by American spelling."""
     for name in ("certificate", "ledger"):
         part = content.get(name)
         if isinstance(part, dict) and "neighbours" in part and "neighbors" not in part:
@@ -199,7 +199,7 @@ def american(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _constructor_arguments(content: dict[str, Any], version: int) -> dict[str, Any]:
-    """Return the arguments of a forest's constructor, after checks that they fit together."""
+    """Check that the fields of a file fit together, and return the arguments of a forest's constructor."""
     forest_schema.check(content, version)
     domain = Domain.from_dict(forest_file_1.domain(content["domain"]) if version == 1 else content["domain"])
     n_codes = np.array([f.n_codes for f in domain.features])
@@ -249,7 +249,7 @@ def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledge
 
 
 def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -> None:
-    """Check that the ledger lists each round of gradients with its noise, and that values are multiples of 2**-20."""
+    """Check that one ledger entry pays for the noise of all rounds, and that leaf values are multiples of 2**-20."""
     rounds = [entry for entry in ledger.entries if entry.what == GRADIENT_SUMS]
     wanted = (NOISE[ledger.kind], content["trees"]["n_trees"], "sequential", "")
     if [(e.mechanism, e.times, e.composition, e.part) for e in rounds] != [wanted]:
@@ -283,7 +283,7 @@ def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:
 def _leaves(
     content: dict[str, Any], trees: Trees, n_classes: int, array: Callable[..., np.ndarray]
 ) -> LabelLeaves | CountLeaves | ScoreLeaves:
-    """Return the leaves of a file, which may be of any kind."""
+    """Return the leaves of a file. `array` reads an entry of the file as an array of a given shape."""
     key, shape = key_of_leaves(content, trees.n_leaves, n_classes)
     if math.prod(shape) > MAX_LEAF_NUMBERS:
         raise _too_large()

@@ -256,6 +256,8 @@ def check(content: Any, what: int | str) -> None:
 
     Parameters
     ----------
+    content : Any
+        Parsed JSON of a file, or of a domain.
     what : {1, 2, 3, "domain"}
         Format version of the file, or "domain" if `content` is only a domain.
     """

@@ -17,10 +17,14 @@ def check_forest_size(n_trees: int, depth: int, n_leaves: int, n_classes: int) -
 
     Parameters
     ----------
-    n_trees, depth : int
+    n_trees : int
+        Number of trees.
+    depth : int
+        Largest number of tests on a path, for the message of the error.
     n_leaves : int
         Number of leaves of all trees, or its largest possible value.
     n_classes : int
+        Number of classes, which limits the number of leaves.
     """
     if n_trees > MAX_FOREST_TREES:
         raise ValueError(f"a forest has at most {MAX_FOREST_TREES:,} trees, not {n_trees:,}; use fewer trees")

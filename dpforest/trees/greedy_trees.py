@@ -20,7 +20,7 @@ from dpforest.trees.layout import LEAF, NUMERIC, Trees
 ChooseSplits = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 
 _P = np.uintp
-_BLOCK = 512  # rows per block
+_BLOCK = 512  # number of rows that `fill_children` handles at a time
 
 
 def grow_tree(
@@ -34,17 +34,22 @@ def grow_tree(
     choose: ChooseSplits,
     root: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Grow one tree. Curator only: the chosen tests are private only if `choose` makes them so.
+    """Grow one tree. Curator only, unless `choose` is a private mechanism.
 
     Parameters
     ----------
+    candidates : Candidates
+        The tests to choose from.
     bins : uint8 or uint16 array of shape (n, n_features)
         Result of `bin_codes`.
     y : int32 array of shape (n,)
-        Class indices.
+        Class index of each row.
     weight : int64 array of shape (n,)
-        Weights of rows.
+        What each row adds to a count.
+    n_classes : int
+        Number of classes.
     depth : int
+        Number of levels of tests.
     choose : callable
         Function that chooses the tests of a level. Its arguments are the level, the histograms of the nodes, and the
         allowed tests.
@@ -127,7 +132,7 @@ def fill_children(bins, y, weight, node, slot, parents, histogram):
 
 @njit(nogil=True, cache=True)
 def _add_row(bins, y, weight, node, start, n_classes, i, flat):
-    """Add the weight of row i.
+    """Add the weight of row i to its bin of every feature, in the row's node.
 
     `start` holds the offset of each feature in a node's counts. Its last element is the number of counts.
     """
@@ -166,13 +171,17 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
 
     Parameters
     ----------
-    grown : list of `chosen`, one per tree
+    candidates : Candidates
+        The tests from which the trees chose.
+    grown : list of lists of int64 arrays
+        Result `chosen` of `grow_tree` for each tree.
     depth : int
         Depth of the complete trees.
 
     Returns
     -------
     trees : Trees
+        The trees, in the order of `grown`.
     place : int64 array of shape (n_leaves,)
         For each leaf, the tree's number times 2**depth, plus the number of the last-level node with the leaf's rows.
     """

@@ -13,8 +13,8 @@ levels evaluate every node.
 import numpy as np
 from numba import njit
 
-ROWS = 256
-DENSE = 5
+ROWS = 256  # number of rows of a block
+DENSE = 5  # number of upper levels in which every node is evaluated for every row
 
 _U = np.uint32
 _H = np.uint16
@@ -23,7 +23,7 @@ _P = np.uintp
 
 @njit(nogil=True, cache=True)
 def _scratch(codes, packed):
-    """Allocate the arrays of a block: columns (also as a flat view), and each row's place in a level, and leaf."""
+    """Allocate the arrays for a block: its columns, their flat view, and each row's place, answer and leaf."""
     columns = np.zeros((codes.shape[1] + len(packed[5]), ROWS), np.uint16)
     place, right, leaf = np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint32)
     return columns, columns.reshape(columns.size), place, right, leaf

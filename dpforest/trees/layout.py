@@ -27,6 +27,7 @@ class Trees:
     Parameters
     ----------
     kind : uint8 array of shape (n_nodes,)
+        NUMERIC, ONE_VS_REST, MULTIWAY or LEAF.
     feature : int32 array of shape (n_nodes,)
         Index into ``domain.features``; -1 in leaves.
     threshold : int32 array of shape (n_nodes,)
@@ -34,7 +35,8 @@ class Trees:
     first_child : int32 array of shape (n_nodes,)
         Index of the first child among all nodes of the forest; a leaf points to itself.
     tree_start : int64 array of shape (n_trees + 1,)
-        Node range of each tree. Nodes of a tree are in level order, and children of a node are adjacent.
+        Index of the first node of each tree; the last element is the number of nodes. Nodes of a tree are in level
+        order, and children of a node are adjacent.
     depth : int
         Largest allowed number of tests on a path.
 
@@ -69,7 +71,7 @@ class Trees:
 
     @cached_property
     def leaf_start(self) -> np.ndarray:
-        """Leaf range of each tree, int64 (n_trees + 1,)."""
+        """Number of the first leaf of each tree, int64 (n_trees + 1,); the last element is the number of leaves."""
         return np.searchsorted(self.leaf_nodes, self.tree_start)
 
     @cached_property
@@ -81,7 +83,10 @@ class Trees:
 
     @cached_property
     def is_complete(self) -> bool:
-        """Whether all tests are binary and all leaves are at `depth`. Then node i has children 2i + 1 and 2i + 2."""
+        """Whether all tests are binary and all leaves are at `depth`.
+
+        If so, node i of a tree has the children 2i + 1 and 2i + 2 of the same tree.
+        """
         size = 2 ** (self.depth + 1) - 1
         if self.depth < 1 or np.any(np.diff(self.tree_start) != size) or np.any(self.kind == MULTIWAY):
             return False
@@ -123,7 +128,7 @@ class Trees:
         """Number of tests above each node, uint8 (n_nodes,)."""
         level = np.zeros(self.n_nodes, np.uint8)
         nodes = self.tree_start[:-1]
-        for above in range(self.depth + 1):  # one level more than allowed, for `check`
+        for above in range(self.depth + 1):  # one level more than allowed, so that `check` detects it
             inner = nodes[self.kind[nodes] != LEAF]
             width = self.n_children[inner]
             first = self.first_child[inner] - (np.cumsum(width) - width)

@@ -34,27 +34,29 @@ class Leaves(ABC):
         Parameters
         ----------
         n_classes : int
+            Number of classes.
         seed : int
-            Public seed. Shares in leaves without information are drawn from this seed.
+            Public seed. The seed determines the classes of leaves without information.
         trees : Trees
             The trees that have these leaves.
 
         Returns
         -------
         float64 array of shape (n_leaves, n_classes)
+            Shares, which sum to 1 in each leaf; for `ScoreLeaves`, each leaf's addition to the scores.
         """
 
     @property
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
-        """All arrays, by their keys in a file."""
+        """Arrays that a file stores, by their keys in the file."""
 
     def leaf_labels(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """Return the class that each leaf votes for, uint8 (n_leaves,)."""
         return voting.leaf_votes(self.leaf_shares(n_classes, seed, trees))
 
     def summed(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
-        """Return the values to sum over trees: a label per leaf (n_leaves,), or numbers (n_leaves, n_classes)."""
+        """Return what a leaf adds to a row's sums: a label to count (n_leaves,), or numbers (n_leaves, n_classes)."""
         return self.leaf_shares(n_classes, seed, trees)
 
     def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
@@ -117,7 +119,7 @@ class CountLeaves(Leaves):
         "majority": each leaf votes. "threshold": shares are averaged. "probabilistic": a coin draws the class, and the
         probability of a class is its mean share. "log-odds": log-odds are added up.
     negative_rule : {"clamp", "paper"}
-        "clamp": negative counts become 0. "paper": one negative count discards the leaf.
+        "clamp": negative counts become 0. "paper": one negative count discards all counts of the leaf.
     log_odds : LogOdds or None
         Weights of leaves for voting "log-odds"; None for the other rules.
     numbers : int array of shape (n_leaves,), optional
@@ -273,6 +275,12 @@ def from_file(
     class_of_tree : int16 array of shape (n_trees,), or None
         Class of each tree for voting "additive"; None for the other rules.
     n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    LabelLeaves, CountLeaves or ScoreLeaves
+        The kind that the key determines.
 
     Raises
     ------

@@ -18,14 +18,14 @@ class Settings(NamedTuple):
     """Parameters of the draws of tests, and of the rules that end a branch."""
 
     table: np.ndarray  # c log c in whole units for entropy; empty for Gini
-    unit: float
-    feature_temperature: float
-    value_temperature: float
+    unit: float  # value of one whole unit of the table
+    feature_temperature: float  # the paper's B1
+    value_temperature: float  # the paper's B2
     each: int  # a cut may be drawn only if each side has at least this many estimation rows
     fewest: int  # a node is split only if each child gets at least this many estimation rows
     to_split: int  # a child with fewer estimation rows is a leaf
     to_start: int  # a root with fewer estimation rows is a leaf
-    purity_stop: bool
+    purity_stop: bool  # whether a node is a leaf if all its structure rows have the same class
     max_depth: int
 
 
@@ -43,11 +43,11 @@ class Scratch(NamedTuple):
     total: np.ndarray  # number of structure rows of each class
     left: np.ndarray  # number of structure rows of each class on the left side
     best: np.ndarray  # best score of each feature that has a cut
-    features: np.ndarray
+    features: np.ndarray  # features that have a cut
     scores: np.ndarray  # scores of the cuts of one feature
-    cuts: np.ndarray
+    cuts: np.ndarray  # thresholds or categories of these cuts
     goes_right: np.ndarray  # whether each row goes right
-    spare: np.ndarray
+    spare: np.ndarray  # copy of the rows that go right, for `_partition`
 
 
 @njit(nogil=True, cache=True)
@@ -140,8 +140,9 @@ def _score_categories(column, est, settings, scratch):
 def _score(squares, n, other_squares, n_other, table, unit):
     """Return the impurity decrease times the number of rows, plus a constant that is the same for all tests of a node.
 
-    The score is a sum over both sides of the test. Let a side have n rows, and let c be its rows of each class. For
-    Gini, the side adds (Σ c²) / n. For entropy, the side adds Σ c log c - n log n.
+    The score is a sum over both sides of the test. Let n be the number of rows on a side, and let c be the number of
+    these rows in one class. For Gini, the side adds (Σ c²) / n. For entropy, the side adds Σ c log c - n log n. The
+    sums run over the classes.
     """
     if len(table):
         return np.float64(squares - table[n] + other_squares - table[n_other]) * unit
@@ -151,7 +152,10 @@ def _score(squares, n, other_squares, n_other, table, unit):
 
 @njit(nogil=True, cache=True)
 def to_weights(scores, temperature, tie):
-    """Turn scores into weights in place: exp(B (s - 1) / 2) for a score s rescaled to 0..1. The best weight is 1."""
+    """Replace scores by weights: exp(B (s - 1) / 2) at temperature B, where s is the score rescaled to 0..1.
+
+    At infinite temperature, only the best score gets a weight. Scores that differ by at most `tie` are equal.
+    """
     low, high = scores.min(), scores.max()
     for i in range(len(scores)):
         if high - low <= tie:
@@ -164,7 +168,10 @@ def to_weights(scores, temperature, tie):
 
 @njit(nogil=True, cache=True)
 def draw(scores, temperature, tie, u):
-    """Draw an index by the selection law with a number u in [0, 1). The scores are overwritten by weights."""
+    """Draw an index with a probability proportional to its weight, from a uniform number u in [0, 1).
+
+    The function overwrites the scores with weights (`to_weights`).
+    """
     to_weights(scores, temperature, tie)
     target = u * scores.sum()
     drawn = -1

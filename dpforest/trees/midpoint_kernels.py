@@ -25,7 +25,7 @@ from dpforest.trees.midpoint_cuts import (
     sum_of_squares,
 )
 
-# Numbers of the draws from one key: first from the key of a tree, then from the key of a node.
+# Numbers of the words that are drawn from the key of a tree, and from the key of a node.
 ROWS, ROOT = 0, 1
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -35,8 +35,8 @@ class Rows(NamedTuple):
 
     words: np.ndarray  # int64 (m, n): the words of every column, sorted
     columns: np.ndarray  # uint16 (m, n): codes
-    y: np.ndarray
-    is_categorical: np.ndarray
+    y: np.ndarray  # int32 (n,): class indices
+    is_categorical: np.ndarray  # bool (m,): whether each column is categorical
     n_classes: int
 
 
@@ -50,7 +50,7 @@ class Nodes(NamedTuple):
     span: np.ndarray  # first and last + 1 of the structure rows, and the same for the estimation rows
     column: np.ndarray  # index of a column in which the rows of the node are adjacent
     is_open: np.ndarray  # whether the node may be split
-    keys: np.ndarray
+    keys: np.ndarray  # uint64: the key that determines the draws of each node
 
 
 @njit(nogil=True, cache=True)
@@ -244,7 +244,7 @@ def _mark(column, cut, categorical, scratch):
 
 @njit(nogil=True, cache=True)
 def _partition_columns(span, parts, scratch):
-    """Partition the sorted columns by the marks, except for constant columns."""
+    """Partition the sorted columns by `goes_right`, except for columns that are constant at the node."""
     a, b, c, d = span[0], span[1], span[2], span[3]
     for j in range(len(parts.structure)):
         if parts.structure[j, a] >> CODE_BIT != parts.structure[j, b - 1] >> CODE_BIT:

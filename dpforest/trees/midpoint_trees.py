@@ -46,19 +46,24 @@ def grow_midpoint_forest(
     Parameters
     ----------
     codes : uint16 array of shape (n, m)
+        Codes of `Domain.encode`.
     y : int32 array of shape (n,)
-        Class indices below `n_classes`, which is at most 256.
+        Class index of each row.
+    n_classes : int
+        Number of classes, at most 256.
     is_categorical : bool array of shape (m,)
         Whether each feature is categorical. A categorical feature has a test for each category that occurs at a node. A
         numeric feature has a threshold midway between each two consecutive codes that occur at a node.
     n_trees : int
+        Number of trees.
     partition_rate : float
         Number of structure rows divided by number of estimation rows. There is at least one row of each kind.
     min_leaf : int
-        The paper's k, at least 1.
+        The paper's k, at least 1; `stopping` states its meaning.
     feature_temperature, value_temperature : float
         The paper's B1 and B2, from 0 (a uniform draw) to infinity (the best candidate, with random ties).
     impurity : {"gini", "entropy"}
+        Measure of impurity. The score of a cut is the decrease of this measure.
     stopping : {"code", "min_leaf", "reject"}
         Meaning of k = `min_leaf`. "code" follows the authors' program: a child with at most k estimation rows is a
         leaf, and a node is a leaf if one of its children would get no estimation row. "min_leaf": a cut may be drawn
@@ -69,7 +74,8 @@ def grow_midpoint_forest(
     max_depth : int
         Largest number of tests on a path, at most 60. A deeper tree has the same first levels.
     seed : int
-        From 0 to 2^64 - 1. The rows of a tree depend on (seed, tree), the draws of a node on (seed, tree, path).
+        Seed of all draws, from 0 to 2^64 - 1. The structure rows of a tree depend on (seed, tree), and the draws of a
+        node on (seed, tree, path).
     n_jobs : int
         Number of threads; the result does not depend on it.
     words : int64 array of shape (m, n), optional
@@ -78,6 +84,7 @@ def grow_midpoint_forest(
     Returns
     -------
     trees : Trees
+        The grown trees.
     counts : int64 array of shape (n_leaves, n_classes)
         Estimation rows of each class in each leaf, in the order of `Trees.leaf_nodes`.
 

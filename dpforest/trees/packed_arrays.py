@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-# In ascending size; whole numbers take the first type that holds all of them.
+# The types of each tuple grow in size. `pack` uses the first type that holds all numbers of an array.
 _UNSIGNED: Final = ("u1", "u2", "u4")
 _SIGNED: Final = ("i1", "i2", "i4", "i8")
 TYPES: Final = (*_UNSIGNED, *_SIGNED, "f8")

@@ -179,7 +179,8 @@ def _grow_tree(
                         cut = _scaled_cut(seed, tree, node, draw, how, cumulative[f], first_code[f], low, high)
                         threshold[node] = min(cut, n_codes[f] - 1)
                     elif how[1] == 2 and not is_categorical[f]:
-                        # The threshold is cut k of n_quantiles equal parts of the known range; missing values go left.
+                        # The threshold is the k-th border between n_quantiles equal parts of the known range. Missing
+                        # values go left.
                         k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
                         threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
                     else:
@@ -194,7 +195,7 @@ def _grow_tree(
 
 @njit(nogil=True, cache=True)
 def _scaled_cut(seed, tree, node, draw, how, cumulative, first, low, high):
-    """Return a threshold from `low` to `high` - 1: the draw on the released scale, or one of its quantiles."""
+    """Return a threshold from `low` to `high` - 1: a uniform draw on the released scale, or one of its quantiles."""
     last = max(high - 1, low)
     if how[1] == 2:
         part = 1 + _uniform(seed, tree, node, draw, how[2] - 1)

@@ -2,7 +2,7 @@
 
 Three nested histograms count the rows in 4, 16 and 64 equal cells of an attribute's known codes. Then
 `dpforest.models.preparation` adds noise to the counts. The distribution function is computed from the noisy counts in
-integers, so that all machines get the same bits. If the counts are only noise, the function is the public scale itself.
+integers, so that all machines get the same bits. If no noisy count is above 0, the function is the public scale itself.
 """
 
 from collections.abc import Sequence
@@ -63,6 +63,7 @@ def scale_histograms(domain: Domain, codes: Any, weight: np.ndarray | None = Non
     Parameters
     ----------
     domain : Domain
+        Public schema, which determines the cells.
     codes : uint16 array of shape (n, n_features)
         Codes of `Domain.encode`.
     weight : int64 array of shape (n,), optional
@@ -119,6 +120,7 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
     Returns
     -------
     ReleasedScale
+        A distribution function for each numeric attribute.
     """
     n_parents = sum(4**level for level in range(LEVELS))
     attributes = noisy.reshape(-1, n_parents, 4).tolist()

@@ -63,7 +63,7 @@ def pack(trees: Trees, n_features: int) -> tuple:
 
 
 def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
-    """Return codes unchanged. Raise ValueError if they are no codes of the domain, because kernels check no bounds."""
+    """Return codes unchanged. Raise ValueError if they are not codes of the domain, because kernels check no bounds."""
     requirement = f"codes are uint16 of shape (n, {domain.n_features:,}), as Domain.encode gives them"
     if not isinstance(codes, np.ndarray) or codes.dtype != np.uint16 or codes.ndim != 2:
         raise ValueError(f"{requirement}, not {getattr(codes, 'dtype', type(codes).__name__)} {np.shape(codes)}")
@@ -84,7 +84,7 @@ def blocks(domain: Domain, X, *, n_jobs: int = 1) -> Iterator[tuple[slice, Calla
     """
     n = len(X)
     size = BLOCK_ROWS
-    if n_jobs > 1:  # equal blocks, and equally many for each thread, so that all threads end together
+    if n_jobs > 1:  # each thread gets equally many blocks of equal size, so that all threads end together
         size = max(1, -(-n // (n_jobs * max(2, -(-n // (BLOCK_ROWS * n_jobs))))))
     rows = X.iloc if hasattr(X, "iloc") else X
     for start in range(0, n, size):
@@ -131,17 +131,27 @@ def count_rows(
 
     Parameters
     ----------
+    trees : Trees
+        The trees whose leaves count rows.
+    domain : Domain
+        Public schema, which encodes `X`.
     X : array or DataFrame of shape (n, n_features)
         Raw values, or their uint16 codes.
     y : int32 array of shape (n,)
+        Class index of each row.
+    n_classes : int
+        Number of classes.
     tree_of_row : int32 array of shape (n,) or None
         The tree of each row; None counts every row in every tree.
     weight : int64 array of shape (n,), optional
         What each row adds to a count; by default 1.
+    n_jobs : int
+        Number of threads.
 
     Returns
     -------
     int64 array of shape (n_leaves, n_classes)
+        Number, or total weight, of the rows of each class in each leaf.
     """
     packed = pack(trees, len(domain.features))
     counts: list[np.ndarray] = []

@@ -42,8 +42,12 @@ def score_splits(
     Parameters
     ----------
     histogram : int64 array of shape (n_nodes, n_slots, n_classes)
-        Class weights in each bin: in units of 1/1024 for "m-alpha" (two classes); for the other criteria
-        in rows or in 1/1024, as `grid` says.
+        Class weights in each bin. For "m-alpha", which requires two classes, they are in 1/1024. For the other
+        criteria, they are in rows or in 1/1024, as `grid` says.
+    candidates : Candidates
+        The tests to score.
+    criterion : {"m-alpha", "gini", "max", "entropy"}
+        Potential of a child, from the table of the module.
     alpha : int
         α of the Mα-loss in 1/1024, 0 to 1024.
     grid : {1024, 1}
@@ -53,6 +57,7 @@ def score_splits(
     Returns
     -------
     int64 array of shape (n_nodes, n_candidates)
+        Scores in grid steps; higher is better.
     """
     out = np.empty((len(histogram), candidates.n_candidates), np.int64)
     kernel = _score_two if histogram.shape[2] == 2 else _score_many
@@ -66,6 +71,8 @@ def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int 
 
     Parameters
     ----------
+    criterion : {"m-alpha", "gini", "max", "entropy"}
+        Potential of a child, from the table of the module.
     n_bound : int
         Public bound on the number of rows of a table that includes this row.
     alpha, weight : int
@@ -90,6 +97,8 @@ def unit_sensitivity(
 
     Parameters
     ----------
+    criterion : {"m-alpha", "gini", "max", "entropy"}
+        Potential of a child, from the table of the module.
     n_bound : int
         Public bound on the number of persons of a table that includes this person.
     level : int
@@ -104,7 +113,7 @@ def unit_sensitivity(
     if criterion == "m-alpha":
         root = math.isqrt(max(4 * (n_bound - 1), 1) * weight**2 // 4)
         return alpha * (root + n_children) + (UNIT - alpha) * weight
-    if criterion == "gini":  # rounded up from a sum of whole numbers, so rounding adds nothing
+    if criterion == "gini":  # the potential is rounded up from whole weights, so rounding adds nothing
         return 2 * UNIT
     if criterion == "max":
         return UNIT

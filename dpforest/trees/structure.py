@@ -20,6 +20,7 @@ class Structure:
     Parameters
     ----------
     n_trees, depth : int
+        Number of trees, and largest number of tests on a path.
     test_feature, test_kind : int arrays of shape (n_tests,)
         The tests that occur, without their thresholds, sorted by feature and kind; kinds as in `Trees`.
     nodes : int array
@@ -40,7 +41,7 @@ class Structure:
 
 def structure_of(trees: Trees) -> Structure:
     """Return the structure of trees: the arrays that a file stores."""
-    # stable: within a level, nodes stay tree after tree and from left to right, as in `Trees`
+    # A stable sort keeps the nodes of a level tree after tree and from left to right, as in `Trees`.
     order = np.argsort(trees.level, kind="stable")
     order = order[: np.count_nonzero(trees.level < trees.depth)]
     kind, feature = trees.kind[order], trees.feature[order]
