@@ -11,18 +11,19 @@ from scipy.stats import beta
 
 
 def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
-    """Return Clopper and Pearson's lower limit. It exceeds the true probability with a chance of at most alpha.
+    """Return Clopper and Pearson's lower limit, which exceeds the true probability with a chance of at most alpha.
 
     Parameters
     ----------
     hits, trials : int or array
+        Number of hits, and number of trials.
     alpha : float
         Error probability of the lower limit alone.
 
     Returns
     -------
     float64 array
-        The array is zero-dimensional if `hits` and `trials` are numbers.
+        Lower limit for each number of hits. The array is zero-dimensional if `hits` and `trials` are numbers.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
 
 
 def upper_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
-    """Return Clopper and Pearson's upper limit. The true probability exceeds it with a chance of at most alpha.
+    """Return Clopper and Pearson's upper limit, which the true probability exceeds with a chance of at most alpha.
 
     >>> upper_limit([0, 60], 60, 0.05 / 18).round(3).tolist()
     [0.093, 1.0]

@@ -40,6 +40,7 @@ class AddedScores:
     trees : Trees
         Every test has two answers.
     domain : Domain
+        Public schema.
     leaf_scores : float64 array of shape (n_leaves, n_classes)
         Addition of each leaf to the score of each class (`Forest.leaf_shares`).
     noise : float
@@ -75,6 +76,7 @@ class AddedScores:
         Returns
         -------
         AddedScores
+            The trees of the forest and their additions to scores.
 
         Raises
         ------
@@ -135,10 +137,11 @@ class AddedScores:
     def typical_parts(self) -> tuple[np.ndarray, np.ndarray]:
         """Typical contribution of each attribute to a score, and that of noise alone.
 
-        Both are root mean squares over classes and `_SAMPLE` artificial rows, two float arrays of shape (n_features,),
-        in log-odds. The first is of `taken_apart`, the second of `parts_noise`; it is NaN if the noise is unknown. The
-        values of a numeric attribute are spread as in the released scale or, if there is none, evenly on the public
-        scale. Categories are spread evenly. Attributes are independent of each other.
+        Each is a float array of shape (n_features,), in log-odds. The first array holds root mean squares of
+        `taken_apart` over classes and `_SAMPLE` artificial rows. The second array holds root mean squares of
+        `parts_noise` over the same rows; it is NaN if the noise is unknown. In the artificial rows, the values of a
+        numeric attribute are spread as in the released scale or, if there is none, evenly on the public scale.
+        Categories are spread evenly. Attributes are independent of each other.
         """
         rng = np.random.default_rng(0)
         spread = [self._spread_codes(feature) for feature in range(self.domain.n_features)]
@@ -148,7 +151,7 @@ class AddedScores:
 
     @property
     def importances(self) -> np.ndarray:
-        """Share of each attribute in what moves the scores, a float array of shape (n_features,).
+        """Importance of each attribute for the scores, as a float array of shape (n_features,).
 
         An importance is proportional to the attribute's typical contribution to a score (`typical_parts`). If the noise
         is known, its variance is subtracted. The importances sum to 1. If no contribution is above noise, all are 0.
@@ -266,17 +269,20 @@ class AddedScores:
     def _parts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the contributions of attributes in each row, and the variances of their noise.
 
-        The noise variance is divided by that of a leaf. An attribute may have several tests on the path of a row. Their
-        contributions share leaves, so their noise is correlated.
+        An attribute may have several tests on the path of a row. The contributions of these tests share leaves, so
+        their noise is correlated.
 
         Parameters
         ----------
         rows : int array of shape (n, n_features)
+            Rows, as the domain encodes them.
 
         Returns
         -------
         parts : float array of shape (n, n_features, n_classes)
+            Contribution of each attribute to each score of each row.
         variances : float array of shape (n, n_features)
+            Variance of the noise on each contribution, divided by the variance of the noise on a leaf.
         """
         n, n_features = rows.shape
         parts = np.zeros((n, n_features, self.leaf_scores.shape[1]))
@@ -290,14 +296,14 @@ class AddedScores:
         """Add the contributions of some trees to `parts` and `variances`, see `_parts`."""
         trees, n = self.trees, len(rows)
         nodes, of_row, of_path = np.tile(roots, n), np.repeat(np.arange(n), len(roots)), np.arange(n * len(roots))
-        # For each path and attribute, how strongly the noise of the present node is in the contributions so far.
+        # For each path and attribute: the factor of the present node's noise in the sum of the contributions so far.
         shared = np.zeros((n * len(roots), rows.shape[1]))
         while (asks := trees.n_children[nodes] > 0).any():
             nodes, of_row, of_path = nodes[asks], of_row[asks], of_path[asks]
             feature = trees.feature[nodes]
             to_right = _answers(trees, nodes, rows[of_row, feature])
             child = trees.first_child[nodes] + to_right
-            weight = np.where(to_right, self._right[nodes], 1 - self._right[nodes])  # of the child, in the node's mean
+            weight = np.where(to_right, self._right[nodes], 1 - self._right[nodes])  # weight of the child
             of_node, of_child = self._node_variances[nodes], self._node_variances[child]
             step = of_child - 2 * weight * of_child + of_node
             step += 2 * shared[of_path, feature] * (weight * of_child - of_node)

@@ -45,6 +45,7 @@ class Loss(ABC):
     Attributes
     ----------
     name : {"matsushita", "gini", "entropy", "error", "m-alpha"}
+        Name of the loss; "error" is the 0/1 loss.
     alpha : float or None
         Weight of Matsushita's loss in its mix with the 0/1 loss. The weight is 1 for Matsushita's loss itself, 0 for
         the 0/1 loss, and None for other losses.
@@ -209,9 +210,21 @@ def partial_loss(alpha: float, y: int, u: ArrayLike) -> Values:
     Parameters
     ----------
     alpha : float
-        From 0 to 1.
+        Weight of Matsushita's loss, from 0 to 1.
     y : {-1, 1}
+        True class; 1 is the positive class.
     u : float or array
+        Predicted probability of the positive class.
+
+    Returns
+    -------
+    float or array
+        Loss of each prediction.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
     """
     _check_share(alpha)
     if y not in (-1, 1):

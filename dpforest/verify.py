@@ -157,13 +157,16 @@ def delta_at(mu_squared, epsilon):
 
 
 def shown(x, rounding=ROUND_CEILING):
-    """Write six digits. Costs are rounded up and noise is rounded down, so the text never overstates privacy."""
+    """Return a number as text with six digits.
+
+    Costs are rounded up and noise is rounded down, so the text never overstates privacy.
+    """
     x = Context(prec=6, rounding=rounding).plus(decimal(x) if isinstance(x, Fraction) else x).normalize()
     return f"{x:f}" if not x or -5 <= x.adjusted() < 7 else f"{x:e}"
 
 
 def words(text):
-    """Put a text from the file on one line."""
+    """Return at most 200 characters of a text from the file, with each unprintable character replaced by "?"."""
     return "".join(c if c.isprintable() else "?" for c in str(text))[:200]
 
 

@@ -14,7 +14,7 @@ from dpforest.privacy.hashing import GOLDEN, mixed
 CLIPPED_LOGISTIC: Final = "clipped-logistic"
 VOTING = ("majority", "threshold", "probabilistic", "log-odds", "additive", CLIPPED_LOGISTIC)
 NEGATIVE_RULES = ("clamp", "paper")
-_LEAST_SHARE: Final = 1e-4
+_LEAST_SHARE: Final = 1e-4  # a smaller share counts as this share, because the logarithm of 0 is infinite
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,9 @@ class LogOdds:
     """Voting "log-odds": for each class, a leaf adds ln(share of the class in the leaf / share in all leaves).
 
     If shares were averaged instead, the mean share of a rare class would hardly exceed one half, because each tree
-    tests few of the attributes that matter. The score of a class is twice the mean of its evidence over the trees.
-    Independent trees would justify the sum, equal trees the mean.
+    tests few of the attributes that matter. The score of a class is twice the mean of its evidence over the trees: a
+    compromise between the sum, which is right if trees are independent, and the mean, which is right if trees are
+    equal.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class LogOdds:
 
 
 def log_odds_scores(evidence: np.ndarray, prior: np.ndarray, n_trees: int) -> np.ndarray:
-    """Return the score of each class from the evidence for the class, summed over trees."""
+    """Return the score of each class, (n, n_classes), from each row's evidence summed over trees."""
     return np.log(prior) + min(2 / n_trees, 1.0) * evidence
 
 
@@ -75,8 +76,9 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
     Parameters
     ----------
     counts : array of shape (n_leaves, n_classes)
+        Noisy class counts, which may be negative.
     negative_rule : {"clamp", "paper"}
-        "clamp": negative counts become 0. "paper": one negative count discards the leaf.
+        "clamp": negative counts become 0. "paper": one negative count discards all counts of the leaf.
     seed : int
         Public seed. If a leaf has no information, because it is discarded or all its counts are 0, its shares are drawn
         uniformly from this seed.
@@ -85,7 +87,8 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
 
     Returns
     -------
-    float64 array of shape (n_leaves, n_classes), rows sum to 1
+    float64 array of shape (n_leaves, n_classes)
+        Shares, which sum to 1 in each leaf.
     """
     known = np.maximum(counts, 0).astype(float)
     silent = known.sum(axis=1) == 0
@@ -93,7 +96,7 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
         silent |= (counts < 0).any(axis=1)
     numbers = np.arange(len(counts)) if leaves is None else leaves
     cells = (numbers[silent, None] * counts.shape[1] + np.arange(counts.shape[1])).astype(np.uint64)
-    known[silent] = -np.log1p(-uniform(seed, cells))  # exponentials: uniform on the simplex, U[0, 1] for two classes
+    known[silent] = -np.log1p(-uniform(seed, cells))  # divided by their sum, exponentials are uniform shares
     return known / known.sum(axis=1, keepdims=True)
 
 
@@ -110,6 +113,8 @@ def decide(shares: np.ndarray, voting: str, coin: np.ndarray | None = None) -> n
     shares : array of shape (n, n_classes)
         Share of the trees' votes ("majority"), mean share in the leaves ("threshold", "probabilistic"), or score of
         each class ("log-odds", "additive", "clipped-logistic").
+    voting : str
+        Voting rule, one of `VOTING`.
     coin : float array of shape (n,), optional
         One number in [0, 1) for each row. The voting "probabilistic" uses this number to draw a class; the probability
         of a class is its share.

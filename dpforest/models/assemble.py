@@ -25,12 +25,17 @@ def assemble(
     seed: int = 0,
     scale: ReleasedScale | None = None,
 ) -> Forest:
-    """Return a `ReleasedForest` if the ledger has a budget and is closed, a `CuratorForest` if it has no budget.
+    """Return a `ReleasedForest` if the ledger has a budget and is closed, or a `CuratorForest` if it has no budget.
 
     Parameters
     ----------
     trees, domain, leaves, certificate, ledger, about, seed, scale
-        See `Forest`.
+        As in `Forest`.
+
+    Returns
+    -------
+    ReleasedForest or CuratorForest
+        The forest with these parts.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def _check_epsilon(name: str, value: Any) -> None:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestClassifier(BudgetedClassifier):
-    """Base class of all forests: the common parameters and their checks. Not for use by itself."""
+    """Base class of all forests: the common parameters and their checks. Only its subclasses can be fitted."""
 
     # Parameters of the constructor. If a parameter has no effect on a subclass, the subclass makes it a class variable.
     epsilon: float | None = 1.0
@@ -105,11 +105,11 @@ class ForestClassifier(BudgetedClassifier):
         raise NotImplementedError
 
     def _charge(self, spec: Any, ledger: Ledger, n_leaves: int) -> Any:
-        """Charge all questions of the fit after its preparation."""
+        """Charge the ledger for all questions that the fit asks after its preparation."""
         raise NotImplementedError
 
     def _mechanism_words(self, spec: Any) -> str:
-        """Return the certificate's name of the mechanism."""
+        """Return the mechanism in words, for the certificate."""
         raise NotImplementedError
 
     def _paper_reasons(self, spec: Any, domain: Domain) -> Sequence[str]:
@@ -132,7 +132,7 @@ class ForestClassifier(BudgetedClassifier):
         """Raise ValueError if the table breaks a public bound on its number of rows."""
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise the ValueErrors of the fit before the first question about the rows."""
+        """Raise every ValueError that the fit could raise, before its first question about the rows."""
 
     def _forget(self) -> None:
         """Drop the results of an earlier release, because this release does not pay for them."""
@@ -204,7 +204,7 @@ class ForestClassifier(BudgetedClassifier):
         account.book(ledger, float(getattr(self, "delta", 0.0) or 0.0), type(self).__name__)
 
     def refitter(self, domain: Domain, rows: EncodedTable) -> Callable[[], Forest]:
-        """Return a function that fits again on encoded rows. This method does the work that the fits share once.
+        """Return a function that fits again on encoded rows. The work that all fits share is done here, once.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class ForestClassifier(BudgetedClassifier):
         Raises
         ------
         ValueError
-            If `check` raises.
+            If `check` would raise an error for these rows.
         """
         model = self._checked()
         model._check_size(max(rows.n_given, rows.n_counted))
@@ -288,7 +288,7 @@ class ForestClassifier(BudgetedClassifier):
         Returns
         -------
         certificate : Certificate
-            Lists the reasons against certification, if there are any.
+            Certificate of a fit on `n_rows` rows, with the reasons against certification, if there are any.
         ledger : Ledger
             All charges of a fit on `n_rows` rows.
 

@@ -25,7 +25,7 @@ SPARE_DIGITS = 40  # a division of the budget by shares, rounds and neighbor rel
 
 
 class BudgetedClassifier(PredictingClassifier):
-    """Base class of all forests: the budget and the preparation of a fit. Not for use by itself."""
+    """Base class of all forests: the budget and the preparation of a fit. Only its subclasses can be fitted."""
 
     n_estimators: Any
     max_depth: Any

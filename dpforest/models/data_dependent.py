@@ -31,8 +31,9 @@ class EncodedRows:
     Attributes
     ----------
     codes : uint16 array of shape (n, n_features)
+        Codes of `Domain.encode`.
     y : int32 array of shape (n,)
-        Class indices.
+        Class index of each row.
     row_ids : int64 array of shape (n,)
         Identifiers of the rows in a seeded demonstration, so that removing one row changes no draw of another row.
     n_given : int
@@ -128,7 +129,7 @@ def row_facts(
 class DataDependentClassifier(ForestClassifier):
     """Base class of the forests that choose splits or leaf values from the rows, one after another.
 
-    Not for use by itself. A fit encodes the rows once (`encode`) and then grows a forest (`_fit_forest`).
+    Only its subclasses can be fitted. A fit encodes the rows once (`encode`) and then grows a forest (`_fit_forest`).
     """
 
     structure_is_public = False
@@ -153,7 +154,7 @@ class DataDependentClassifier(ForestClassifier):
         X : DataFrame, or uint16 array of shape (n, n_features)
             Raw rows, or their codes.
         y : int32 array of shape (n,)
-            Class indices.
+            Class index of each row.
         row_ids : int64 array of shape (n,)
             Identifiers of the rows in the draws of a demonstration.
         n_given : int, optional
@@ -191,8 +192,8 @@ class DataDependentClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or if there are more rows than a public bound allows. Also if the rows are
-            for a simulation only, because no budget has paid for their scale or they are marked by `of_table`.
+            If a parameter is out of range, if there are more rows than a public bound allows, or if the rows are for a
+            simulation only, because no budget has paid for their scale, or because `of_table` marked them.
         """
         model = self._checked()
         if (rows.units is None) != (domain.unit is None):
@@ -235,7 +236,7 @@ class DataDependentClassifier(ForestClassifier):
     # ------------------------------------------------------------ checks before the first question
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """Return the result of `ForestClassifier.preview`. Raise ValueError if the file could not be read back."""
+        """Return the result of `ForestClassifier.preview`. Raise ValueError if no file could hold such a forest."""
         promise = super().preview(domain, n_rows)
         self._check_file(domain)
         return promise

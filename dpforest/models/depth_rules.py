@@ -22,6 +22,7 @@ def fletcher_islam_depth(
     Parameters
     ----------
     n_numeric, n_categorical : int
+        Numbers of numeric and of categorical features.
     rule : {"published", "theorem", "half", "full"}
         "theorem": the smallest depth at which fewer than half of the numeric features are untested, plus half the
         number of categorical features. "published": the depths in the paper's Table 4. They follow from the same rule
@@ -32,7 +33,8 @@ def fletcher_islam_depth(
 
     Returns
     -------
-    int, at least 1
+    int
+        Depth, at least 1.
 
     Raises
     ------
@@ -69,6 +71,7 @@ def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -
     Parameters
     ----------
     n_features : int
+        Number m of features.
     mean_codes : float
         Mean number b of values of a feature (2 for a numeric feature).
     n_bound : int or None

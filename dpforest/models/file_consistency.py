@@ -32,6 +32,7 @@ def check(forest: ReleasedForest) -> None:
     Parameters
     ----------
     forest : ReleasedForest
+        Forest that was read from a file.
     """
     nearest: tuple[int, str] = (-1, "no fit has these settings")
     later = _later_sentences(forest)

@@ -26,6 +26,7 @@ class FileFacts:
     Attributes
     ----------
     forest : ReleasedForest
+        Forest that was read from the file.
     n_trees, n_rows : int
         Number of trees for each score, and number of rows according to the file (0 if the file does not state it).
     preparation : Preparation
@@ -42,7 +43,7 @@ class FileFacts:
 
     @classmethod
     def of(cls, forest: ReleasedForest) -> "FileFacts":
-        """Split the ledger. Raise FileError if the number of rows, or the scale, does not match its entry."""
+        """Read the facts of a forest. Raise FileError if its number of rows or its scale contradicts its ledger."""
         ledger, entries, n_rows = forest.ledger, forest.ledger.entries, forest.about.get("n_rows", 0)
         has_size = bool(entries) and entries[0].what == ledger.number_of_units
         has_scale = len(entries) > has_size and entries[has_size].what.startswith(SCALE_OF_ATTRIBUTES)

@@ -32,11 +32,13 @@ class CountNoise:
     Parameters
     ----------
     evidence : int64 array of shape (n_leaves, n_classes)
+        Number, or total weight, of the rows of each class, without noise.
     mechanism : str
         See `dpforest.privacy.mechanisms`.
     rate : float
-        Rate κ of the mechanism at a leaf, per row.
+        Rate κ of the mechanism at a leaf, for each unit of `evidence`.
     negative_rule : {"clamp", "paper"}
+        Rule for negative noisy counts (`noisy_counts`).
     """
 
     evidence: np.ndarray
@@ -71,7 +73,10 @@ class CountNoise:
 
 @dataclass(frozen=True, eq=False)
 class FrequencyNoise:
-    """Leaves that draw class c, of frequency η_c in a leaf, with P(c) proportional to exp(B3 η_c / 2) (Bai et al.)."""
+    """Leaves that draw class c with P(c) proportional to exp(B3 η_c / 2) (Bai et al.), where η_c is its frequency.
+
+    `evidence` holds class counts (n_leaves, n_classes), and `temperature` is B3.
+    """
 
     evidence: np.ndarray
     temperature: float
@@ -88,7 +93,11 @@ class FrequencyNoise:
 
 
 def frequency_pmf(counts: np.ndarray, temperature: float) -> np.ndarray:
-    """Return P(c) proportional to exp(B3 η_c / 2). If B3 is infinite, the most frequent classes have equal shares."""
+    """Return the probability of each class c in each leaf, (n_leaves, n_classes): proportional to exp(B3 η_c / 2).
+
+    B3 is `temperature`, and η_c is the frequency of class c in the leaf. If B3 is infinite, the most frequent classes
+    have equal probabilities.
+    """
     frequency = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     gap = frequency - frequency.max(axis=1, keepdims=True)
     weight = (gap == 0).astype(float) if np.isinf(temperature) else np.exp(temperature / 2 * gap)
@@ -148,6 +157,7 @@ class ValueNoise:
     values : float array of shape (n_leaves,)
         Leaf values without noise.
     scale : float array of shape (n_leaves,)
+        Scale of the Laplace noise on each value.
     """
 
     evidence: np.ndarray
@@ -155,7 +165,7 @@ class ValueNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Return the flip probabilities exp(-|h|/scale) / 2."""
+        """Return the probability that noise changes the sign of each value h: exp(-|h|/scale) / 2."""
         wrong = np.where(self.values == 0, 0.0, 0.5 * np.exp(-np.abs(self.values) / self.scale))
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
 
@@ -199,7 +209,7 @@ class GradientNoise:
         if self.is_gaussian:
             wrong = np.minimum(np.where(lead > 0, norm.sf(lead / 2**0.5), 0).sum(axis=1), 1.0)
         else:
-            margin = 50 - lead  # so far from 0 that no noisy sum is clamped
+            margin = 50 - lead  # plus 50 below, so that no noisy sum falls below 0, where it would be clamped
             class_pmf = continuous_argmax_pmf(np.maximum(margin, 0) + 50, 1.0)
             wrong = np.where(lead > 0, class_pmf, 0).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)

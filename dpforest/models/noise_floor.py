@@ -24,7 +24,7 @@ from dpforest.privacy.loss import GAUSSIAN
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import CountLeaves, ScoreLeaves
 
-FALSE_ALARM: Final = -15 * math.log(10)
+FALSE_ALARM: Final = -15 * math.log(10)  # logarithm of the largest probability that an honest file is refused
 
 
 def check_noise(forest: ReleasedForest, spec: Any) -> None:
@@ -35,7 +35,7 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
     forest : ReleasedForest
         Certified forest from a file.
     spec : BoosterSpec, ForestSpec, TreeSpec, ...
-        Spec of its fit.
+        Spec of the fit that the file claims.
     """
     entry = forest.ledger.entries[-1]
     if entry.each is None:

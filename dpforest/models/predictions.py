@@ -14,7 +14,7 @@ from dpforest.trees.forest import Forest, ReleasedForest
 
 
 class PredictingClassifier(TableCheckingClassifier):
-    """Base class of all forests: predictions of a fitted forest. Not for use by itself."""
+    """Base class of all forests: predictions of a fitted forest. Only its subclasses can be fitted."""
 
     n_jobs: int | None
     forest_: Forest
@@ -74,7 +74,7 @@ class PredictingClassifier(TableCheckingClassifier):
         return float(np.average(predicted == true_index, weights=sample_weight))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the share of each class: of the votes, of the counts in the leaves, or as a function of scores.
+        """Return the share of each class, as the voting rule defines it: from votes, counts in leaves, or scores.
 
         Parameters
         ----------

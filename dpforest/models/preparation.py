@@ -20,7 +20,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
 
 SIZE_SHARE: Final = Fraction(1, 50)  # share of ε for the number of rows
-LEAST_SIZE: Final = 50
+LEAST_SIZE: Final = 50  # smallest number that `release_size` returns
 _SIZE_KEY, _SCALE_KEY = 1, 2  # keys of the draws in a demonstration
 
 
@@ -48,7 +48,7 @@ class ScaleRule:
     least : int
         Smallest v at which a fit asks for the scale.
     most : Fraction
-        Largest share of ε.
+        Largest share of ε that a fit spends on the scale.
     public_weight : Fraction
         Weight of the public scale in its mixture with the released scale.
     """
@@ -58,7 +58,7 @@ class ScaleRule:
     public_weight: Fraction
 
     def share(self, n_rows: int, epsilon: Fraction, n_numeric: int) -> Fraction:
-        """Return the share of ε; 0 if the fit does not ask for the scale."""
+        """Return the share of ε that the fit spends on the scale; 0 if it does not ask for the scale."""
         signal = n_rows * epsilon / n_numeric if n_numeric else Fraction(0)
         return Fraction(0) if signal < self.least else min(self.most, 150 / signal)
 
@@ -108,14 +108,16 @@ def charge_scale(
     Parameters
     ----------
     n_numeric : int
+        Number of numeric attributes.
     share : Fraction
-        Share of the budget.
+        Share of the budget that the histograms cost.
     budget, ledger
-        See `release_scale`.
+        As in `release_scale`.
 
     Returns
     -------
     paid : QueryBudget
+        The right to ask for all histograms once.
     sensitivity : Fraction
         Largest change of all histograms together by one row, in L1 norm, or in L2 norm for a Gaussian budget.
     """
@@ -141,6 +143,7 @@ def charge_preparation(domain: Domain, preparation: Preparation, ledger: Ledger)
     Parameters
     ----------
     domain : Domain
+        Public schema, whose number of numeric attributes affects the charge.
     preparation : Preparation
         Shares of the ledger's budget.
     ledger : Ledger
@@ -170,14 +173,17 @@ def release_size(
         Exact number.
     budget : Fraction or PrivacyLoss
         Budget of the whole fit; a fraction is an ε.
+    ledger : Ledger
+        Ledger to which the question is charged.
+    source : SecretSource or DemoSource
+        Source of the noise.
     share : Fraction
         Share of the budget for this question.
-    ledger : Ledger
-    source : SecretSource or DemoSource
 
     Returns
     -------
     int
+        Noisy number; 50 if the noisy number is below 50.
     """
     paid = charge_size(budget, ledger, share)
     noisy = noisy_table(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
@@ -204,16 +210,20 @@ def release_scale(
     cells : int64 array of shape (n_numeric, 64)
         Exact counts, or weights in 1/1024 (`scale_histograms`).
     preparation : Preparation
+        Plan that states the share of the budget for this question.
     budget : Fraction or PrivacyLoss
         Budget of the whole fit; a fraction is an ε.
     ledger : Ledger
+        Ledger to which the question is charged.
     source : SecretSource or DemoSource
+        Source of the noise.
     count_unit : {1, 1024}
         Largest amount that a row, or a person if there is a unit, adds to a histogram.
 
     Returns
     -------
     ReleasedScale or None
+        Released distribution functions; None if `preparation` has no share for this question.
     """
     if not preparation.scale:
         return None

@@ -163,6 +163,7 @@ def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
     Yields
     ------
     (Certificate, Ledger, spec) or ValueError
+        What a fit with some settings would write, or why no fit can have these settings.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 MOST_AUTO_DEPTH: Final = 10  # largest depth of greedy trees with an "auto" shape
 MOST_AUTO_TREES: Final = 10  # largest number of these trees
-_MANY_FEATURES: Final = 24
+_MANY_FEATURES: Final = 24  # with this number of features or more, a strong signal gets 32 trees instead of 16
 _WEAK_SIGNAL: Final = 45  # below this signal, a forest with labels has one tree
 
 
@@ -23,7 +23,7 @@ class Shape(NamedTuple):
 
 
 def signal_of(n_rows: float, epsilon: float) -> float:
-    """Return rows times the remaining ε, at least 1."""
+    """Return the signal: the number of rows times the remaining ε, at least 1."""
     return max(1.0, n_rows * epsilon)
 
 
@@ -57,7 +57,7 @@ def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of either random forest with majority votes: 21 trees that all use all rows."""
+    """Return the shape of the forests RF-L and RF-E: 21 trees that all use all rows."""
     return Shape(21, _depth(0.9 * _log2(signal) - 3 - 0.25 * _kappa(n_classes), 3, 12))
 
 

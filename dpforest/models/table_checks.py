@@ -16,7 +16,7 @@ from dpforest.trees.forest import as_values
 
 
 class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
-    """Base class of all forests: the requirements on a table. Not for use by itself."""
+    """Base class of all forests: the requirements on a table. Only its subclasses can be fitted."""
 
     epsilon: float | None
     domain: Domain | None
@@ -56,7 +56,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
-        """Return the given domain. Parts that are missing come from the data, and are marked as leaking."""
+        """Return the given domain. Read its missing parts from the data, and mark these parts as leaking."""
         domain = self.domain
         if domain is None:
             domain = Domain.infer(X, y)

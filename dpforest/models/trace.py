@@ -61,9 +61,10 @@ class Trace:
     Attributes
     ----------
     trees : list of TreeTrace
-        Empty if `draws` is False, and for the multinomial forest as published, whose trees grow differently.
-    counts : int64 array of shape (n_leaves, n_classes)
-        Number of fitted rows of each class in each leaf.
+        Record of each tree. It is empty if `draws` is False, and for the multinomial forest as published, whose trees
+        grow differently.
+    counts : int64 or float64 array of shape (n_leaves, n_classes)
+        Number of fitted rows of each class in each leaf; if there is a unit, number of persons.
     labels : uint8 array of shape (n_leaves,)
         Class of each leaf, as an index into the classes that its tree separates.
     noise : LeafNoise

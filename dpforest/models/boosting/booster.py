@@ -58,7 +58,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         rounded Gaussian noise and exact accounting in μ. For the same accuracy, Gaussian noise needs about a third of
         the ε that Laplace noise needs.
     total_step : float or "auto", default="auto"
-        Learning rate times number of rounds. "auto": by the same rule.
+        Learning rate times number of rounds. "auto": by the rule of `n_estimators`.
     structure_seed : int, default=0
         Public seed of the trees.
 
@@ -162,7 +162,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger(domain)
         spec, rows = self._prepared(domain, rows, ledger, source)
-        if rows.n_table:  # a simulation on part of a table: divide sums by the number of rows in the part
+        if rows.n_table:  # a simulation on part of a table divides sums by the number of rows in the part
             spec = replace(spec, n_rows=max(round(spec.n_rows * rows.n_counted / rows.n_table), 1))
         trees = grow_random_trees(
             domain,
@@ -190,6 +190,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         Yields
         ------
         array of shape (n,)
+            Predicted label of each row.
         """
         forest = self._forest()
         leaves = forest.apply(self._check_rows(X), n_jobs=threads(self.n_jobs))

@@ -9,8 +9,8 @@ from dpforest.models.boosting.gradients import POINT
 from dpforest.models.preparation import Preparation
 from dpforest.privacy.loss import GAUSSIAN, PURE
 
-SIZE_SHARE: Final = {GAUSSIAN: Fraction(1, 100), PURE: Fraction(1, 20)}
-SCALE_SHARE: Final = Fraction(1, 20)
+SIZE_SHARE: Final = {GAUSSIAN: Fraction(1, 100), PURE: Fraction(1, 20)}  # share of the budget for the number of rows
+SCALE_SHARE: Final = Fraction(1, 20)  # share of the budget for the scale
 # A fit asks for the scale if its number of rows is at least this many standard deviations of the noise on a cell.
 LEAST_ROWS: Final = 4
 
@@ -22,6 +22,7 @@ class BoosterSpec:
     Parameters
     ----------
     n_trees, depth : int
+        Number of rounds, with one tree each, and depth of the trees.
     total_step : float
         Sum of the steps of all rounds. The step of a round is the score that a leaf would get if it had 1/2**depth of
         the rows, all with gradient 1.
@@ -30,6 +31,7 @@ class BoosterSpec:
     clip : ClipBound
         Bound on the gradient of a row.
     preparation : Preparation
+        Shares of the budget that are spent before the first round.
     """
 
     n_trees: int

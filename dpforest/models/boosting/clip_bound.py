@@ -1,4 +1,4 @@
-"""The bound to which gradients are clipped, for the ledger entry, the rule for the number of rounds, and the kernel."""
+"""The bound to which gradients are clipped. The ledger, the rule for the number of rounds, and the kernel use it."""
 
 import math
 from dataclasses import dataclass

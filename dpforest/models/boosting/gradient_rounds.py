@@ -40,13 +40,17 @@ def boost(
     Parameters
     ----------
     spec : BoosterSpec
+        Every choice of the fit.
     domain : Domain
+        Domain that encoded the rows.
     trees : Trees
         Public trees, drawn without looking at the rows.
     rows : EncodedRows
+        Rows whose gradients are summed.
     paid : QueryBudget or None
         Budget that was charged for all rounds, and that each round uses once; None without privacy.
     source : SecretSource or DemoSource
+        Source of the noise.
     n_jobs : int
         Number of threads; the result does not depend on it.
     trace : Trace, optional
@@ -55,7 +59,7 @@ def boost(
     Returns
     -------
     float64 array of shape (n_leaves, n_scores)
-        Multiples of 1/2**20, so that their sums are exact.
+        Multiples of 1/2**20, so that sums over trees are exact.
     """
     n, n_leaves, clip = len(rows.y), 2**spec.depth, spec.clip
     scores = np.zeros((n, clip.n_scores), np.int64)

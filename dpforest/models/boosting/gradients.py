@@ -52,7 +52,7 @@ def next_sums(
     moves : int64 array of shape (n_leaves, 1) or (n_leaves, n_classes)
         Values that the leaves of the last tree add to scores, in 1/2**20.
     y : int32 array of shape (n,)
-        Class indices.
+        Class index of each row.
     clip : ClipBound
         Bound on the gradient of each row.
     weight : int64 array of shape (n,), optional
@@ -152,8 +152,9 @@ def _next_of_many(scores, before, moves, leaf, y, weight, exp, is_l2, bound, sum
 #    Without shrinking, |out| <= UNIT * |raw| and size <= most. So sum(out**2) <= UNIT**2 * M * (1+u) / (1-u)**k.
 #    Else shrink**2 <= most/size * (1+u)**3, and rounding raw * shrink adds a factor 1+u, squared (1+u)**2. So
 #    sum(out**2) <= UNIT**2 * S * most/size * (1+u)**5 <= UNIT**2 * M * (1+u)**6 / (1-u)**k. Truncation adds nothing.
-#    For sizes the same holds with fewer factors. Both are below UNIT**2 * M * (1 + 60u), or UNIT * M * (1 + 60u). So
-#    k * whole < bound * (1 + 60u) < bound + 1, since bound < 2**26. Both are whole numbers: k * whole <= bound.
+#    For sum(|out|), the same holds with fewer factors. The sums are below UNIT**2 * M * (1 + 60u) and
+#    UNIT * M * (1 + 60u). So k * whole < bound * (1 + 60u) < bound + 1, since bound < 2**26. As k * whole and bound
+#    are whole numbers, k * whole <= bound.
 #
 # Accuracy: raw[label] errs by 2u at most, the others by u in sum. So `size`, where it matters, errs by less than
 #    (k+12)u of itself, and UNIT * raw * shrink by less than UNIT * (k+18)u < 2**-36. So `out` is the exact gradient,

@@ -14,7 +14,7 @@ from dpforest.models.boosting.clip_bound import ClipBound
 MOST_ROUNDS: Final = 1_000
 MOST_DEPTH: Final = 8
 MOST_STEP: Final = 100.0
-_FEW_ROUNDS: Final = 300
+_FEW_ROUNDS: Final = 300  # least number of rounds with Gaussian noise, and largest number with Laplace noise
 _ROW_ROUNDS: Final = 3e8  # largest product of rows and rounds above 300 rounds, to limit the time of a fit
 
 
@@ -41,6 +41,7 @@ def rounds_by_rule(clip: ClipBound, n_rows: int, budget: float) -> Rounds:
     Returns
     -------
     Rounds
+        Number of trees, depth and total step.
 
     Examples
     --------

@@ -69,15 +69,25 @@ def boost(
 
     Parameters
     ----------
+    spec : BoostSpec
+        Every choice of the forest.
+    candidates : Candidates
+        The tests that the mechanism chooses from.
     bins : array of shape (n, n_features)
-        Bin of each cell.
+        Bin of each cell (`bin_codes`).
     positive : int32 array of shape (n,)
         1 for rows of the class that is scored, 0 for other rows.
     mechanism : BoostMechanism
+        Mechanism that chooses splits and leaves.
     trace : bool
         Whether to record how every split is drawn.
     of_unit : int64 array of shape (n,), optional
         Weight of each row in 1/1024, if the unit of privacy is a person.
+
+    Returns
+    -------
+    Boosted
+        The trees, in the order in which they were grown.
     """
     link = m_alpha(spec.alpha_link)
     sign = np.where(positive == 1, 1.0, -1.0)

@@ -27,7 +27,11 @@ class _BoostMechanism:
         self.key = (self._first_key + number) * 64  # in a demonstration, each tree has 64 keys for its draws
 
     def beta_of(self, values: np.ndarray, table: np.ndarray) -> float:
-        """Return β = (a/n) Σ w y h(x). The sum over rows is computed leaf by leaf."""
+        """Return β = (a/n) Σ w y h(x), for the step a and the number of rows n.
+
+        The sum is over rows: w is the weight of a row, y = ±1 is its label, and h(x) is the value of its leaf. The
+        function computes the sum leaf by leaf.
+        """
         total = float(values @ (table[:, 1] - table[:, 0])) / UNIT
         return self.spec.step / self.spec.n_bound * total
 
@@ -103,7 +107,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
 
     def _folded_values(self, values: np.ndarray, table: np.ndarray) -> np.ndarray:
         """Return β h(λ) of each leaf λ, with noise. The leaves divide the budget, because β depends on all leaves."""
-        limit = self.spec.step * self.spec.max_leaf**2 * self.bound / UNIT  # |β h| <= α W
+        limit = self.spec.step * self.spec.max_leaf**2 * self.bound / UNIT  # bound on |β h|
         scaled = np.clip(values * self.beta_of(values, table) / limit, -1, 1)
         parts = [self._noisy_values(scaled[i : i + 1], 2 * VALUE_STEPS, i) for i in range(len(scaled))]
         return np.concatenate(parts) * limit
@@ -117,10 +121,14 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.clip((noisy[:, 0] - VALUE_STEPS) / VALUE_STEPS, -1, 1)
 
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
-        """Return β with separate noise. Leaf values are already released, so one row changes the sum by at most W M."""
+        """Return β with separate noise.
+
+        The leaf values are already released. So one row changes the sum in β by at most W M, where W bounds the weights
+        and M bounds the leaf values.
+        """
         most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
-        shift = n * UNIT // GRAIN  # the sampler takes no negative numbers
+        shift = n * UNIT // GRAIN  # makes the number before noise at least 0; subtracted below
         width = self.bound // GRAIN + 2
         noisy = noisy_table(
             np.array([[steps + shift]], np.int64), width, self._paid["beta"], self._source, key=self.key + 30
@@ -204,7 +212,8 @@ class PublishedBoostMechanism(ExactBoostMechanism):
     def pmf(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
         """Return the paper's probabilities, proportional to exp(-ε_ν f/(2 Δ)).
 
-        Here ε_ν = β_tree ε/(T d 2^level) and Δ = 3 + 2 α (√m - 1). The scores are -f/2, in units of 2^-20.
+        Here f is the paper's score of a split, ε_ν = β_tree ε/(T d 2^level), and Δ = 3 + 2 α (√m - 1), for T trees of
+        depth d on m rows. The parameter `scores` holds -f/2, in units of 2^-20.
         """
         spec = self.spec
         budget = float(spec.tree_share) * self._epsilon / (spec.n_trees * spec.depth * 2**level)
@@ -212,12 +221,16 @@ class PublishedBoostMechanism(ExactBoostMechanism):
         return selection.choice_pmf(scores, np.ones_like(allowed), budget / spread / UNIT**2)
 
     def pick(self, pmf: np.ndarray, scores: np.ndarray, level: int, node: int) -> int:
-        """Draw a candidate from a seed."""
+        """Draw a candidate with these probabilities. The seed, the level and the node determine the draw."""
         generator = np.random.default_rng((self._seed, self.key + level, node))
         return int(generator.choice(pmf.shape[1], p=pmf[0]))
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Apply the link, add Laplace noise of scale 2 M T 2^d / (β_pred ε), and then clamp to [-M, M] (gap G4)."""
+        """Return noisy values and β: apply the link, add Laplace noise, and then clamp to [-M, M].
+
+        The scale of the noise is 2 M T 2^d / (β_pred ε), for M = `max_leaf`, T trees of depth d, and the share β_pred
+        of ε for leaves. The noise is too small for values before the clamp (gap G4 of docs/PAPERS.md).
+        """
         spec, most = self.spec, self.spec.max_leaf
         generator = np.random.default_rng((self._seed, self.key + 31))
         values = leaf_link(table, spec.alpha_link)

@@ -47,7 +47,8 @@ class BoostSpec:
     n_scores : int
         Number of boosters that divide the budget: 1 for two classes, otherwise the number of classes.
     step_factor : float
-        Factor of the step, from 1 - π to 1 + π. The paper allows any choice that is made in advance.
+        Factor of the step, from 1 - π to 1 + π for a constant π below 1. The paper allows any factor that is chosen in
+        advance.
     has_unit : bool
         Whether the unit of privacy is a person, who may have rows in many nodes.
     """
@@ -131,7 +132,7 @@ class BoostSpec:
 
         With a unit, it is the largest sum of changes over all nodes of the last level by a person of weight 1.
         """
-        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # calibrated: any α
+        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # a str: any α
         most = max(self.width_of(self.depth - 1, round(UNIT * alpha)) for alpha in alphas)
         return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))  # scores are half of the paper's, in units of 2^-20
 
@@ -148,7 +149,7 @@ class BoostSpec:
         return DECAY**level if isinstance(self.alpha, str) else float(self.alpha)
 
     def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, QueryBudget]:
-        """Charge all queries of the trees in advance (docs/PRIVACY.md).
+        """Charge all queries of the trees in advance (docs/PRIVACY.md). Return their budgets, by kind of query.
 
         These costs and the cost of the preparation sum to epsilon. Levels and trees read the same rows one after
         another. Nodes of a level read disjoint rows.

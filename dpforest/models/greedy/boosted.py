@@ -44,11 +44,12 @@ class BoostedForestClassifier(GreedyClassifier):
         Number of trees. With more than two classes, each class has this number of trees. "auto": by a public rule
         (`models.shape_rules`); as published, 5.
     max_depth : int or "auto", default="auto"
-        Depth of all leaves. "auto": the length of `alpha` if it is a list, otherwise by the same rule; as published, 4.
+        Depth of all leaves. "auto": the length of `alpha` if it is a list, otherwise by the rule of `n_estimators`; as
+        published, 4.
     neighbors, mode, scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
-        Threads for prediction; a fit uses one.
+        Number of threads for prediction; a fit uses one thread.
     n_bins : int, default=10
         Number of bins that divide the public range of a numeric attribute.
     alpha : float, str, list of float or None, default=None
@@ -64,7 +65,8 @@ class BoostedForestClassifier(GreedyClassifier):
         Public bound M on the absolute value of a leaf, before β. None: 2; as published, 10.
     step_factor : float, default=1.0
         Public factor of the paper's step α/M², between 0 and 2; β is proportional to the step. The paper allows any
-        factor from 1 - π to 1 + π, and recommends none of them. The factor has no effect if `beta` is "one".
+        factor from 1 - π to 1 + π for a constant π below 1, and recommends none of them. The factor has no effect if
+        `beta` is "one".
     leaf : {"counts", "range", "published"} or None, default=None
         Where noise is added. "counts" (default in certified mode): to the two class weights of a leaf. "range": to the
         value of a leaf, which `max_leaf` bounds. "published" (default as published): to the value of a leaf, and the
@@ -261,7 +263,7 @@ class BoostedForestClassifier(GreedyClassifier):
         if not spec.as_published:  # as published, the clamp follows the noise
             true_values = np.clip(true_values, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
-        if spec.beta == "folded":  # β h has the noise, and its bound is a M² W instead of M
+        if spec.beta == "folded":  # the noise is on β h, whose bound is a M² W instead of M
             beta = np.bincount(tree, true_values * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
             true_values = true_values * beta / (spec.max_leaf * bounds)
         trace.noise = ValueNoise(tables, true_values, np.full(len(true_values), scale))

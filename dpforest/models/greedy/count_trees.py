@@ -35,6 +35,8 @@ class SplitSelector:
 
     Parameters
     ----------
+    candidates : Candidates
+        The tests to choose from.
     criterion : str
         Score of a split (`split_scores`).
     n_bound : int
@@ -43,14 +45,19 @@ class SplitSelector:
         One budget: the split is drawn among all candidates. Two budgets (the multinomial forest): first a feature is
         drawn, by the score of its best candidate, and then one of the candidates of this feature. No budget: the best
         candidate is taken, without privacy.
+    source : SecretSource or DemoSource
+        Fresh entropy selects the exact sampler; a seed selects the fast simulator.
     key : int
         First key of the draws in a demonstration.
     normalized : bool
         Whether to stretch the scores of each node to the range from 0 to 1, as the paper of the multinomial forest
         does. One row can then change any score from 0 to 1, so more rows do not make the draw more accurate.
+    trace : TreeTrace or None
+        Record of the probabilities of the drawn splits, for the curator's drawings.
     count_unit : {1, 1024}
         Largest amount that a row, or a person if there is a unit of privacy, adds to a histogram.
     n_classes : int
+        Number of classes.
     """
 
     candidates: Candidates
@@ -139,7 +146,9 @@ class Shares:
 
 
 def structure_share(partition_rate: float) -> Fraction:
-    """Return r/(1+r), the probability that a row grows the tree and does not decide its leaves, as a small fraction.
+    """Return r/(1+r) for r = `partition_rate`: the probability that a row grows a tree and does not decide its leaves.
+
+    The probability is rounded to a fraction with a denominator of at most 64.
 
     Raises
     ------

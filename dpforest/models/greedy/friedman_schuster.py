@@ -101,7 +101,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None
-        Threads for prediction; a fit uses one.
+        Number of threads for prediction; a fit uses one thread.
     n_bins : int, default=10
         Number of bins that divide the public range of a numeric attribute (certified).
     criterion : {"max", "gini", "entropy", "gain_ratio"}, default="max"

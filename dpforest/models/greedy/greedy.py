@@ -69,7 +69,7 @@ def bin_rows(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GreedyClassifier(DataDependentClassifier):
-    """Base class of the forests that choose splits from the data. Not for use by itself."""
+    """Base class of the forests that choose splits from the data. Only its subclasses can be fitted."""
 
     n_bins: int = 10
 
@@ -90,7 +90,7 @@ class GreedyClassifier(DataDependentClassifier):
         return bin_rows(domain, X, y, row_ids, int(self.n_bins), n_given=n_given, units=units)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise the ValueErrors of the fit before its first query.
+        """Raise every ValueError that the fit could raise, before its first query.
 
         Under add-remove, an error must not depend on the number of rows, so the check plans for 0 rows or for `size`.
         """
@@ -116,8 +116,8 @@ class GreedyClassifier(DataDependentClassifier):
 
 
 def demo_seed(source: SecretSource | DemoSource) -> int:
-    """Return the seed of a demonstration, or else a fresh seed that is not kept.
+    """Return the seed of a demonstration. If the source has no seed, return a fresh seed that is not kept.
 
-    Use it only for draws that are never released.
+    Use the seed only for draws that are never released.
     """
     return source.seed if isinstance(source, DemoSource) else int(source.words(1)[0])

@@ -122,15 +122,19 @@ class PublishedSpec:
 
 
 def certified_temperatures(tree: Fraction, given: tuple, depth: int) -> tuple[Any, Any, Any]:
-    """Return B1 = B2 = ε_tree / (2 d) and B3 = ε_tree, except for temperatures that the user sets."""
+    """Return B1 = B2 = ε_tree / (2 d) and B3 = ε_tree for ε_tree = `tree` and d = `depth`.
+
+    A temperature that the user sets replaces the derived temperature.
+    """
     return _temperatures(given, (tree / (2 * depth), tree / (2 * depth), tree))
 
 
 def published_temperatures(
     budget: Fraction | None, given: tuple, n_trees: int, depth: int | None
 ) -> tuple[Any, Any, Any]:
-    """Return B1 = B2 = ε/(2 d t) and B3 = ε/t (the paper's theorem 2), or 10, 10, ∞ if there is no ε.
+    """Return B1 = B2 = ε/(2 d t) and B3 = ε/t for t trees of depth d, or 10, 10, ∞ if there is no ε.
 
+    The formulas follow from the paper's theorem 2. If `depth` is None, d is the paper's assumed depth, 10.
     A temperature that the user sets replaces the derived temperature.
     """
     if budget is None:

@@ -63,7 +63,7 @@ class PublishedTreeSpec:
         )
 
     def ideal_loss(self, domain: Domain) -> Fraction | None:
-        """Return the loss that all answers would have in exact arithmetic; None without privacy or a bound on scores.
+        """Return the loss of all answers in exact arithmetic; None without privacy, or if scores have no bound.
 
         A count costs its share. A draw costs half of its share, because one row changes all scores of a node in one
         direction.
@@ -83,9 +83,14 @@ class PublishedTreeSpec:
 
         Parameters
         ----------
+        domain : Domain
+            Domain that encoded the rows.
         codes : uint16 array of shape (n, n_features)
+            Codes of `Domain.encode`.
         y : int32 array of shape (n,)
+            Class index of each row.
         seed : int
+            Seed of all draws.
         """
         share = self.share(domain)
         return _Growth(self, domain, codes, y, None if share is None else float(share), seed).tree()
@@ -237,6 +242,7 @@ class _Growth:
         """Draw a cut of a numeric attribute.
 
         All cuts between two neighboring values have the same score, so they are one choice, weighted by their number.
+        Without privacy, return the middle one of the first best cuts.
         """
         low, high = node.ranges[j]
         edges, place = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)

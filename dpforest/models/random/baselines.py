@@ -28,11 +28,11 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     epsilon : float or None, default=1.0
         As in `MajorityLabelForestClassifier`; each tree spends an equal part of it.
     n_estimators : int or "auto", default="auto"
-        "auto": 10.
+        Number of trees; "auto" means 10.
     max_depth : int, "auto" or None, default="auto"
-        "auto": by a public rule (`models.shape_rules`); as published, "auto" means None. None: by the paper's rule,
-        half the number of features, but at most log_b(n) - 1. Here b is the mean number of values of a feature, and n
-        is the number of rows or its bound (`n_bound`).
+        Number of tests on a path. "auto": by a public rule (`models.shape_rules`); as published, "auto" means None.
+        None: by the paper's rule, half the number of features, but at most log_b(n) - 1. Here b is the mean number of
+        values of a feature, and n is the number of rows or its bound (`n_bound`).
     neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
     n_bound : int or None, default=None
@@ -145,9 +145,9 @@ class RandomForestLaplaceClassifier(_EvenForest):
     epsilon : float or None, default=1.0
         As in `MajorityLabelForestClassifier`; each tree spends an equal part of it.
     n_estimators : int or "auto", default="auto"
-        "auto": 21.
+        Number of trees; "auto" means 21.
     max_depth : int or "auto", default="auto"
-        "auto": by a public rule (`models.shape_rules`), as published 6.
+        Number of tests on a path. "auto": by a public rule (`models.shape_rules`); as published, 6.
     neighbors, mode, scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
     n_quantiles : int, default=10

@@ -40,20 +40,39 @@ def fit_forest(
 
     Parameters
     ----------
+    spec : ForestSpec
+        Plan of the forest.
+    domain : Domain
+        Public schema that encodes the rows.
+    X : DataFrame, or uint16 array of shape (n, n_features)
+        Raw rows, or their codes.
     y : int32 array of shape (n,)
-        Class indices.
+        Class index of each row.
     epsilon : Fraction or None
         Budget of the whole fit; None without privacy.
     ledger : Ledger
         Ledger that already has the charges of the preparation. This function adds the charges of the leaves.
     source : SecretSource or DemoSource
+        Source of all draws except the structure of the trees.
+    structure_seed : int
+        Public seed of the structure of the trees.
     row_ids : int64 array of shape (n,)
         Ids of the rows in a demonstration, so that removing one row changes no draw of another row.
+    n_jobs : int
+        Number of threads; the result does not depend on it.
     scale : ReleasedScale, optional
+        Released scale, on which thresholds are drawn.
     counted : int64 array of shape (n_leaves, n_classes), or 0
         Counts of further rows, from `PartCounter`. They are added to the counts of `X` before the release.
     units : Units, optional
         Persons and weights of the rows, if the domain declares a unit.
+
+    Returns
+    -------
+    trees : Trees
+        The trees.
+    leaves : LabelLeaves or CountLeaves
+        Released values of the leaves; exact values without privacy.
     """
     is_release = epsilon is not None and not spec.as_published
     if is_release:

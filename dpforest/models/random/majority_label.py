@@ -30,7 +30,12 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         Number of tests on a path. "auto": by a public rule (`models.shape_rules`); the other names are rules that use
         only the public schema (`models.depth_rules`).
     neighbors : {"add-remove", "replace-one"}, default="add-remove"
+        Pairs of tables that the privacy promise compares: tables that differ by one row that is present in only one of
+        them, or tables of the same size that differ in the content of one row. If the domain declares a unit, all rows
+        of a person count as one row.
     mode : {"certified", "as_published"}, default="certified"
+        "certified" draws exactly and accounts for every question about the rows. "as_published" reproduces the paper's
+        forest, which is not certified and stays with the curator.
     scale_share : float, "auto" or "public", default="auto"
         Share of epsilon that the fit spends on three nested histograms of each numeric attribute, so that thresholds
         lie where rows are. "auto": a public rule chooses the share, which is 0 if there is too little signal.
@@ -65,11 +70,17 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Classes, in the order of the domain.
     forest_ : ReleasedForest or CuratorForest
+        The fitted forest.
     released_ : ReleasedForest
+        The fitted forest, if it may be published; otherwise the attribute raises AttributeError.
     certificate_ : Certificate
+        The privacy promise of the fit and its conditions, or the reasons why there is no promise.
     ledger_ : Ledger
+        Every question that the fit asked about the rows, and its cost.
     domain_ : Domain
+        Schema that encoded the rows.
 
     References
     ----------

@@ -45,6 +45,7 @@ class PartialCounts:
     Parameters
     ----------
     counts : int64 array of shape (n_leaves, n_classes)
+        Number, or total weight, of the rows of each class in each leaf.
     n_rows : int
         Number of rows, or of persons if there is a unit. Rows without a listed label are included.
     settings : dict
@@ -99,14 +100,16 @@ class PartialCounts:
 
 
 class PartCounter:
-    """Count rows in the leaves of the trees that `fit_forest` grows. A demonstration draws the same tree for each row.
+    """Counter of rows in the leaves of the trees that `fit_forest` grows.
+
+    In a demonstration, it counts each row in the tree in which `fit_forest` counts it.
 
     Parameters
     ----------
     spec, domain, scale, structure_seed, n_jobs
         As in `fit_forest`.
     random_state : int or None
-        Seed of a demonstration.
+        Seed of a demonstration; None for a release.
 
     Raises
     ------

@@ -71,7 +71,9 @@ class Prepared:
     Parameters
     ----------
     spec : ForestSpec
+        Plan of the forest, which follows from the answers.
     scale : ReleasedScale or None
+        Released distribution of each numeric attribute; None if the fit does not ask for it.
     entries : tuple of LedgerEntry
         Charges of the release.
     settings : dict

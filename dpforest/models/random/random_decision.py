@@ -24,7 +24,7 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
         Number of trees (k). If every row is in every tree, the noise grows with this number. "auto": by a public rule
         (`models.shape_rules`); as published, 11.
     max_depth : int or "auto", default="auto"
-        Number of tests on a path (h). "auto": by the same rule; as published, 8.
+        Number of tests on a path (h). "auto": by the rule of `n_estimators`; as published, 8.
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"

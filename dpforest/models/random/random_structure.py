@@ -40,7 +40,7 @@ _PARTITIONS = {
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomStructureClassifier(ForestClassifier):
-    """Base class of the forests whose tree structure does not depend on data. Not for use by itself."""
+    """Base class of the forests whose tree structure does not depend on data. Only its subclasses can be fitted."""
 
     structure_seed: int = 0
 
@@ -174,7 +174,7 @@ class RandomStructureClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            As `fit_chunks`.
+            In the cases that `fit_chunks` lists.
         """
         self._checked()
         return self._scale_of(self._given_domain(), *self._checked_part(X, y), None, groups)
@@ -282,7 +282,7 @@ class RandomStructureClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            As `fit_chunks`.
+            In the cases that `fit_chunks` lists, or if `row_ids` are not whole numbers, one for each row.
         """
         domain = self._given_domain()
         X, y = self._checked_part(X, y)
@@ -336,7 +336,7 @@ class RandomStructureClassifier(ForestClassifier):
         return self._fitted(forest, domain)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise the ValueErrors of a fit before its first question.
+        """Raise every ValueError that a fit could raise, before its first question.
 
         Under add-remove, an error must not depend on the number of rows, so this method checks the largest forest that
         the rules may choose.

@@ -40,12 +40,18 @@ class ForestSpec:
     Parameters
     ----------
     n_trees, depth : int
+        Number of trees, and largest number of tests on a path.
     mechanism : str
         Mechanism that releases each leaf (`dpforest.privacy.mechanisms`, `dpforest.privacy.published`).
     partition : {"independent", "shared", "blocks"}
         "independent": each row is in one tree, by an independent draw. "shared": each row is in every tree. "blocks":
         the shuffled rows are divided into equal blocks, one for each tree.
     neighbors : {"add-remove", "replace-one"}
+        Neighbor relation of the ledger.
+    voting, negative_rule
+        As in `CountLeaves`.
+    categorical, thresholds, n_quantiles, max_leaves
+        As in `grow_random_trees`.
     leaf_shares : int
         Number of equal parts into which a tree's budget is divided. Each leaf spends one part. The number is 1, because
         leaves are disjoint, or the number of leaves if the paper divides the budget among leaves.
