@@ -1,13 +1,12 @@
 """Accuracy of every forest: `python bench/accuracy.py [--data DIR ...] [--name after]`.
 
-Fits every estimator with default settings, certified and as published, on every table, at every ε, on the same splits,
-and writes one row for each fit into bench/accuracy-NAME.csv.gz. `--report` writes docs/ACCURACY.md from these files:
-before and after, with standard errors. A full run takes about an hour on two cores. This program is not part of the
-tests.
+The program fits every estimator with default settings, certified and as published, on every table, at every ε, on the
+same splits. It writes one row for each fit into bench/accuracy-NAME.csv.gz; `bench/accuracy_report.py` writes
+docs/ACCURACY.md from such files. A full run takes about an hour on two cores. This program is not part of the tests.
 Boosters and other people's classifiers (`accuracy_peers.py`) are fitted only if `--forests` names them.
 
-A folder of other tables has a catalog.json like that of data/. `--wide` also fits with every numeric range a hundred
-times as wide.
+A folder of other tables must have a catalog.json like that of data/. With `--wide`, the program also makes each fit
+with every numeric range a hundred times as wide.
 """
 
 import argparse
@@ -73,7 +72,7 @@ def tables_of(folder: Path) -> list[Table]:
 
 
 def widened(domain: Domain) -> Domain:
-    """Return a domain with every numeric range a hundred times as wide: the ranges of a curator who knows less."""
+    """Return a domain with every numeric range a hundred times as wide, as if the curator knew less about it."""
     features = tuple(
         replace(f, high=f.low + WIDER * (f.high - f.low)) if f.kind == "numeric" else f for f in domain.features
     )
@@ -178,7 +177,7 @@ def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the certified cases in which AUC falls by more than .02 plus three standard errors as ε grows.
 
-    Only binary tables of at least 1,000 rows count.
+    Only binary tables of at least 1,000 rows, of which 800 are training rows, are considered.
     """
     binary = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
     means = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()

@@ -13,7 +13,7 @@ _RIVALS = [name for name in PEERS if name not in NOT_PRIVATE]
 _WEAK, _PURE = "booster, δ = 1e-6", "booster, δ = 0"
 _EVEN = 0.002  # means within this distance count as equal
 
-# AUC in the paper's table, whose settings were chosen by test AUC (arXiv 2309.12041).
+# AUC of S-BDT by ε, from a table of its paper (arXiv 2309.12041). The authors chose the settings by test AUC.
 S_BDT = {0.01: 0.787, 0.02: 0.831, 0.03: 0.849, 0.1: 0.876, 0.5: 0.893}
 # Trees of depth 4, mean and standard error over five folds: tables VI and VII of the appendix in
 # github.com/tudelft-cda-lab/PrivaTree at c3d33ae. The table for ε = 0.1 is in the paper only, and not copied here.
@@ -42,7 +42,7 @@ def section(peers: pd.DataFrame, protocols: pd.DataFrame) -> list[str]:
 
 
 def _complete_seeds(peers: pd.DataFrame) -> pd.DataFrame:
-    """Drop each seed that lacks some table, as happens if a run was stopped.
+    """Drop each seed that lacks some table, which happens if a run was stopped.
 
     Then drop forests with only one seed, because their standard error is unknown.
     """
@@ -77,7 +77,7 @@ def _peers(peers: pd.DataFrame) -> list[str]:
 
 
 def _gains(peers: pd.DataFrame, forest: str, rival: str, epsilon: float, metric: str) -> pd.Series:
-    """Return how much better a forest is on each table; 0 for a difference of at most .002 or two standard errors."""
+    """Return by how much a forest beats a rival on each table; 0 for at most .002 or two standard errors."""
     scores = peers[peers["epsilon"] == epsilon].groupby(["forest", "table"])[metric].agg(["mean", "sem"])
     mine, other = scores.loc[forest], scores.loc[rival]
     gain = (mine["mean"] - other["mean"]) * (-1 if metric in ("log_loss", "calibration") else 1)

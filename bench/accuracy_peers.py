@@ -1,4 +1,4 @@
-"""Other people's classifiers for `bench/accuracy.py`: like ours, their constructors take ε, a domain and a seed.
+"""Other people's classifiers, wrapped for `bench/accuracy.py`: their constructors take ε, a domain and a seed, as ours.
 
 DP-EBM gets the public bounds, and the categories in the order of their texts (which it calls "nominal"). A public rule
 reads the cells first. A number outside of its bounds moves to the nearest bound. A missing number becomes the middle of

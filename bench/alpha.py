@@ -1,4 +1,4 @@
-"""Accuracy of the booster by α: `python bench/alpha.py` prints the figures next to the app's α control.
+"""Accuracy of the booster by α: `python bench/alpha.py` prints the figures that the app shows next to its control of α.
 
 Each figure is a mean over bundled tables with two classes and over five seeds. All other settings are defaults.
 """
@@ -19,7 +19,7 @@ TABLES = ("adult", "ionosphere", "mushroom", "chess_kr_vs_kp", "breast_wisconsin
 ALPHAS = (0.0, 0.1, 0.3, 1.0, "schedule", "noisy", "carried")
 EPSILONS = (0.1, 1.0, 10.0)
 SEEDS = 5
-BOUND = 50_000  # public bound on the rows: a higher α needs noise that grows with its square root
+BOUND = 50_000  # public bound on the number of rows; if α is high, the noise grows with the square root of this bound
 
 
 def main() -> None:

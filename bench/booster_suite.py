@@ -1,4 +1,4 @@
-"""The random-tree booster, fit and predict on two threads, next to gradient boosting with and without privacy."""
+"""Times of fit and predict on two threads: the random-tree booster, and gradient boosting with and without privacy."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +14,10 @@ THREADS = {"OMP_NUM_THREADS": "2"}  # scikit-learn's boosting reads its number o
 
 
 def booster(results: Results, folder: Path, effort: Effort) -> None:
-    """Compare with peers at 45,000 rows, and fit a million rows (fewer if quick). 14 features, exact noise, ε = 1."""
+    """Compare with peers at 45,000 rows, and fit a million rows (fewer if quick).
+
+    The tables have 14 features, the noise is exact, and ε is 1.
+    """
     for n, most, peers in ((MIDDLE, 1, True), (effort.large, 10, False)):
         contenders = [*BOOSTERS, *([BY_HIST] if peers else [])]
         if peers and make_peer(BY_EXPLAINABLE):

@@ -12,7 +12,7 @@ TREES = 100
 DEPTH = 10
 EPSILON = 1.0
 
-# Number of boosted trees.
+# Number and depth of boosted trees, and number of bins of each feature.
 ROUNDS = 20
 ROUND_DEPTH = 6
 BINS = 50
@@ -145,7 +145,7 @@ def _extra_trees(bounds: Bounds, n_jobs: int) -> Any:
     return ExtraTreesClassifier(n_estimators=TREES, max_depth=DEPTH, max_features=1, bootstrap=False, n_jobs=n_jobs)
 
 
-# name -> (bounds, n_jobs) -> an unfitted estimator
+# From the name of a contender to a function that takes (bounds, n_jobs) and returns an unfitted estimator.
 CONTENDERS: dict[str, Callable] = {
     "labels": _labels("independent", None),  # MajorityLabelForestClassifier, each row in one tree, as in diffprivlib
     "labels demo": _labels("independent", 0),

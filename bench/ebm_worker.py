@@ -1,4 +1,4 @@
-"""DP-EBM in the environment that `peers.sh interpret` makes: it reads pickled commands on stdin, answers on stdout.
+"""DP-EBM in the environment that `peers.sh interpret` makes. It reads pickled commands on stdin and answers on stdout.
 
     {"do": "fit", "X": columns, "y": codes, ...}    -> None
     {"do": "shares", "X": columns}                  -> float array of shape (n, n_classes)
@@ -43,7 +43,7 @@ def budget_of_model(n, epsilon, delta):
 
 class Worker:
     def fit(self, X, y, n_classes, domains, epsilon, delta, learning_rate, random_state):
-        """Fit. `domains` are public: bounds of each numeric column, and a list of categories of each text column."""
+        """Fit the models. `domains` has the public bounds of each numeric column and categories of each text column."""
         table = pd.DataFrame(dict(enumerate(X)))
         models = 1 if n_classes == 2 else n_classes
         epsilon, bins = budget_of_model(models, epsilon, delta)

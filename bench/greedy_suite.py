@@ -1,4 +1,4 @@
-"""Suites of data-dependent forests: boosted trees and the multinomial forest against peers, and the time per row."""
+"""Suites of data-dependent forests: boosted trees and the multinomial forest against peers, and time against rows."""
 
 from contextlib import ExitStack
 from pathlib import Path

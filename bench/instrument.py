@@ -1,10 +1,9 @@
-"""Speed of the instrument while a hand drags its sliders, in headless Chromium: `python bench/instrument.py [--quick]`.
+"""Speed of the instrument while its sliders are dragged, in headless Chromium: `python bench/instrument.py [--quick]`.
 
 For each forest on three tables, the program drags ε, depth and trees over 85 positions, and prints:
 
 - *script*: milliseconds of JavaScript for each drawn frame (goal: 95 % of frames at most 8);
-- *frames*: milliseconds between two animation frames while the hand moves (goal: 95 % at most 33, with software
-  rendering);
+- *frames*: milliseconds between two animation frames during the drag (goal: 95 % at most 33, with software rendering);
 - *first picture*: seconds from the address, or from the choice of the forest, to the first curve;
 - *complete*: seconds until all lines and flip rates have arrived and the page rests.
 

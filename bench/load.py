@@ -1,9 +1,9 @@
-"""Many people at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30] [--page Audit]
-[--hostile] [--log FILE]`.
+"""Time of reruns for many users at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30]
+[--page Audit] [--hostile] [--log FILE]`.
 
-Starts the app in a process and opens it in many sessions, each over a separate websocket and with the messages of
-Streamlit's front end. Each session moves one control at a fixed interval: on Explore mostly ε, depth or trees, and now
-and then forest or label. The program measures two times:
+The program starts the app in a process and opens it in many sessions, each over a separate websocket and with the
+messages of Streamlit's front end. Each session moves one control at a fixed interval: on Explore mostly ε, depth or
+trees, and now and then forest or label. The program measures two times:
 
 - *rerun*: from sending the move until the new figures and their chart arrive; this is the time that a person waits;
 - *finished*: from sending the move until the script ends, with all refinements. The next move ends an unfinished run,
@@ -40,7 +40,7 @@ from processes import ROOT
 from streamlit_client import Run, Tab
 
 TIMEOUT = 120  # seconds until a session counts as lost
-WARM_UP = 0.2  # share of the time at the start in which memory does not count
+WARM_UP = 0.2  # share of the time, at the start, in which the growth of memory does not count
 GOAL = 1.0  # seconds, for the median rerun
 
 # Table and forest of each session: mostly the defaults, some other tables, and some forests that are fitted at each ε.
@@ -64,14 +64,14 @@ PEOPLE = (
     ("wdbc", "one greedy tree"),
 )
 SLIDERS = {"Privacy budget ε": 9, "Depth": 5, "Trees": 4}  # the numbers are relative frequencies of moves
-DETOURS = ("Forest", "Label")  # one move in ten moves one of these; a few moves later, it moves back
+DETOURS = ("Forest", "Label")  # one move in ten changes one of these controls; a later move changes it back
 
 
 @dataclass
 class Totals:
     """Reruns, errors and memory of all sessions."""
 
-    reruns: dict[str, list[float]] = field(default_factory=dict)  # for each control: seconds to the new figures
+    reruns: dict[str, list[float]] = field(default_factory=dict)  # by control: seconds from each move to new figures
     finished: list[float] = field(default_factory=list)
     late: int = 0
     lost: int = 0
@@ -90,7 +90,7 @@ class Totals:
 
 
 class Person:
-    """One session, from its first page to the end."""
+    """One simulated user with one session."""
 
     def __init__(self, number: int, url: str, page: str, hostile: bool) -> None:
         data, forest = PEOPLE[number % len(PEOPLE)]
@@ -167,7 +167,7 @@ def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFil
 
 
 async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) -> Totals:
-    """Run all sessions and record memory."""
+    """Run all sessions, and return the measurements."""
     totals = Totals()
     warm = Tab(url)  # its first run compiles all kernels that are not compiled yet
     await warm.open()

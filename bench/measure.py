@@ -1,4 +1,4 @@
-"""Results of a run: every sample, and the figures computed from them with their goals."""
+"""Results of a run: all samples, and the figures computed from the samples, with their goals."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ CPU = "processor time, "  # prefix of samples of processor time, which other pro
 
 @dataclass(frozen=True)
 class Effort:
-    """Number of rows and rounds. The goals are for `full`."""
+    """Numbers of rows and rounds. The goals are for `FULL`."""
 
     routing_rows: int
     small: int
@@ -68,8 +68,7 @@ class Results:
 
 
 def interleave(results: Results, runs: dict[str, Callable[[], float]], rounds: int) -> None:
-    """Take a sample of each run in turn, `rounds` times, so that a slow minute of the machine affects all runs
-    alike."""
+    """Take a sample of each run in turn, `rounds` times. So a slow minute of the machine affects all runs alike."""
     for _ in range(rounds):
         for name, run in runs.items():
             results.add(name, run())

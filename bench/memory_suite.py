@@ -40,7 +40,11 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def fit(n: int) -> dict[str, float]:
-    """Return the seconds of a fit, the seconds of it that make the rows, and the memory on top of a warm process."""
+    """Fit on n rows, and return the measurements.
+
+    These are the seconds of the fit, the seconds of it that generate the rows ("making"), the peak memory above that of
+    a warm process, and the accuracy.
+    """
     from dpforest import MajorityLabelForestClassifier
 
     domain = public_domain((np.zeros(FEATURES), np.ones(FEATURES)))
@@ -53,7 +57,8 @@ def fit(n: int) -> dict[str, float]:
 
 
 def chunks(n: int, making: list[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield rows in chunks, and append to `making` the seconds that each chunk took.
+    """Yield rows in chunks, and append to `making` the seconds that it took to generate each chunk.
+
     Row i is always the same, because the generator is counter-based (Philox, Salmon et al. 2011).
     """
     for start in range(0, n, CHUNK_ROWS):

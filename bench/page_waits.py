@@ -1,10 +1,10 @@
 """Waiting times on the pages, in headless Chromium; a suite of `run.py`, or by itself.
 
-Measures Choose ε and Compare on Adult for a visitor who comes from Explore with another table. The times start at the
-address, and end at a first answer, at the checked answer, and at the end of the work (on Compare, possibly a pause).
-They include loading. Also measures moves of a marker on each page, and the first curve of each forest on an uploaded
-table of 50,000 rows and 60 columns, which this program makes. Kernels are already compiled. This program is not part
-of the tests.
+The program measures Choose ε and Compare on Adult for a visitor who comes from Explore with another table. The times
+start when the browser requests the page. They end at a first answer, at the checked answer, and at the end of the work
+(on Compare, possibly a pause). They include loading. The program also measures moves of a marker on each page, and the
+first curve of each forest on an uploaded table of 50,000 rows and 60 columns, which this program makes. Kernels are
+already compiled. This program is not part of the tests.
 """
 
 import sys
@@ -41,7 +41,7 @@ def time_page(page: Page, results: Results, name: str, url: str, answer: str) ->
 
 
 def visit_explore(page: Page) -> None:
-    """Visit Explore until it has drawn its first chart, and stay a while, like visitors on their way to other pages."""
+    """Open Explore, wait until it is complete, and stay five seconds, as a visitor does before opening another page."""
     page.goto(URL)
     page.wait_for_selector(CURVE, state="attached", timeout=300_000)
     page.wait_for_selector(IDLE, timeout=300_000)

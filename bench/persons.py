@@ -6,7 +6,7 @@ compares three ways to fit:
 
 - *rows taken for persons*: the promise is wrong, because ε counts k times for a person with k rows;
 - *weights*: the unit of privacy is the person (`Domain.unit`), and each person counts once;
-- *at most k rows*: k rows of each person at ε/k, which is what people do without a unit.
+- *at most k rows*: at most k rows of each person are used, at ε/k, as one must do without a unit of privacy.
 """
 
 import sys
@@ -38,8 +38,8 @@ FORESTS = {
 EPSILONS = (0.1, 1.0, 3.0)
 CAPS = (1, 2, 5)
 SEEDS = 3
-PERSONS = 8_000  # most training persons of each table
-MOST = 64  # most rows of a person
+PERSONS = 8_000  # largest number of training persons of each table
+MOST = 64  # largest number of rows of a person
 NOISE = 0.2  # share of cells that are replaced by the cell of a random person
 UNIT = "person"
 RESULTS = ROOT / "bench" / "persons.csv"
@@ -59,7 +59,7 @@ def with_repeats(X: pd.DataFrame, y: pd.Series, rng: np.random.Generator) -> tup
 
 
 def ways(rows: pd.DataFrame, domain, epsilon: float):
-    """Yield the name of each way, the rows that it fits on, its domain and its ε."""
+    """Yield the name of each way to fit, its rows, its domain and its ε."""
     yield "rows taken for persons (wrong)", rows, domain, epsilon
     yield "weights", rows, replace(domain, unit=UNIT), epsilon
     rank = rows.groupby(UNIT).cumcount()

@@ -2,8 +2,8 @@
 
 S-BDT: the complete rows of Adult, stratified 5-fold, δ = 5e-8, AUC and accuracy. PrivaTree: the complete rows of
 breast-w and vote, stratified 5-fold, δ = 0, accuracy. Neither comparison publishes its folds, so our folds differ. Our
-domains are documented, while PrivaTree reads its bounds from its training rows. Our forests do not assume that n is
-public.
+domains are documented, while PrivaTree reads its bounds from its training rows. Our forests do not assume that the
+number of rows is public.
 Each fit is a row of bench/protocols.csv.gz; `bench/accuracy_report.py` puts the results next to the published figures.
 """
 
@@ -28,7 +28,7 @@ _OURS = ("one greedy tree", "noisy counts", "majority labels")
 
 @dataclass(frozen=True)
 class Protocol:
-    """A published comparison: its tables and ε, and our forests that are compared."""
+    """A published comparison: its tables and its ε, and those of our forests that we compare with it."""
 
     name: str
     tables: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Measure dpforest and its peers in one run: `python bench/run.py [--quick]`.
 
-Writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about half an hour on two
-cores of an otherwise idle machine; a quick run takes eight minutes. This program is not part of the tests.
+The program writes bench/results.json (every sample) and bench/RESULTS.md (a table). A full run takes about half an hour
+on two cores of an otherwise idle machine; a quick run takes eight minutes. This program is not part of the tests.
 """
 
 import argparse

@@ -5,8 +5,8 @@ boxes and radio buttons on the page. It also sends the hashes of the large messa
 server then sends references to these messages. A select box without a choice has no value, and a control that has left
 the page has no state.
 
-A hostile tab also sends, with every rerun, a choice that the select box does not offer. A browser does this only if a
-choice and a new page cross, which is rare.
+A hostile tab also sends, with every rerun, a choice that the select box does not offer. A browser does this only if the
+user chooses while a new page with other options is on its way, which is rare.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Tab:
         return await self.rerun()
 
     async def until(self, what: str, seconds: float) -> bool:
-        """Wait until `begun`, `first_chart` or `ended` of the run is known. Return False if it takes too long."""
+        """Wait until `what` ("begun", "first_chart" or "ended") of the run is known. Return False after a timeout."""
         run = self.run
         try:
             async with asyncio.timeout(seconds), self._news:

@@ -4,8 +4,8 @@ Each pair starts the app twice, once with the patch and once without it. The ord
 machine affects both sides equally. There are four measures; each patch is measured by the one that shows its gain:
 
 - *answers*: seconds for 100 small files over one connection;
-- *reruns*: `--sessions` sessions move ε on Explore for `--seconds`, each session as soon as it has new figures. Median
-  seconds from a move to its figures, and seconds of the server's processor for each move;
+- *reruns*: `--sessions` sessions move ε on Explore for `--seconds`, each session as soon as it has new figures. The
+  measures are the median seconds from a move to its figures, and the server's processor seconds for each move;
 - *garbage*: processor seconds of a full garbage collection when all kernels are compiled;
 - *chart*: seconds from the address to the first chart in a new Chromium, on a server that has drawn the page before.
 
@@ -33,7 +33,7 @@ from processes import ROOT, environment
 from streamlit_client import Tab
 
 PATCHES = "ui.server.streamlit_patches"
-# Code that turns a patch off before the server starts, and the measure that shows the patch.
+# For each patch, code that turns the patch off before the server starts, and the measure that shows the gain.
 OFF = {
     "send_without_delay": ("process.send_without_delay = lambda: 0", "answers"),
     "read_options_without_lock": ("process.read_options_without_lock = lambda: None", "reruns"),

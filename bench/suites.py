@@ -1,4 +1,4 @@
-"""The first eight suites. Each takes the results, a folder for tables, and the effort."""
+"""Suites for items 1 to 8 of the results. Each takes the results, a folder for tables, and the effort."""
 
 import tempfile
 import time
@@ -29,7 +29,7 @@ def write_table(folder: Path, n: int) -> tuple[Path, Path]:
 
 
 def routing(results: Results, folder: Path, effort: Effort) -> None:
-    """Measure node steps per second on one core, on codes. Node steps dominate fits and predictions of many trees."""
+    """Measure how many nodes the rows pass per second on one core. Such steps dominate fits and predictions."""
     from dpforest.trees.random_trees import grow_random_trees
     from dpforest.trees.routing import count_rows, leaves_of_rows, scorer
 

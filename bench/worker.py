@@ -48,7 +48,7 @@ class Worker:
 
 
 def measured(work, memory):
-    """Return wall time, processor time and, if asked, the peak growth of the process during the work (Linux)."""
+    """Return wall time, processor time and, with `memory`, the peak growth of the process during the work (Linux)."""
     before = forget_peak() if memory else 0.0
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()

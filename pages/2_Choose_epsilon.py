@@ -25,7 +25,7 @@ from ui.jobs.measures import scale_of
 from ui.jobs.results import SweepResult, gathered, headroom_of, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.jobs.warm_up import warm_up
-from ui.shared import figures, sidebar
+from ui.shared import figures, recommended, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import open_page, sorry, table_header, titled
@@ -61,7 +61,7 @@ except (DomainError, ValueError) as problem:
 n_ready = min(N_FIRST, n_of_all(jobs))
 best = first_result.cells[wish.column, "mean"].groupby("forest").max().max()
 scale = scale_of(wish.measure, [level], first_result)
-if best != best or scale.floor is None:  # NaN
+if best != best or scale.floor is None:  # NaN is the only value that differs from itself
     sorry(f"The measure “{wish.measure}” has no value here, because all held-out rows have one class. Choose another.")
     st.stop()
 floor = scale.floor
@@ -85,7 +85,7 @@ chosen_settings = replace(settings_of[name], epsilon=epsilon)
 certificate, ledger = report.promise(table, chosen_settings)
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_answers"):
     chart_caption = st.empty()
-    # Filled at once: an empty place would let the progress bar jump to the left until `draw` fills it.
+    # Fill the caption at once, because the progress bar would stand further left until `draw` fills it.
     chart_caption.caption(answer_words.how_read(answers, name, scale), width="content")
     progress = st.container(width=420)
 n_drawn = 0
@@ -109,8 +109,8 @@ def draw(result: SweepResult) -> None:
 choice, answer = Choice(table, chosen_settings), sorted_answers[0].forest
 is_useless = is_no_better_than_guessing(first_result, level, name, epsilon)
 is_asked = next_steps.offer(choice, certificate, ledger, answer, smallest[answer], is_useless)
-with st.container(key="most_accurate"):
-    best_line = st.empty()
+if chosen_settings.certified:
+    recommended.line(table, chosen_settings, next_steps.show_recommended, "Look at it")
 draw(first_result)
 if not wish.certified:
     report.about_claims(certificate)
@@ -162,7 +162,6 @@ if not is_asked:
     for _n in run(jobs, N_FIRST, progress, drawn=n_ready):
         draw(gathered(jobs))
         follow_answer()
-    next_steps.most_accurate(answers, chosen_settings, scale, best_line)
     for _n in run([level], 1, progress, baselines.FITTING, drawn=n_of_all([level])):
         draw(gathered(jobs))
     if needed > floor:

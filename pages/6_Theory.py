@@ -1,4 +1,4 @@
-"""Theory: the papers' theorems, each next to a measurement."""
+"""Theory: theorems of the papers and of this project, most of them next to measurements."""
 
 from ui.learn import theory_page
 from ui.shared.page import open_page

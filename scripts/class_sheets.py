@@ -50,17 +50,17 @@ def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
 
 
 def rebuilt(trees: int, epsilon: float | None = None) -> str:
-    """Return the mean number of reconstructed students of thirty, over the made-up classes."""
+    """Return how many of thirty students are reconstructed, as the mean over the made-up classes."""
     return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
 
 
 def limit(epsilon: float) -> str:
-    """Return the upper bound on the mean number of thirty students that any attacker rebuilds."""
+    """Return the upper bound on the mean number of students, of thirty, that any attacker reconstructs."""
     return f"{lesson_facts.most_rebuilt(epsilon):.1f}"
 
 
 def without_small_leaves(trees: int, least: int = 5) -> str:
-    """Return the mean number of reconstructed students of thirty, from exact counts of leaves with at least `least`."""
+    """Return the mean of `rebuilt` from exact counts, if leaves with fewer than `least` students publish none."""
     members = classroom.members(trees)
     kept = members[members.sum(axis=1) >= least]
     right = []
@@ -72,7 +72,10 @@ def without_small_leaves(trees: int, least: int = 5) -> str:
 
 
 def loss(law: Law, most: int = 12) -> float:
-    """Return the largest log-ratio of an output on neighboring leaves of two classes; infinite if one excludes it."""
+    """Return the largest log-ratio of the probabilities of an output on two neighboring leaves with two classes.
+
+    It is infinite if an output is possible on only one of the two leaves.
+    """
     before, after = neighboring_leaves(2, most)
     p, q = law(before), law(after)
     with np.errstate(invalid="ignore"):
@@ -119,7 +122,7 @@ def rules() -> dict[str, float]:
 
 
 def single_row() -> str:
-    """Return the smallest ε of the app at which a table A of one row proves that the rule of 2017 loses more than ε."""
+    """Return the smallest ε of the app at which a table of one row has a neighbor that breaks the rule of 2017."""
     broken = (e for e in EPSILONS if first_pair("smooth-sensitivity", e, 2, "add-remove").change.before.sum() <= 1)
     return f"{next(broken):g}"
 

@@ -1,4 +1,4 @@
-"""Write docs/CSV.md, a table of what the app makes of forty realistic CSV files. Run it from the root."""
+"""Write docs/CSV.md, a table of how the app reads forty realistic CSV files. Run this script from the root."""
 
 import re
 import sys
@@ -61,7 +61,7 @@ def _kind(proposal: ColumnProposal, features: list[Feature]) -> str:
 
 
 def written() -> str:
-    """Return the page."""
+    """Return the page as markdown."""
     return HEAD + "".join(f"| {' | '.join(map(_cell, (name, *outcome(file))))} |\n" for name, file in FILES.items())
 
 

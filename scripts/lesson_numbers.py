@@ -67,14 +67,14 @@ def table(name: str) -> SimpleNamespace:
 
 
 def mean(cells: pd.DataFrame, column: str, **where: float) -> float:
-    """Return the mean over repeats of one cell."""
+    """Return the mean of a column over the repeats of one cell. `where` names the cell by its ε, trees or depth."""
     for key, value in where.items():
         cells = cells[cells[key] == value]
     return round(float(cells[column].mean()), DIGITS)
 
 
 def votes(trees: list[int] = TREES) -> dict:
-    """Measure step 3: more trees, each with fewer rows."""
+    """Measure step 3: votes of more trees, each with fewer rows."""
     cells = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20, plan_for="split")
     at = {
         "accuracy": [mean(cells, "accuracy", epsilon=1.0, trees=t) for t in trees],
@@ -102,7 +102,7 @@ def plan(partition: str, epsilons: list[float]) -> dict:
 
 
 def depths(depth: list[int] = DEPTHS, epsilons: list[float] = EPSILONS, categorical: str = "multiway") -> dict:
-    """Measure step 5: deeper trees, emptier leaves."""
+    """Measure step 5: accuracy of deeper trees, and their share of empty leaves."""
     forest = labels(categorical=categorical)
     cells = surface([forest], table("nursery"), epsilons=epsilons, depths=depth, repeats=20, plan_for="split")
     return {
@@ -165,7 +165,7 @@ def rebuilt(trees: int, epsilon: float | None) -> dict:
 
 
 def other_seeds(trees: int, seeds: int = 60) -> float:
-    """Return how many students of a class are reconstructed from exact counts, as the mean over public seeds."""
+    """Return how many of thirty students are reconstructed from exact counts, as the mean over public seeds."""
     failed = [classroom.secrets(seed) for seed in range(seeds)]
     right = [
         classroom.marks_of(

@@ -1,7 +1,7 @@
 """Write data/theory.json, the measured numbers of the page Theory: `.venv/bin/python scripts/theory_numbers.py`.
 
-This script measures every table that comes with the project, which takes some minutes. The page itself measures other
-tables.
+This script measures every table that comes with the project, which takes some minutes. The page Theory measures other
+tables when a user opens them.
 """
 
 import json

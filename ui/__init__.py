@@ -1,1 +1,1 @@
-"""Modules that the pages share. Besides the pages, only this package imports streamlit."""
+"""The app: all modules behind the pages. Besides the pages, only this package imports streamlit."""

@@ -63,7 +63,7 @@ class Key(str):
         if isinstance(self.kind, str):
             return type(value).__name__ == self.kind
         kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
-        # Streamlit's table of cells is a subclass of dict.
+        # The value of a Streamlit table or data editor is a subclass of dict.
         is_kind = object in kinds or type(value) in kinds or (dict in kinds and isinstance(value, dict))
         return is_kind and self.accepts(value)
 
@@ -87,7 +87,7 @@ class Key(str):
 
 
 class KeyPattern:
-    """Keys with an item in their name: `{}` stands for any item, `{:d}` for a number.
+    """A family of keys with an item in their name: in `pattern`, `{}` stands for any item, and `{:d}` for a number.
 
     Other parameters are as for `Key`.
     """
@@ -149,6 +149,8 @@ LEFT_OUT_OF = KeyPattern("left_out_{}", list, fits=_texts)
 DECLARED_PUBLIC = Key("declared_public", set)
 ROWS_ARE_PERSONS = Key("rows_are_persons", set)
 PERSONS_WITHOUT_COLUMN = Key("persons_without_column", set)
+PUBLIC_SIZES = Key("public_sizes", dict)
+TYPED_SIZE = Key("typed_size", int)
 
 # Forest
 EPSILON = Key("eps", float, linked=True, stays=True)

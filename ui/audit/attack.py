@@ -1,4 +1,4 @@
-"""The live attack: it draws releases, counts outputs, and shows the lower bound on the loss as it rises."""
+"""The attack that users watch: it draws releases, counts outputs, and shows how the lower bound on the loss rises."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.audit.rule_words import proved
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
-FIRST_DRAWN = 10_000  # smallest number of releases whose result is drawn; smaller ones come faster than a page can draw
+FIRST_DRAWN = 10_000  # results of fewer releases are not drawn, because they come faster than a page can draw them
 
 
 def show(audit: Audit, which: str, pair: LeafPair) -> None:

@@ -46,7 +46,7 @@ def kept() -> dict[str, Any]:
 
 
 def show(neighbors: str) -> None:
-    """Draw the results of all forests under one relation, at an ε that the user chooses."""
+    """Draw the results of all forests under one neighbor relation, at an ε that the user chooses."""
     if not _RESULTS.exists() or "computed" not in (audit := kept())["rows"][0]:
         st.info("There are no results of an audit of all forests. `python -m dpforest.audit --write docs` makes them.")
         return

@@ -1,4 +1,4 @@
-"""The parts of the Audit page: the verdict, the two charts, the two tables."""
+"""Parts of the Audit page: the verdict, two charts, and two small tables that differ in one row."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def losses(audit: Audit, curves: LeafCurves, result: Verdict) -> None:
 
 
 def pair_title(audit: Audit) -> None:
-    """Draw the title of the two tables."""
+    """Draw the title above the two small tables."""
     titled(
         "Two tables that break the promise" if audit.published else "Two tables that come close to what is allowed",
         "From a formula",
@@ -225,7 +225,7 @@ def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFr
 
 
 def _listed(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
-    """Return (first class, one past the last) of each line of a table. Of many classes, equal ones share a line."""
+    """Return (first class, last class + 1) for each line of a table. Of many classes, equal ones share a line."""
     change, is_counts = pair.change, pair.mechanism == NOISY_COUNTS
     log_probabilities = [] if is_counts else [change.log_before, change.log_after]
 

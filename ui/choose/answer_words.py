@@ -24,7 +24,7 @@ NAMED: Final = 2  # largest number of further forests that the answer names
 
 
 def guessing(scale: MeasureScale) -> str:
-    """Return what guessing gets.
+    """Return a clause about guessing and the value that it gets.
 
     >>> guessing(MeasureScale("accuracy", True, 0.76, None)), guessing(MeasureScale("AUC", False, 0.5, None))
     ('Always naming the most frequent class gets 76.0 %', 'Tossing a coin gets 0.5')

@@ -44,32 +44,32 @@ class Answers:
 
     @property
     def is_partial(self) -> bool:
-        """Whether there is no release at every ε yet, so that the smallest ε is not known even roughly."""
+        """Whether some ε has no release yet, so that the smallest ε is not known even roughly."""
         return len(self.result.epsilons) < len(EPSILONS)
 
     @property
     def is_first_look(self) -> bool:
-        """Whether the releases that choose each ε are not all simulated."""
+        """Whether some of the first `N_FIRST` releases, from which the smallest ε is chosen, are not simulated yet."""
         return self.result.n < N_FIRST or self.is_partial
 
     @property
     def margin_rows(self) -> float | None:
-        """The number of held-out rows that the margin is for (`least_n`). None if the user wants no margin."""
+        """Number of held-out rows for which the margin is computed (`least_n`). None if the user wants no margin."""
         return least_n(self.wish.column, self.labels) if self.wish.margin else None
 
     def reach(self, forest: str) -> Reach:
-        """The values that nearly all releases of a forest reach, from its first releases."""
+        """Return the values that nearly all releases of a forest reach, computed from its first `N_FIRST` releases."""
         values = self.result.private(self.wish.column, forest)[:N_FIRST]
         return Reach.of(self.result.epsilons, values, self.wish.share, self.margin_rows, len(self.lines))
 
     def means(self, forest: str) -> np.ndarray:
-        """The mean over all finished releases at each ε. It is the figure of this forest on every page."""
+        """Return the mean over all finished releases at each ε. Every page shows this mean for this forest."""
         return self.result.private(self.wish.column, forest).mean(axis=0)
 
     def sorted(self) -> list[Answer]:
-        """The answer of each forest, the smallest ε first, and among equals those with δ = 0.
+        """Return the answer of each forest, the smallest ε first. Among equal ε, forests with δ = 0 come first.
 
-        Forests without an answer are last, the one with the best mean first.
+        Forests without an answer come last, in the order of their mean at the largest ε, the highest first.
         """
         answers = [self._of(name) for name in self.lines]
 
@@ -126,11 +126,11 @@ class Answers:
 
 
 def _check_job(line: SweepJob, epsilon: float) -> SweepJob:
-    """The job of the releases of one forest at one ε, which continues the releases at all ε."""
+    """Return the job that continues the releases of a forest at one ε only."""
     return line.releases.job(Line(line.line.settings, (epsilon,), title=line.name, without_noise=False))
 
 
 def _further(line: SweepJob, epsilon: float, column: str) -> np.ndarray:
-    """Values of the finished releases at one ε, without the first ones."""
+    """Return the values of the finished releases at one ε. The first `N_FIRST` are left out, as they chose this ε."""
     job = _check_job(line, epsilon)
     return np.array([row[column] for row in job.rows(job.n_done) if row["repeat"] >= N_FIRST], float)

@@ -1,4 +1,4 @@
-"""The tab More data: how many more rows would keep the accuracy at a smaller ε."""
+"""The tab More data: how many more rows a smaller ε needs for the same accuracy."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
 
 
 def smaller(epsilon: float) -> list[float]:
-    """Return the ε of the grid that are about a half and a fifth of this one.
+    """Return the ε of the grid that are about a half and a fifth of this ε.
 
     >>> smaller(1.0), smaller(0.02), smaller(0.01)
     ([0.5, 0.2], [0.01], [])

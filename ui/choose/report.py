@@ -145,12 +145,13 @@ class ReportButton:
         self._place = st.empty()
 
     def draw(self, *, is_early: bool) -> None:
-        """Draw the button. A button that made its report only when pressed could not read the caches of a session."""
+        """Make the report, and draw its button. If a press made the report, it could not read the session's caches."""
         self._n_drawn += 1
         name = "privacy_report.html" if self._table.is_public else "CURATOR_ONLY_privacy_report.html"
         html = self._make(self._table, self._column)
         with self._place.container():
-            # Two elements at each time: a place with fewer elements than before keeps its last ones until the run ends.
+            # Draw two elements each time: with fewer elements than before, the old last ones would stay until the run
+            # ends.
             st.caption("The smallest ε is not checked yet. The report says so." if is_early else "")
             key = f"report_{self._n_drawn}"
             st.download_button(

@@ -1,9 +1,7 @@
-"""Sentences on what a guarantee means for one row, or with a unit of privacy for one person.
+"""Sentences about what a guarantee means for one row, or with a unit of privacy for one person.
 
-The guarantee is a pure ε, an ε with a δ, or no bound.
-
-Upper bounds are rounded up, lower bounds down. Sentences are markdown without any text from data. This module does not
-import streamlit.
+A guarantee is a pure ε, an ε with a δ, or no bound. Upper bounds are rounded up, and lower bounds down. Sentences are
+markdown; of the data they quote only the name of the column of identifiers. This module does not import streamlit.
 """
 
 from __future__ import annotations

@@ -113,7 +113,10 @@ def choose() -> Wish:
 
 
 def needed_value(measure: str, floor: float, best: float) -> float:
-    """Draw the slider of the needed value, from the floor to the largest value. It starts halfway to `best`."""
+    """Draw the slider of the needed value, and return the value, from 0 to 1.
+
+    The slider goes from about `floor` to 1, and starts halfway between `floor` and `best`.
+    """
     in_percent = measure in IN_PERCENT
     unit, step, key = (100.0, STEP, state.NEED) if in_percent else (1.0, STEP / 100, state.NEED_AUC)
     low = min(max(step * int(unit * floor / step), step), unit - step)
@@ -139,7 +142,10 @@ def needed_value(measure: str, floor: float, best: float) -> float:
 def look_at(
     names: list[str], best: str, smallest: dict[str, float | None], at: DeltaGenerator, which: DeltaGenerator
 ) -> tuple[str, float]:
-    """Draw the controls of forest and ε, in two containers. Both follow the best answer until the user moves them."""
+    """Draw the controls of forest and ε in two containers, and return their values.
+
+    The forest is the one with the best answer until the user chooses another; ε starts at the smallest ε of the forest.
+    """
     known(state.LOOKED_AT, names)
     follow(state.LOOKED_AT, best)
     with which:
@@ -163,5 +169,5 @@ def kinds() -> list[str]:
 
 
 def forests(table: Table, wish: Wish) -> list[ForestSettings]:
-    """Return all forests of this mode, and if chosen, also those with δ above 0."""
+    """Return the settings of all forests of this mode. With `wish.delta`, include forests with δ above 0."""
     return [line.settings for line in lines_of(table, kinds(), wish.mode, wish.neighbors, delta=wish.delta)]

@@ -81,7 +81,7 @@ def _promise(settings: ForestSettings, epsilon: float) -> str:
 
 
 def _bound(loss: float, epsilon: float) -> float | Fraction:
-    """Return the loss, at most the typed ε. The loss is rounded up to the next float, which would show more digits."""
+    """Return the loss, but at most the typed ε. The loss is a float rounded up, which may exceed ε in a far digit."""
     return loss if np.isinf(loss) else min(Fraction(loss), printed_decimal(epsilon))
 
 
@@ -125,7 +125,7 @@ def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels
 
 
 def show_table(table: pd.DataFrame, n: int, place=st) -> None:
-    """Draw the sortable table, once for each number `n` of pieces."""
+    """Draw the table. `n`, the number of pieces, is part of its key, because a run may draw the table several times."""
     share = st.column_config.NumberColumn(format="percent")
     shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")
     three_digits = st.column_config.NumberColumn(format="%.3f")
@@ -166,7 +166,7 @@ def show_table(table: pd.DataFrame, n: int, place=st) -> None:
 
 
 def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
-    """Explain why a measure has no values: all held-out rows are of one class. Empty if the measure has values."""
+    """Explain why a measure has no values. The text is empty if the measure has values."""
     if done.cells[MEASURES[view.measure]]["mean"].notna().any():
         return ""
     if view.measure == WORST:
@@ -189,7 +189,7 @@ def about_claims() -> None:
 
 
 def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
-    """Explain what δ above 0 means for some forests, and why all forests with δ are compared at one δ."""
+    """Explain what δ above 0 means for some forests, and why all forests can be compared at the same δ."""
     text = (
         f"{which} have a weaker promise: the probability of a result may exceed what ε allows by δ = 10⁻⁶ (one "
         "in a million). A forest with δ = 0 keeps its ε at every δ, so all of them can be compared at δ = 10⁻⁶."

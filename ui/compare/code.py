@@ -17,9 +17,9 @@ def grid_as_code(lines: Sequence[Line], table: Table, releases: int, folds: int)
     Parameters
     ----------
     lines : sequence of Line
-        Forests of the page; they share one grid of ε.
+        Lines of the page. They have the same ε.
     releases : int
-        Simulated releases of each forest.
+        Number of simulated releases of each forest.
     folds : int
         Number of splits.
     """

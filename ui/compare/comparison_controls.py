@@ -1,4 +1,4 @@
-"""The controls of the Compare page. The link holds their values, so Python checks them again."""
+"""The controls of the Compare page. A link can hold any value, so Python checks the values again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Comparison:
     bands: bool
     delta: bool = False
     changes: tuple[tuple[str, tuple[tuple[str, int | str], ...]], ...] = ()  # settings that the user changed, by forest
-    column: str = ""  # the measure `WORST` is about the groups of this column
+    column: str = ""  # column whose groups the measure `WORST` compares
 
     @property
     def scale(self) -> MeasureScale:
@@ -174,9 +174,9 @@ def at_sizes(view: Comparison, table: Table) -> list[Line]:
 
 
 def mapped(view: Comparison, table: Table) -> list[Line]:
-    """Return the line of the mapped forest at every depth, and a second line if the grid lacks the slider's ε.
+    """Ask for a forest, and return its line at every depth. If the grid lacks the slider's ε, add a line at this ε.
 
-    With two lines, the simulations of the grid remain valid when the slider moves.
+    The simulations of the grid then remain valid when the slider moves.
     """
     kind = select("Forest", list(view.kinds), state.MAPPED, "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbors)

@@ -94,7 +94,7 @@ def choose() -> str:
 
 
 def lines(rules: Rules, view: Comparison, table: Table) -> tuple[list[Line], str]:
-    """Return a line of the certified forest for each rule, and a heading that names the user's settings."""
+    """Return a line of the certified forest for each value of the setting, and a heading with the user's settings."""
     settings = settings_of(table, rules.kind, "certified", view.neighbors)
     settings, note = applied(settings, view.changes_of(rules.kind), rules.parameter)
     others = tuple(option for option in settings.options if option[0] != rules.parameter)
@@ -107,7 +107,10 @@ def lines(rules: Rules, view: Comparison, table: Table) -> tuple[list[Line], str
 
 @dataclass(frozen=True)
 class Apart:
-    """The best line at one ε, and the lines that are worse by more than chance, over releases that all lines have."""
+    """The best line at one ε, and the lines that are worse by more than chance.
+
+    Means are over the `releases` releases that all lines have.
+    """
 
     epsilon: float
     best: str
@@ -119,10 +122,10 @@ class Apart:
 def apart(done: SweepResult, measure: str, n_test: float) -> list[Apart]:
     """Return, for each ε, the lines that are worse than the best by more than chance.
 
-    Lines are compared over the releases that all lines have; an ε without such releases is left out. The size of chance
-    is the largest of three numbers: one percentage point, the margin of the held-out rows, and two standard errors of
-    the difference between releases with the same seeds. `n_test` is the number of rows on which an accuracy would be as
-    precise as the measure (`baselines.rows`).
+    Lines are compared over the releases that all lines have; an ε without such releases is left out. A difference is
+    more than chance if it exceeds three numbers: one percentage point, the margin of the held-out rows, and two
+    standard errors of the difference between releases with the same seeds. `n_test` is the number of rows on which an
+    accuracy would be as precise as the measure (`baselines.rows`).
     """
     pieces, compared = done.pieces[np.isfinite(done.pieces["epsilon"])], []
     n_lines = pieces["forest"].nunique()
@@ -146,7 +149,7 @@ def apart(done: SweepResult, measure: str, n_test: float) -> list[Apart]:
 
 
 def sentence(compared: Sequence[Apart], epsilon: float, scale: MeasureScale, noun: str) -> str:
-    """State which lines are worse than the best at this ε by more than chance, and up to which ε there is none."""
+    """State which lines are worse than the best by more than chance at this ε, and up to which ε no line is."""
     if not compared:
         return ""
     here = min(compared, key=lambda at: abs(np.log(at.epsilon / epsilon)))

@@ -46,8 +46,8 @@ def joined() -> str | None:
 def resume() -> None:
     """Open a new page of the leader at the room's step, not at the link's step. Call before `progress.take_the_link`.
 
-    A pupil may get the teacher to open a link that names a step and shows its answer. The class must not follow such a
-    link.
+    A pupil may get the teacher to open a link to another step that shows its answer. The phones of the class must not
+    follow such a link.
     """
     is_new = state.PAGE_DRAWN.value != progress.TITLE
     room = led() if is_new else None
@@ -99,7 +99,7 @@ def lead(step: Step, shown: bool) -> None:
 
 
 def counted(step: Step) -> None:
-    """Draw bars of the phones' answers once there are five answers."""
+    """Draw bars of the phones' answers once there are `LEAST_DRAWN` answers."""
     if (room := led()) is None:
         return
     votes = ROOMS.counted(*room, STEPS.index(step), n_answers=len(step.answers))
@@ -166,7 +166,7 @@ def phone(code: str) -> None:
 
 
 def _why_not_joined(code: str, browser: str | None) -> str:
-    """Return why this browser may not vote. Empty if it may."""
+    """Let this browser join the room. Return why it may not vote; empty if it may."""
     if browser is None:
         return NO_COOKIE
     try:

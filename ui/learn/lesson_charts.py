@@ -1,4 +1,4 @@
-"""The chart of each step, with a description for readers who cannot see it. No import of streamlit."""
+"""The chart of each step of the lesson, with a description for readers who cannot see it. No import of streamlit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ui.learn import lesson_facts
 
 Drawn = tuple[go.Figure, str, str]  # the chart, its description, and a sentence below it
 _DEGREES: Final = {"Masters": "master’s", "Bachelors": "bachelor’s", "HS-grad": "high school"}
-_TRUE_CLASS: Final = 0  # index of the simulated school class that the chart shows
+_TRUE_CLASS: Final = 0  # index of the made-up school class whose seats the chart shows
 
 
 def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:

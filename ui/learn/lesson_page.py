@@ -1,4 +1,4 @@
-"""The frame of the lesson: text, chart and control on the left, the question and its answer on the right."""
+"""The page of the lesson: chart and control are on the left, and the question and its answer are on the right."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def _draw_chart(step: Step, shown: bool) -> None:
 
 
 def _control(step: Step, shown: bool) -> str:
-    """Draw the control, which can move after the answer is shown. A value that it lacks becomes the start value."""
+    """Draw the control of the step, and return its value. The user can move it after the answer is shown.
+
+    A value that is not among the options becomes the start value.
+    """
     control, options = step.control, list(step.control.options)
     known(progress.AT, options)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):

@@ -68,7 +68,7 @@ def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _list_tests(tests: Sequence[PairedTest]) -> None:
-    """List the paired tests of a table. They can show a common shift of all cells that no single cell shows."""
+    """List the paired tests of a table. A test can show a small difference in one direction that all cells share."""
     st.caption(
         "Our figures against the printed ones, by paired t-tests. One test in twenty has p < 0.05 by luck:\n"
         + "\n".join(f"- {test.words}" for test in tests)

@@ -1,4 +1,4 @@
-"""The four papers in words: the claim, what holds of it, and the smallest example. No streamlit in here."""
+"""Texts about the four papers: the claim, what holds of it, and the smallest example. No import of streamlit."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class Paper:
     recorded : str
         Name in `reproduce/results.json`; empty if nothing of the paper is reproduced yet.
     title, link : str
+        Authors with the title of the paper, and its address.
     claim, holds, example : str
         The claim of the paper, the part of the claim that holds, and the smallest example in which the rest fails.
     settings : tuple of (str, str)

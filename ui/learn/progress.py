@@ -53,7 +53,7 @@ def predicted() -> dict[str, str]:
 
 
 def hands() -> dict[str, list[int]]:
-    """Return the number of votes for each answer, by key of the step."""
+    """Return the number of raised hands for each answer, by key of the step."""
     return _memory().setdefault("hands", {})
 
 

@@ -29,7 +29,7 @@ LEAST_DRAWN: Final = 5  # smallest number of answers to draw; bars of fewer coul
 
 
 class Refused(Exception):
-    """A refused request. The message says why, and what to do."""
+    """Raised if a request is refused. The message says why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Room:
     shown: bool = False
     phones: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, int]] = field(default_factory=dict)  # for each step, the answer of each phone
-    # For each address: a number of phones, which falls by one every `NEXT_AFTER` seconds, and the time of its update.
+    # For each address: its number of recent phones, and when this was updated. It falls by one in `NEXT_AFTER` seconds.
     joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -126,7 +126,7 @@ class Rooms:
                 room.used = self._now()
 
     def go(self, code: str, browser: str, step: int, *, shown: bool) -> None:
-        """Move the room to the leader's step. Does nothing if this browser does not lead."""
+        """Move the room to the leader's step. Do nothing if this browser does not lead."""
         with self._lock:
             if (room := self._led(code, browser)) is not None:
                 room.step, room.shown, room.used = step, shown, self._now()
@@ -139,7 +139,7 @@ class Rooms:
             return Seen(room.step, room.shown, len(room.answers.get(room.step, ())), len(room.phones))
 
     def join(self, code: str, browser: str, address: str = "") -> None:
-        """Let a browser vote in a room. Does nothing if the browser has already joined.
+        """Let a browser vote in a room. Do nothing if the browser has already joined, or if there is no such room.
 
         Raises
         ------

@@ -30,7 +30,7 @@ def count(step: Step) -> None:
 
 
 def show(step: Step) -> None:
-    """Draw the bars if any votes were counted."""
+    """Draw the bars if any hands were counted."""
     counted = progress.hands().get(step.key, [])
     if any(counted):
         draw(step, counted)

@@ -41,7 +41,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Link:
-    """A link to a page of the app with some settings, and a sentence on how that page differs from the step."""
+    """A link to a page of the app with some settings. `note` is a sentence about that page."""
 
     label: str
     page: str

@@ -1,4 +1,4 @@
-"""Parts that all theorems share: the panel, a line that states whether the bound is informative, and sliders."""
+"""Parts that all theorems share: the panel, a sentence about whether the bound is informative, sliders, and numbers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Theorem:
 
 
 def dots_of(values: Mapping[Any, float], name: str, text: Callable[[Any, float], str], symbol: int = 0) -> Dots:
-    """Return the dots of measured values, each with a description."""
+    """Return the dots of measured values, given by their x, each with a description."""
     return Dots(list(values), list(values.values()), name, [text(x, y) for x, y in values.items()], symbol)
 
 
@@ -117,7 +117,7 @@ def error_chart(
 def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
 ) -> Any:
-    """Draw a slider over listed values, and return its value, which the link and the other theorems keep."""
+    """Draw a slider over listed values, and return its value. The link holds it; theorems with this `key` share it."""
     key = state.THEORY(key)
     known(key, options)
     value = st.select_slider(
@@ -217,6 +217,9 @@ def at_least(value: float) -> str:
 
 
 def _digits(share_of_one: float, rounding: str) -> str:
-    """Return a share in percent, rounded to nine digits (to drop the float's last bit) and then up or down to three."""
+    """Return a share in percent, rounded up or down to three digits.
+
+    It is first rounded to nine digits, so that the last bit of the float does not matter.
+    """
     percent = Context(prec=3, rounding=rounding).create_decimal(f"{100 * share_of_one:.9g}")
     return size_text(float(percent)) if percent >= 100 else f"{float(percent):g}"

@@ -54,7 +54,7 @@ MOST = tree_efficiency(1.0, 0.5, 0)  # largest possible efficiency of a node
 
 
 def tree() -> Shown:
-    """Show Theorem 10 of Nock and Henecka."""
+    """Draw the controls and return the charts for Theorem 10 of Nock and Henecka."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -99,7 +99,7 @@ def tree() -> Shown:
 
 
 def added() -> Shown:
-    """Show Theorem 12 of Nock and Henecka."""
+    """Draw the controls and return the charts for Theorem 12 of Nock and Henecka."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -149,7 +149,10 @@ def added() -> Shown:
 
 
 def splits() -> Shown:
-    """Show Theorem 13 of Nock and Henecka, and the odds of a good split from its proof."""
+    """Draw the controls and return the charts for Theorem 13 of Nock and Henecka.
+
+    The second chart shows the odds of a good split, which are from the proof.
+    """
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table

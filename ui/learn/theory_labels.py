@@ -22,7 +22,7 @@ DRAWS = 20_000
 
 
 def divided() -> Shown:
-    """Show equation 14 and Example 1 of Fletcher and Islam."""
+    """Draw the controls and return the charts for equation 14 and Example 1 of Fletcher and Islam."""
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table
@@ -72,7 +72,7 @@ def divided() -> Shown:
 
 
 def _flip(exponent: float) -> float:
-    """Return the probability of the second of two labels, if the odds of the first are e to this exponent."""
+    """Return the probability of the second of two labels, if the odds of the first are e to the power of `exponent`."""
     return float(1 / (1 + np.exp(min(exponent, 700.0))))
 
 

@@ -26,7 +26,7 @@ CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 
 
 def untested() -> Shown:
-    """Show Theorem 2 of Fletcher and Islam."""
+    """Draw the controls and return the charts for Theorem 2 of Fletcher and Islam."""
     s = pick("Numeric features", list(range(1, 31)), 10, "features", "How many the table has.")
     depth = pick("Depth", list(range(DEEPEST + 1)), 7, "path_depth", "Questions on a path from root to leaf.")
     x = list(range(DEEPEST + 1))
@@ -62,7 +62,7 @@ def _drawn(n_features: int) -> list[float]:
 
 
 def empty() -> Shown:
-    """Show the expected share of empty leaves."""
+    """Draw the controls and return the charts for the expected share of empty leaves."""
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table
@@ -113,7 +113,7 @@ def empty() -> Shown:
 
 
 def chance_down(p: float) -> str:
-    """Return a lower bound on a probability as text in the form of `chance`, rounded down.
+    """Return a lower bound on a probability as text, as `chance` writes it, but rounded down.
 
     >>> chance_down(0.02519), chance_down(2.79e-22), chance_down(1.0)
     ('2.51 %', '2.7 in 10²²', '100 %')
@@ -123,7 +123,7 @@ def chance_down(p: float) -> str:
 
 
 def floor() -> Shown:
-    """Show the least flip rate of any ε-private rule, and the flip rates of two rules."""
+    """Draw the controls and return the chart of flip rates: the least that ε allows, and those of two rules."""
     epsilon = choose_epsilon(others=False)
     classes = pick("Classes", list(range(2, 11)), 2, "classes", "How many labels there are.")
     lead = pick(

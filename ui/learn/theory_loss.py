@@ -25,7 +25,10 @@ TARGET = 0.1  # target error of boosting
 
 
 def moves() -> Shown:
-    """Show Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka, and the exact value."""
+    """Draw the controls and return the charts for Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka.
+
+    The chart also has the exact value, which is not in the paper.
+    """
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "Number of rows, including the added row.", size_text)
     exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
@@ -60,7 +63,7 @@ def moves() -> Shown:
 
 
 def mixture() -> Shown:
-    """Show the Mα-loss, from the 0/1 loss to Matsushita's."""
+    """Draw the controls and return the charts for the Mα-loss, from the 0/1 loss to Matsushita's."""
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are.", size_text)
     edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.7, "edge",
@@ -108,7 +111,7 @@ def mixture() -> Shown:
 
 
 def link() -> Shown:
-    """Show figure 1 of Nock and Henecka: the inverse link and the surrogate for several α."""
+    """Draw the controls and return the charts for figure 1 of Nock and Henecka: the inverse link and the surrogate."""
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table

@@ -40,7 +40,7 @@ BEST = 0.1  # error of the best classifier on the made-up table
 
 
 def consistency() -> Shown:
-    """Show Theorem 1 of Bai and others."""
+    """Draw the controls and return the charts for Theorem 1 of Bai and others."""
     b, d = _temperature_and_features()
     q = pick("Levels", LEVELS, 142, "cell_levels", "Splits on the way to a cell.", thousands)
     x = np.unique(np.logspace(0, 6, 121).round())
@@ -99,7 +99,7 @@ def _errors(t: str, by_rows: dict[int, float], symbol: int) -> Dots:
 
 
 def chances() -> Shown:
-    """Show Lemmas 3 and 4 of Bai and others."""
+    """Draw the controls and return the charts for Lemmas 3 and 4 of Bai and others."""
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table

@@ -1,4 +1,4 @@
-"""Measurements for the page Theory: from `data/theory.json` for bundled tables, and live for other tables."""
+"""Measurements for the page Theory. They come from `data/theory.json` or, for other tables, are made at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def measured() -> dict[str, Any]:
 
 
 def of_table(measure: str, table: Table) -> dict[str, Any]:
-    """Return one of `MEASURES` on a table, with numeric attributes on the linear scale."""
+    """Return the measurements by one of `MEASURES` on a table, with numeric attributes on the linear scale."""
     stored = {} if table.uploaded else measured()["tables"].get(table.key, {})
     if stored.get("domain") == fingerprint(table.domain) and measure in stored:
         return stored[measure]
@@ -56,7 +56,7 @@ def _of_rows(domain: Domain) -> Domain:
 
 
 def _split(table: Table) -> tuple[Domain, Split]:
-    """Return domain and rows on the linear scale, which the theorems assume, with at most `MOST_ROWS` training rows."""
+    """Return the domain and the split on the linear scale, with at most `MOST_ROWS` training rows."""
     linear = replace(table, domain=_of_rows(table.domain), person_column=table.unit)
     codes = split(linear)
     if len(codes.y_train) <= MOST_ROWS:
@@ -68,8 +68,8 @@ def _split(table: Table) -> tuple[Domain, Split]:
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
     """Return the domain on the linear scale, and columns and labels of the rows with a listed label.
 
-    Of a longer table, `MOST_ROWS` rows are kept. All numbers about training rows come from these rows, so that they
-    share the error of guessing.
+    Of a longer table, `MOST_ROWS` rows are kept. All numbers about training errors come from these rows, so that the
+    error of guessing is the same for all.
     """
     domain = _of_rows(table.domain)
     indices = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)

@@ -1,4 +1,4 @@
-"""The page Theory: one theorem at a time, its bound next to measurements."""
+"""The page Theory. It shows one theorem at a time, with its bound and, for most theorems, with measurements."""
 
 from __future__ import annotations
 

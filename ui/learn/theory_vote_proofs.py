@@ -46,11 +46,11 @@ VOTE_RULES = ("majority", "average")
 MANY_ROWS = [10**p for p in range(3, 27)]
 OTHER_ROWS = [10**p for p in range(3, 15)]
 CONFIDENCE = 0.95
-LEAF_SHARE = 40  # the K of Theorem 5.8, for the note
+LEAF_SHARE = 40  # K of Theorem 5.8 in the note about noise
 
 
 def coin() -> Shown:
-    """Show Theorems 5.2, 5.5 and 5.8 of Bojarski and others."""
+    """Draw the controls and return the charts for Theorems 5.2, 5.5 and 5.8 of Bojarski and others."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -114,7 +114,7 @@ def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
 
 
 def other_rows() -> Shown:
-    """Show Theorems 5.3 and 5.4 of Bojarski and others for held-out rows."""
+    """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others for held-out rows."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -166,7 +166,7 @@ def other_rows() -> Shown:
 
 
 def best_number() -> Shown:
-    """Show Theorems 5.7 and 5.9 of Bojarski and others."""
+    """Draw the controls and return the charts for Theorems 5.7 and 5.9 of Bojarski and others."""
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table

@@ -47,7 +47,7 @@ CHANCES = [0.4, 0.45, 0.5, 0.51, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.9
 
 
 def votes() -> Shown:
-    """Show Theorems 5.3 and 5.4 of Bojarski and others."""
+    """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -99,7 +99,7 @@ def votes() -> Shown:
 
 
 def percent_text(share_of_one: float) -> str:
-    """Return a share in percent, in full."""
+    """Return a share in percent with all of its digits."""
     return f"{100 * share_of_one:g} %"
 
 
@@ -127,7 +127,7 @@ def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> 
 
 
 def private() -> Shown:
-    """Show Theorem 5.6 of Bojarski and others."""
+    """Draw the controls and return the charts for Theorem 5.6 of Bojarski and others."""
     epsilon = choose_epsilon(others=False)
     n = pick("Rows", ROWS, 10**8, "rows", "How many rows the table has.", size_text)
     k = pick("Trees", PROOF_TREES, 521, "proof_trees", "They share ε.", thousands)
@@ -190,7 +190,10 @@ def _proof_says(
 
 @cache.for_everybody(data=True, max_entries=64)
 def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[list[float], ...]:
-    """Return numbers of rows, and probabilities: for k trees, for the best number of trees, for k trees as printed."""
+    """Return numbers of rows, and for each the probability that the bound holds.
+
+    There are three lists of probabilities: for k trees, for the best number of trees, and for k trees as printed.
+    """
     x = np.logspace(3, 11, 161).tolist()
     of_all = [[proof_probability(n, each, depth, d, parts, epsilon) for each in PROOF_TREES] for n in x]
     printed = [printed_probability(n, k, depth, d, parts, epsilon) for n in x]
@@ -198,7 +201,7 @@ def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[l
 
 
 def noisy() -> Shown:
-    """Show the error of a vote of independent trees, next to measured votes of noisy trees."""
+    """Draw the controls and return the chart of votes that are right: of independent trees, and of noisy trees."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table

@@ -1,4 +1,4 @@
-"""The ledger on the page of released forests: every release that is booked on this computer, and copies of the book."""
+"""The ledger on the page Releases: every release that is booked on this computer, and copies of the book."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ui.shared.wording import plain, sum_text
 
 
 def show() -> None:
-    """Draw the sums of all populations, and the controls that copy, merge and delete. Nothing if no book is kept."""
+    """Draw the sums of all populations, and controls that copy, merge and delete. If no book is kept, draw nothing."""
     try:
         if (book := kept_book()) is not None:
             _show(book)
@@ -112,7 +112,7 @@ def _merge(book: Book) -> None:
 
 
 def _delete(book: Book, populations: Sequence[Population]) -> None:
-    """Offer to delete a population, whose name must be typed."""
+    """Offer to delete a population. The user must type its name."""
     name = st.text_input(
         "To delete a group with all of its bookings, type its name",
         key=state.DELETED_POPULATION,

@@ -1,4 +1,4 @@
-"""One booked release on the page of released forests: its record, a comparison with another, and its withdrawal."""
+"""One booked release on the page Releases: its record, a comparison with another release, and its withdrawal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ui.shared.wording import plain, sum_text
 
 
 def show(book: Book, bookings: Sequence[Booking]) -> None:
-    """Ask for one of the bookings, and draw what can be done with it. With one booking, nothing is asked."""
+    """Ask for one of the bookings, at first the last one, and draw its record, a comparison, and its withdrawal."""
     by_id = {booking.id: booking for booking in bookings}
     names = {id: f"{booking.time[:16].replace('T', ' ')}, {booking.title}" for id, booking in by_id.items()}
     key = state.ONE_RELEASE(bookings[0].population)
@@ -74,7 +74,7 @@ def _compare(record: ReleaseRecord, others: Sequence[Booking], names: dict[str, 
 
 
 def differences(one: ReleaseRecord, other: ReleaseRecord) -> list[dict[str, str]]:
-    """Return a row for each fact that differs between two records, without hashes, times and sums."""
+    """Return a row for each fact that differs between two records. Hashes, times and sums are not compared."""
     facts = [_facts(record) for record in (one, other)]
     names = list(dict.fromkeys([*facts[0], *facts[1]]))
     return [

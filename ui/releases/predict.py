@@ -1,4 +1,4 @@
-"""Use of a released forest by a person who received its file."""
+"""Parts of the page Releases that show a released forest and predict new rows with it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ui.shared.session_ledger import at_hand
 from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"
-SURE = "how sure"  # column of the share of the votes, or of the class probability of the score
+SURE = "how sure"  # column with the share of the predicted class: of the votes, or its probability by the scores
 SHOWN = 1_000  # number of rows that the page shows; the download has all rows
 CHECKED: Final = (
     "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other. "
@@ -79,7 +79,7 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
 def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     """Show the forest, its privacy and its columns.
 
-    For a forest from a file, the text says that the guarantee is according to the file: the app cannot check it.
+    For a forest from a file, the text attributes the guarantee to the file, because the app cannot check it.
     """
     domain = forest.domain
     classes = ", ".join(plain(c, 20) for c in domain.classes[:8])
@@ -138,9 +138,9 @@ def _values(feature: Feature) -> str:
 
 
 def _private(forest: ReleasedForest, from_file: bool) -> str:
-    """Return a sentence on what the forest may reveal.
+    """Return a sentence about what the forest may reveal.
 
-    Empty if the forest is not certified: the certificate already says that it is not.
+    It is empty for a forest that is not certified, because the certificate already says so.
     """
     if not forest.certificate.certified:
         return ""
@@ -227,7 +227,7 @@ def unused(name: str, columns: Iterable[str]) -> str:
 
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
-    """Return for each row a sentence on the cells that the forest refuses; empty if it refuses no cell."""
+    """Return, for each row, a sentence about the cells that the forest refuses; empty if it refuses none."""
     refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
     if not refusing:
         return [""] * len(rows)

@@ -1,4 +1,4 @@
-"""Check whether a forest file is the one of a release record."""
+"""The part of the page Releases that checks whether a forest file and a release record belong together."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from ui.server.streamlit_patches.internals import NOT_PAGES
 
 # Without these headers in the request, Streamlit always sends the whole page, uncompressed.
 _NOT_PASSED_ON: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
-_RENAMED: Final = {"Use_a_forest": "Releases"}  # from the name of a page in old links to its current name
+_RENAMED: Final = {"Use_a_forest": "Releases"}  # names of pages in old links, and their current names
 
 
 class PageHead:

@@ -64,7 +64,7 @@ class _Upload:
 
 
 class _Refused(Exception):
-    """A refused upload. The message says why."""
+    """Raised if an upload is refused. The message says why."""
 
 
 class Uploads:

@@ -28,7 +28,7 @@ from ui.shared.loss_words import at_delta, belief_words, guess_words
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 
-# From a relation to its name in the controls.
+# The words of the controls for each neighbor relation.
 IN_WORDS: Final = {relation: words for words, relation in NEIGHBORS.items()}
 CLEARED: Final = "cleared table"
 
@@ -50,7 +50,7 @@ class Release:
     mu_squared : Fraction or None
         Cost of a Gaussian release, whose ε is reported at `delta`.
     steps : tuple of (Fraction, int)
-        Steps of a pure release's ledger (`steps_of`).
+        For a release with pure ε, the ε of each kind of step in its ledger and the number of such steps (`steps_of`).
     unit : str or None
         Column of identifiers if the release protects a person with all of their rows (`Domain.unit`), else None. It is
         kept when the table is cleared, because the released file names it, and sums of later releases depend on it.
@@ -97,7 +97,7 @@ class Release:
 
 
 def releases() -> list[Release]:
-    """Return all releases of this session, including releases on cleared tables, because their cost stays spent."""
+    """Return all releases of this session. Releases on cleared tables are included, because their cost stays spent."""
     kept = state.RELEASES.value
     kept[:] = [
         each for each in kept if isinstance(each, Release)
@@ -225,7 +225,7 @@ def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) ->
 
 
 def so_alike(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
-    """Return a phrase that says what a table has in common with the tables of releases that are `alike`."""
+    """Return a phrase about what a table of this shape has in common with the tables of releases that are `alike`."""
     columns = "Same columns" if all(r.shape[1] == shape[1] for r in group) else "Mostly the same columns"
     return f"{columns}, same number of rows as {numbered(group)}"
 
@@ -250,7 +250,7 @@ def digest_of_rows(frame: pd.DataFrame) -> str:
 
 
 def _normal(value: object) -> str:
-    """Return a cell as text, after a mark of its type. All ways of writing one number give the same text."""
+    """Return a cell as text that starts with "=", unlike the text of a missing cell. Equal numbers give equal texts."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -271,7 +271,7 @@ def in_words(relation: str, unit: str | None) -> str:
 
 
 def sentence(group: list[Release]) -> str:
-    """Return a sentence with the sum of a group, or one sentence for each unit of privacy, as these are not added."""
+    """Return a sentence with the sum of a group. If units of privacy differ, return a sentence for each unit."""
     return " ".join([*(_sum_sentence(same_unit) for same_unit in by_unit(group).values()), not_added(group)]).rstrip()
 
 
@@ -420,7 +420,7 @@ def in_sidebar() -> None:
 
 
 def _account() -> None:
-    """Show the releases in each sum, questions that correct the sums and, on demand, an explanation of the sums."""
+    """Show the releases in each sum, questions that correct the sums, and an explanation in an expander."""
     grouped = groups()
     for people, group in grouped.items():
         if len(group) == 1:

@@ -25,7 +25,10 @@ _preparation_data: Final = spawn.get_preparation_data
 
 
 def apply() -> None:
-    """Make all changes. The server calls it once, after Streamlit has opened its socket and before it answers."""
+    """Make all changes but `freeze_what_stays`.
+
+    The server calls this once, after Streamlit has opened its socket and before it answers.
+    """
     send_without_delay()
     read_options_without_lock()
     end_replaced_runs()
@@ -40,7 +43,7 @@ def send_without_delay() -> int:
     on. The second part of an answer then waits until the browser has acknowledged the first part, and the browser
     delays this acknowledgment for 40 ms. A page takes a hundred answers. Connections inherit the setting of the
     listening socket.
-    Gain: 100 answers over one connection in 0.26 s, not 4.8 s (`answers` of the benchmark, medians of 5 pairs).
+    Gain: 100 answers over one connection take 0.26 s, not 4.8 s (`answers` of the benchmark, medians of 5 pairs).
     Test: `test_a_connection_of_streamlit_s_socket_sends_without_delay`
     """
     n = 0
@@ -151,8 +154,8 @@ def switch_threads_often() -> None:
 
     Reason: every kernel waits for Python's lock at its end, and a script that draws would hold this lock for 5 ms each
     time.
-    Gain: figures 0.67 s after a move, not 1.02 s (`reruns` of the benchmark, medians of 5 pairs, less in all 5; a busy
-    machine).
+    Gain: figures arrive 0.67 s after a move, not 1.02 s (`reruns` of the benchmark, medians of 5 pairs, less in all 5;
+    a busy machine).
     Test: `test_threads_switch_often`
     """
     sys.setswitchinterval(SWITCH_INTERVAL)

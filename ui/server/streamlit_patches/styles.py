@@ -22,7 +22,7 @@ PAGE: Final = """<style>
 .st-key-answer_words, .st-key-compared_words {min-height: 3.25rem}
 .st-key-answer_chart {min-height: 21.8rem}
 .st-key-compared_chart {min-height: 420px}
-.st-key-most_accurate {min-height: 2.5rem; justify-content: center}
+.st-key-recommended {min-height: 2.5rem; justify-content: center}
 [data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
 [data-testid=stCaptionContainer] {opacity: 1}
 [data-testid=stCaptionContainer] code {font-size: inherit}
@@ -77,8 +77,9 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 }
 </style>"""
 
-# Menus over the page are not inside Streamlit's dark part. The theme's blue is light, because it must be readable as
-# text on a dark page. So white words on a blue background get a darker blue.
+# The whole document gets the dark color scheme, because menus over the page are outside the part that Streamlit makes
+# dark. The theme's blue is light, because it must be readable as text on a dark page. So the background of white words
+# gets a darker blue.
 DARK: Final = """<style>
 :root {color-scheme: dark}
 [data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
@@ -86,7 +87,7 @@ DARK: Final = """<style>
 [data-testid=stBaseButton-primary]:hover {background: #005F94; border-color: #7CC3EC; color: #FFFFFF}
 </style>"""
 
-# For a room with a projector.
+# Styles of presentation mode, for a room with a projector.
 PRESENTATION: Final = """<style>
 html {font-size: 19px}
 [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}

@@ -1,4 +1,4 @@
-"""The settings of a forest that a project keeps: those that a link of Explore holds."""
+"""The settings of a forest that a project keeps. They are those that a link to Explore holds."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _ALWAYS: Final = (
     *(state.FEATURE_TEMPERATURE, state.VALUE_TEMPERATURE, state.LABEL_TEMPERATURE, state.BINS),
     *(state.LARGEST_LEAF, state.SHARE, state.BETA, state.CRITERION),
 )
-# The default of these controls, or their number, may depend on the rows. A link has them only if the user moved them.
+# The default of these controls, or their number, may depend on the rows. So a project keeps only those that the user
+# has moved, which are in the link.
 _IF_MOVED: Final = (state.BOUND, *(state.ALPHA_AT(level) for level in range(MAX_DEPTH)))
-_SHAPE: Final = (state.DEPTH, state.TREES)  # if no rule sets them, which may depend on the number of rows
+_SHAPE: Final = (state.DEPTH, state.TREES)  # kept unless the rule sets them, because the rule may depend on the rows
 _KEYS: Final = {str(key): key for key in (*_ALWAYS, *_IF_MOVED, *_SHAPE)}
 
 

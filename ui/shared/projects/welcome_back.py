@@ -1,4 +1,4 @@
-"""Where a file is attached: the choice of a project before the file comes, and the project's name after it."""
+"""Controls next to the file uploader: a project to choose before a file is attached, and then the project's name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ask(place: DeltaGenerator) -> None:
     """Ask which project the next file belongs to. Draw nothing if no book is kept."""
     if not is_kept():
         return
-    state.PROJECTS.value.clear()  # no file is attached, so the next one opens the project that is chosen here
+    state.PROJECTS.value.clear()  # no file is attached, so the next file must open the project that is chosen here
     try:
         book = kept_book()
         assert book is not None
@@ -53,7 +53,7 @@ def _choose(book: Book, names: dict[str, str]) -> None:
 
 
 def time_text(saved: str) -> str:
-    """Return a time of the book for people.
+    """Return a time of the book in a form that people read.
 
     >>> time_text("2026-11-27T18:06:19+00:00")
     '2026-11-27 18:06 UTC'
@@ -62,7 +62,7 @@ def time_text(saved: str) -> str:
 
 
 def export_button(name: str, content: dict[str, Any], key: str) -> None:
-    """Draw a button that downloads a project as one JSON."""
+    """Draw a button that downloads a project as one JSON file."""
     st.download_button(
         "Export this project",
         project_file.written(name, content),
@@ -105,7 +105,7 @@ def _import(book: Book, name: str, content: dict[str, Any]) -> None:
 
 
 def take_settings() -> None:
-    """Set the forest of the chosen project when its file comes. Call this before a page is drawn."""
+    """Set the controls to the forest of the chosen project when a file is attached. Call this before drawing a page."""
     chosen = state.CHOSEN_PROJECT.value
     if not is_kept() or chosen is None:
         return
@@ -118,7 +118,7 @@ def take_settings() -> None:
 
 
 def in_sidebar(digest: str, file_name: str) -> None:
-    """Draw the project of the attached file: a question about it, or its name and what does not fit the file."""
+    """Draw a question about the project of the attached file, or the project's name and what does not fit the file."""
     project = open_project.of_file(digest)
     if project is None:
         return
