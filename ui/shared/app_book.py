@@ -15,9 +15,9 @@ OFF: Final = "off"  # value of the environment variable that switches the book o
 def is_kept() -> bool:
     """Return whether this server keeps a book.
 
-    Several people may use a server that others can reach, also through a proxy on the same machine, for which the
-    server must answer to other names. So such a server keeps a book only if the environment variable
-    `DPFOREST_DATA_DIR` names a folder. The value `off` switches the book off everywhere.
+    A server that answers only to the names of this machine has one user, so it keeps a book. A server that answers to
+    other names, for example behind a proxy, may have several users. It keeps a book only if the environment variable
+    `DPFOREST_DATA_DIR` names a folder. The value `off` of this variable switches the book off on any server.
     """
     folder = os.environ.get(FOLDER_VARIABLE, "")
     return folder != OFF and (bool(folder) or HostNames.of_config() == HostNames(LOOPBACK))

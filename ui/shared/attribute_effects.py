@@ -75,7 +75,7 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
 
 
 def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
-    """Return a sentence on the chance that noise alone reverses a prediction: Φ(−lead / deviation), to first order."""
+    """Return a sentence about the chance that noise alone reverses a prediction; empty if the chance is unknown."""
     chance = chance_of_a_turn(added, scores)
     if math.isnan(chance):
         return ""
@@ -86,7 +86,10 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
 
 
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
-    """Return the probability that noise reverses the lead of the best class over the second; NaN if it is unknown."""
+    """Return the probability that noise reverses the lead of the best class over the second; NaN if it is unknown.
+
+    The probability is Φ(−lead / deviation) for a lead with normal noise. Other classes than these two are ignored.
+    """
     first, second = np.sort(scores)[::-1][:2]
     if added.domain.n_classes == 2:  # the two scores have opposite signs and the same noise
         lead, deviation = abs(first), added.score_noise

@@ -1,4 +1,4 @@
-"""Controls of data-dependent forests only: the α strategy with its drawing, and the bound on the number of rows."""
+"""Controls that only data-dependent forests have: the α strategy with its drawing, and the bound on the row count."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def alpha(how: str, depth: int) -> Any:
 
 
 def stops(mode: str) -> tuple[str, ...]:
-    """Return the values of one slider for all strategies: α from 0 to 1, then the names of the other strategies.
+    """Return the values of a slider that covers the strategies: fixed α from 0 to 1, then names of other strategies.
 
-    "drawn by hand" is not among them, because it has a slider for each level.
+    The strategy "drawn by hand" is left out, because it has a slider for each level.
 
     >>> stops("certified")[-4:]
     ('1', 'falls level by level', 'follows the error, with noise', 'follows the error of the tree before')
@@ -83,14 +83,14 @@ def stops(mode: str) -> tuple[str, ...]:
 
 
 def stop_of(alpha: Any, mode: str) -> str:
-    """Return the value of the slider (`stops`) for a value of the parameter `alpha`, or "drawn by hand"."""
+    """Return the value of the slider (`stops`) that stands for a value of the parameter `alpha`, or "drawn by hand"."""
     if isinstance(alpha, tuple):
         return "drawn by hand"
     return f"{alpha:g}" if isinstance(alpha, float) else next(n for n, how in ALPHAS[mode].items() if how == alpha)
 
 
 def alpha_of(stop: str, mode: str) -> Any:
-    """Return the value of the parameter `alpha` at a stop.
+    """Return the value of the parameter `alpha` for a value of the slider (`stops`).
 
     >>> alpha_of("0.3", "certified"), alpha_of("falls level by level", "certified")
     (0.3, 'schedule')
@@ -127,7 +127,7 @@ def _draw(levels: list[float], *, exact: bool) -> None:
 
 
 def default_bound(table: Table | None) -> int:
-    """Return the least bound that is not below the row count of a public table. Other tables get the highest bound."""
+    """Return the lowest bound that is at least the row count of a public table. Other tables get the highest bound."""
     n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
     return next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
 

@@ -58,9 +58,10 @@ def follow(key: str, default: Any) -> None:
 
 
 def say_nearest(what: str, asked: str, least: float, most: float, taken: float | None) -> None:
-    """Show a message that the link asks for an impossible number, and which number the page takes instead.
+    """Report that the link asks for an impossible value, and state the number that the page takes instead.
 
-    Call this once: the page then writes the possible number into the link. `taken` is None if the link has no number.
+    The message appears once, because the page then writes the possible number into the link. `taken` is None if the
+    value in the link is not a number.
     """
     instead = "another number" if taken is None else f"{taken:,g}"
     st.toast(

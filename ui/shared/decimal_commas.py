@@ -16,9 +16,9 @@ _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
 def with_decimal_commas(csv: CsvTable) -> CsvTable:
     """Return the file with the decimal mark of its number columns.
 
-    `read_csv` takes the mark from columns in which every cell is a number. If none of them settles it, the columns with
-    some words do: those in which more cells are numbers with a decimal comma than with a decimal point. A file with
-    commas between its columns keeps decimal points.
+    `read_csv` takes the mark from columns in which every cell is a number. If it found no comma there, this function
+    also looks at columns of numbers and words. The mark becomes a comma if in one of these columns more numbers have a
+    decimal comma than a decimal point. A file with commas between its columns keeps decimal points.
 
     Examples
     --------

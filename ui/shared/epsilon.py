@@ -37,7 +37,7 @@ DEPLOYMENTS: Final = (
     ),
     Deployment(9.98, "Israel, births of 2014", "a mother and her child", "https://arxiv.org/abs/2405.00267"),
 )
-# Budget and text of each release, for a chart.
+# The ε and a text for each of these releases, for marks on a chart.
 OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)
 
 
@@ -65,13 +65,13 @@ def choose_epsilon(
     key : str
         Name in the link.
     start : float
-        Value of the slider until somebody moves it.
+        Value of the slider until the user moves it.
     others : bool
         Whether to show a button that lists the ε of known releases.
     messages : container of Streamlit, optional
-        For messages about an ε that is not possible. By default, they are below the slider.
+        Place for messages about an ε that is not possible. By default, they are below the slider.
     """
-    asked = st.query_params.get(key)  # the slider removes a value from the link if its scale lacks the value
+    asked = st.query_params.get(key)  # read first: the slider removes a value from the link if its scale lacks it
     typed = _typed(asked)
     if typed is not None:
         _onto_scale(key, typed)
@@ -196,7 +196,7 @@ def _can_be_epsilon(value: object) -> bool:
 
 
 def _take_typed(key: str) -> None:
-    """Put the typed number on the scale and move the slider to it."""
+    """Put the typed number on the scale, and move the slider to this number."""
     text = state.TYPED(key).value.strip()
     if (value := _typed(text)) is not None:
         put_epsilon(value, key)

@@ -20,7 +20,7 @@ from ui.shared.downloads import as_csv, as_latex
 from ui.shared.wording import plain
 
 IN_SIGHT: Final = 9  # rows of a table that are in sight without scrolling
-PRINTED: Final = 50  # most rows of a printed table
+PRINTED: Final = 50  # largest number of rows of a printed table
 _WORDS: Final = 6  # number of words of a chart's description that name the chart if it has no title
 _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
 
@@ -47,7 +47,7 @@ def start() -> None:
 
 
 def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> dict[str, Any]:
-    """Keep a chart; it replaces one with the same title. Return its dict, which callers must not change."""
+    """Keep a chart in place of an earlier chart with its title. Return its dict, which callers must not change."""
     title = title or " ".join(re.split(r"[.:,;=]", alt)[0].split()[:_WORDS])
     drawn = chart.to_dict()
     _kept()[title] = Figure(drawn, public)
@@ -57,7 +57,8 @@ def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = Fa
 def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
     """Draw a table, and keep it in place of an earlier table with its title.
 
-    A table that scrolls on the page is there a second time, for print only, because a browser prints what is in sight.
+    A table that scrolls on the page is drawn a second time, for print only, because a browser prints only what is in
+    sight.
     """
     _kept()[title] = Figure(frame, public)
     if len(frame) <= IN_SIGHT or settings.get("height") == "content":

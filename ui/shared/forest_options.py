@@ -23,7 +23,7 @@ class Option:
         For each mode, a map from label (on the page and in the link) to the parameter's value. An empty map hides the
         control.
     slider : bool
-        Whether the choices have an order.
+        Whether the choices have an order, so that the control is a slider.
     switch : bool
         Whether the control is a switch below ε, with the choices off and on. Other options are among the fine settings.
     defaults : tuple of str
@@ -71,8 +71,8 @@ VOTING = Option(
     "Voting",
     "How the forest combines the answers of its trees. It can add up the evidence of the leaves for each class, "
     "average the shares of classes, or take the most frequent answer.",
-    # Modes with different defaults have different labels, so that no value remains when the mode and its default
-    # change.
+    # The default has a different label in each mode. So when the mode changes, the control drops the old default and
+    # starts from the new one.
     {
         "certified": {
             "evidence added up": "log-odds",

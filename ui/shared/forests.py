@@ -25,7 +25,7 @@ class ForestKind:
     most_trees, most_depth : int
         Largest values of the sliders.
     advice : str
-        When to prefer this forest, as markdown.
+        Sentences in markdown about when to prefer this forest.
     published_depth, published_trees : str
         A sentence about the source of the sliders' first values in the mode "as published". Empty without this mode.
     """
@@ -61,7 +61,7 @@ class ForestKind:
         return "mode" in self.parameters
 
     def modes(self) -> dict[str, str]:
-        """Return the modes of the forest, as in `MODES`."""
+        """Return the modes of the forest, as a dict from name on the page to value of the parameter `mode`."""
         return {name: mode for name, mode in MODES.items() if mode == "certified" or self.is_published}
 
     def depth_origin(self, mode: str) -> str:
@@ -228,7 +228,10 @@ class ForestSettings:
 
     @property
     def has_cap(self) -> bool:
-        """Whether the app limits the leaves to save memory. Only "as published", and the certificate states it."""
+        """Whether the app limits the number of leaves to save memory.
+
+        It does so only in the mode "as published", and the certificate states the limit.
+        """
         return not self.certified and "max_leaves" in FORESTS[self.kind].parameters
 
     def estimator(self, domain: Domain | None = None) -> ForestClassifier:
@@ -258,7 +261,7 @@ class ForestSettings:
 
     @property
     def delta(self) -> float:
-        """The δ of the guarantee: a release breaks the promise of ε at most this often. It is 0 for most forests."""
+        """The δ of (ε, δ)-differential privacy. It is 0 for most forests."""
         return float(self.option("delta") or 0.0)
 
     def option(self, parameter: str) -> Any:

@@ -28,8 +28,8 @@ def learns_nothing(
 ) -> str:
     """Return the message for a forest that predicts no better than guessing even without noise.
 
-    Then privacy is not the cause. The forest may still rank rows well, which these measures do not show. So the message
-    claims only what the measures show.
+    Privacy is not the cause then. The forest may still rank rows well, which the measure does not show, so the message
+    is only about the measure.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def learns_nothing(
 
 
 def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Sequence[tuple[str, float]] = ()) -> str:
-    """Return sentences about possible help: whether the best model learns anything from this table, and what to try.
+    """Return sentences that state whether the best model learns anything from this table, and what the user may try.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _part(share: float) -> str:
 def what_privacy_costs(
     epsilons: np.ndarray, means: np.ndarray, at: Headroom, best_name: str | None, what: str = "privacy"
 ) -> str:
-    """Return the main message of the curve of a forest that learns something. It names the baseline for the cost.
+    """Return a sentence about the cost of privacy along the curve of a forest that learns something.
 
     The cost of privacy is the difference between a forest and the same forest without noise. The best model without
     privacy may be another model. If it is better, the sentence names it, because a page shows it as “Without privacy”.

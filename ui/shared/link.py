@@ -14,7 +14,7 @@ from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, ForestSettings
 
-# For each page, the controls that other pages also have or that a button passes on. All pages also have `PRESENT`.
+# For each page, the controls whose values go from page to page. All pages also have `PRESENT`.
 _TABLE: Final = (state.DATA, state.LABEL)
 _CONTROLS: Final = {
     "Explore": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.MODE, state.FOREST, state.DELTA),
@@ -26,14 +26,14 @@ _CONTROLS: Final = {
 _SHAPE: Final = (state.BY_RULE, state.DEPTH, state.TREES)
 _FROM: Final = {"from": "choose"}
 NOT_COPIED: Final = ("room",)  # the room of a class is not a setting of a page
-_RENAMED: Final = {"neighbours": "neighbors"}  # from the name of a parameter in old links to its current name
+_RENAMED: Final = {"neighbours": "neighbors"}  # names of parameters in old links, and their current names
 
 
 def carry_over(title: str) -> None:
     """Restore the values of controls that the previous page also had. Streamlit drops values that only a link has set.
 
-    An address with settings (a link, or a page opened by Back) is complete, so this function adds nothing to such an
-    address.
+    An address with settings comes from a link or from the browser's Back button. It is complete, so this function adds
+    nothing to it.
     """
     for old, new in _RENAMED.items():
         if old in st.query_params:
@@ -102,9 +102,9 @@ def _remember_look_at(address: dict[str, str], last: dict[str, dict[str, Any]]) 
 
 
 def hand_over(settings: ForestSettings, label: str, help: str) -> None:
-    """Draw a link to Explore that sets its forest, with depth and trees by rule.
+    """Draw a link to Explore that chooses a forest there and lets the rule set depth and number of trees.
 
-    `remember` stores all other settings.
+    `remember` passes on all other settings.
     """
     state.HANDED_OVER.value = settings
     st.page_link("app.py", label=label, icon=":material/arrow_forward:", query_params=_FROM, help=help)
@@ -162,7 +162,10 @@ def _take(settings: ForestSettings) -> None:
 
 
 def _last() -> dict[str, dict[str, Any]]:
-    """Return the value of each control and its text in the address; the text is empty for a control at its default."""
+    """Return the stored controls: under "values" the value of each, and under "address" its text in the address.
+
+    The text is empty for a control at its default.
+    """
     last = state.BETWEEN_PAGES.value
     for part in ("values", "address"):
         last.setdefault(part, {})

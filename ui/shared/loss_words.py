@@ -1,4 +1,4 @@
-"""Words about the privacy loss of releases, and what a release would promise (the sums are in `dpforest.book.sums`)."""
+"""Words about the privacy loss of releases, and about what a release would promise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def caution_on_delta(delta: float, n_rows: int, unit: str | None = None) -> str:
 
 
 def at_delta(delta: float) -> str:
-    """Return the words with δ that follow an ε in a sentence; empty if δ is 0.
+    """Return the words that state δ after an ε in a sentence; empty if δ is 0.
 
     >>> at_delta(0), at_delta(1e-6), at_delta(0.001)
     ('', ' at δ = 10⁻⁶', ' at δ = 0.001')

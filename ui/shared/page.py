@@ -1,4 +1,4 @@
-"""The frame of every page: configuration, navigation, the ledger, badges, titles, and charts in the page's colors."""
+"""Parts of every page: configuration, navigation, the ledger, badges, titles, and charts in the page's colors."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
 
 
 def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings) -> None:
-    """Draw a figure with thin lines. Its colors keep lines and words visible on a light and on a dark page."""
+    """Draw a figure with thin lines, in colors that keep lines and words visible on a light and on a dark page."""
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     _on_page(thin_lines(plain_figure, PRIVATE, dark=_is_dark()), alt, place, **settings)
 

@@ -28,8 +28,9 @@ class ChosenPopulation:
     Attributes
     ----------
     population : Population
-        With the cap and the number of rows of one person that the release will set.
+        The population, with the cap and the number of rows per person that the release will set.
     is_new : bool
+        Whether the book does not have the population yet.
     """
 
     book: Book
@@ -37,7 +38,7 @@ class ChosenPopulation:
     is_new: bool
 
     def account(self) -> PopulationAccount:
-        """Return the account that books the release. Add the population to the book, or change it, before."""
+        """Return the account that books the release. First add the population to the book, or change it there."""
         name, rows = self.population.name, self.population.rows_per_person
         if self.is_new:
             self.book.add_population(name, cap=self.population.cap, rows_per_person=rows)

@@ -1,4 +1,4 @@
-"""The questions of the release dialog that the release record answers: what for, who owns it, who approves it."""
+"""Questions of the release dialog for the release record: what is the forest for, who is responsible, who approves?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.shared.tables import Table
 
 @dataclass(frozen=True)
 class RecordWords:
-    """Texts of the record that people write (`ReleaseRecord`)."""
+    """Texts that the user writes for the record of a release (`ReleaseRecord`)."""
 
     purpose: str
     owner: str
@@ -26,9 +26,8 @@ class RecordWords:
 def ask(table: Table, delta: float, optional: DeltaGenerator) -> RecordWords | None:
     """Ask for the texts of the record, and return them; None while a text is missing or not valid.
 
-    `optional` is the place for questions that need no answer.
-
-    The session keeps the answers for the next release of this table.
+    The session keeps the answers for the next release of this table. `optional` is the place for the question that
+    needs no answer.
     """
     kept = state.RECORD_WORDS.value
     before: dict[str, str] = kept.get(table.key) or next(reversed(kept.values()), {})

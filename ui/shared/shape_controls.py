@@ -1,4 +1,4 @@
-"""Controls of depth and number of trees. Both follow the rule until somebody moves a slider."""
+"""Controls of depth and number of trees. A public rule sets both until the user moves one of the sliders."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def take_trees(trees: int, shape: Shape) -> None:
 
 
 def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestSettings, Shape]:
-    """Draw depth, number of trees and, for the boosted forest, α. The rule sets them until somebody moves a slider."""
+    """Draw the controls of depth, number of trees and, for the boosted forest, α. Return the settings and the shape."""
     if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
         state.BY_RULE.value = False  # a link with depth or trees turns the rule off
     n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
@@ -142,9 +142,10 @@ def _chosen(key: state.Key, choices: Collection[int]) -> int | None:
 
 
 def _from_link(key: state.Key, least: int, most: int, thing: str) -> int | None:
-    """Return the number that the link asks for, or the nearest possible number, with a message. None without a number.
+    """Return the number that the link asks for, or the nearest possible number; None if the link has no number.
 
-    The message appears once, because the page then writes the possible number into the link.
+    A message reports a value that is not possible. It appears once, because the page then writes a possible number into
+    the link.
     """
     asked = str(st.query_params.get(key, ""))
     if not asked:
@@ -157,7 +158,7 @@ def _from_link(key: state.Key, least: int, most: int, thing: str) -> int | None:
 
 
 def _put(key: state.Key, value: int) -> None:
-    """Move a slider if its value differs. A needless assignment would undo what the user has moved meanwhile."""
+    """Move a slider if its value differs. A needless assignment could undo a move that the user has just made."""
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 

@@ -31,7 +31,7 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken
 
 MOST_EXPECTED: Final = (
-    0.01  # from this δ n on (mean number of rows that δ allows a mechanism to publish), a note appears
+    0.01  # smallest δ · n with a note, for n rows; δ allows a mechanism to publish δ · n rows on average
 )
 MOST_NAMED: Final = 5  # number of columns that a sentence names
 
@@ -46,12 +46,12 @@ class Choice:
 
 
 def choose(epsilon: float, place: DeltaGenerator | None = None) -> Choice | None:
-    """Draw the controls and return their values. Return None if there is no table yet, and say why on the page.
+    """Draw the controls, and return their values. If there is no table yet, show why, and return None.
 
     Parameters
     ----------
     place : container of Streamlit, optional
-        For depth, trees and α. By default, they are in the sidebar with the other controls.
+        Place for depth, trees and α. By default, they are in the sidebar with the other controls.
     """
     table = _table()
     with st.sidebar:
@@ -64,7 +64,7 @@ def choose(epsilon: float, place: DeltaGenerator | None = None) -> Choice | None
 
 
 def choose_table() -> Table | None:
-    """Draw only the controls of data and label, for pages with many forests."""
+    """Draw only the controls of data and label, for pages with many forests. Return the table, or None without one."""
     table = _table()
     if table is not None:
         open_project.save(table)
@@ -88,9 +88,9 @@ def _bundled(name: str) -> Table:
 
 
 def _exchange() -> None:
-    """Remove the attached file when the user replaces or removes it, because Streamlit would keep it.
+    """Remove the previous file when the user replaces or removes it, because Streamlit would keep it.
 
-    A new file gets the settings of its project before the page is drawn.
+    If there is a new file, set the controls to the settings of its project before the page is drawn.
     """
     if (file := state.ATTACHED.pop()) is not None:
         uploads.remove(file.file_id)

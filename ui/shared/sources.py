@@ -13,7 +13,7 @@ QUESTION: Final = "How does everybody know this?"
 EXAMPLE: Final = "the questionnaire, page 2"
 
 _FROM_THE_DATA: Final = re.compile(r"from the data\b(?! (dictionary|sheet|description|documentation|protocol))")
-_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # some scripts have no spaces
+_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # a sign, if no spaces are used
 
 
 # Words that describe values from the rows, which have no public source. The check prevents mistakes, not lies.

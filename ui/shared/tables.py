@@ -36,7 +36,7 @@ class Table:
     key : str
         Name of a bundled table, or SHA-256 of the uploaded bytes. Caches use it as key.
     csv : CsvTable or None
-        For an upload, the columns as the reader parsed them.
+        The parsed file of an upload; None for a bundled table.
     person_column : str or None
         Column that identifies persons, if `domain` has no unit because a forest as published reads rows (`read_by`).
     """
@@ -131,7 +131,7 @@ def bundled_table(data: Dataset, label: str) -> Table:
 
 
 def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
-    """Return an uploaded table, read cell by cell. Unless the user edits its domain, it is read from the data."""
+    """Return an uploaded table, read cell by cell. Unless the user edits the domain, it is inferred from the rows."""
     table = Table(digest, csv.name, csv.table, label, suggested(digest, label, _names_of(csv), csv), csv=csv)
     return _read_with(replace(table, domain=_edited(table)), csv)
 
@@ -151,7 +151,7 @@ def _read_with(table: Table, csv: CsvTable) -> Table:
 
 @cache.for_session(max_entries=8)
 def suggested(digest: str, label: str, columns: str, _csv: CsvTable) -> Domain:
-    """Return the domain of an upload as read from the data."""
+    """Return the domain of an upload, inferred from its rows."""
     return suggest_domain(_csv, label)
 
 
@@ -177,7 +177,7 @@ def edit(table: Table, domain: Domain) -> None:
 def kept(old: Domain, domain: Domain) -> Domain:
     """Return the edited domain, with those declarations of the old domain that an edit must not change or drop.
 
-    The file format cannot be edited. The choice of columns keeps its source if the edit has no source for it, so that
+    An edit cannot change the file format. The choice of columns keeps its source if the edit omits the source, so that
     an omission makes nothing public. An assertion about one choice of columns does not cover another choice.
     """
     if domain.reading != old.reading:
@@ -191,7 +191,7 @@ def kept(old: Domain, domain: Domain) -> Domain:
 
 
 def undo(table: Table) -> None:
-    """Drop the edits: the table gets the bundled domain, or the domain that was read from the data."""
+    """Drop the edits. The table gets its bundled domain again, or the domain that was inferred from the rows."""
     _edits().pop(table.schema_key, None)
 
 
@@ -293,5 +293,5 @@ def _split(key: tuple, _table: Table) -> Split:
 
 
 def split(table: Table) -> Split:
-    """Return the codes of the training rows and of the test rows."""
+    """Return the split of a table: the codes and labels of the training rows and of the held-out rows."""
     return _split((table.schema_key, fingerprint(table.domain), table.unit), table)

@@ -1,4 +1,4 @@
-"""Texts that explain what numbers mean. This module does not import streamlit."""
+"""Functions that write ε, shares and text from data for a page. This module does not import streamlit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def epsilon_text(epsilon: float | Fraction | None) -> str:
 
 
 def sum_text(epsilon: float | Fraction) -> str:
-    """Return a sum of ε as text, rounded up, with more digits than one ε needs, so that no small term is lost.
+    """Return a sum of ε as text, rounded up. It has more digits than a single ε, so that no small term is lost.
 
     >>> sum_text(Fraction("632.6")), sum_text(Fraction(10004, 100))
     ('632.6', '100.04')
@@ -31,9 +31,9 @@ def sum_text(epsilon: float | Fraction) -> str:
 
 
 def share_text(epsilon: float) -> str:
-    """Return the largest belief that a prior of 50 % becomes if the odds change by at most e^ε.
+    """Return the largest belief, in percent, that a prior of 50 % can become if odds change by a factor of at most e^ε.
 
-    The bound is rounded up.
+    The percentage is rounded up.
 
     >>> share_text(1.0), share_text(10.0), share_text(20.0)
     ('73.2 %', '99.996 %', 'practically 100 %')
@@ -52,7 +52,10 @@ def of_100(share: float) -> str:
 
 
 def value_epsilon(epsilon: float, neighbors: str) -> float:
-    """Return ε for guesses about a value: 2ε under add-remove, because a new value removes one row and adds another."""
+    """Return the ε for guesses about a row's value.
+
+    It is 2ε under add-remove, because a change of the value removes one row and adds another.
+    """
     return 2 * epsilon if neighbors == "add-remove" else epsilon
 
 

@@ -1,8 +1,8 @@
-"""The content of a project: what a user stated about a file, as JSON, and back into a domain. No Streamlit here.
+"""The content of a project: what a user stated about a file, converted to JSON and back. No Streamlit here.
 
-A project holds no rows, no values of cells and no hash of a file. Of the schema it holds only the parts that have a
-source (`ui.shared.projects.stated_parts`), so it names only the label, the unit and columns about which something is
-stated.
+A project holds no rows, no values of cells and no hash of a file. Of the domain it holds only the parts that have a
+source (`ui.shared.projects.stated_parts`). So it names the label, the unit, and only those columns about which the user
+or a document states something.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpforest.tables.features import Feature, text
 from ui.shared.projects.stated_parts import column_of, merged, stated
 
 PERSONS, SEVERAL, COLUMN = "rows are persons", "several rows of a person", "column of persons"
-ANSWERS: Final = ("", PERSONS, SEVERAL, COLUMN)  # to "Whose rows are these?"; empty without an answer
+ANSWERS: Final = ("", PERSONS, SEVERAL, COLUMN)  # answers to "Whose rows are these?"; empty before the user answers
 WORDS: Final = ("purpose", "owner", "approver", "delta_reason")
 _EMPTY: Final[Mapping[str, Any]] = {"attributes": [], "labels": {}}
 
@@ -89,7 +89,7 @@ def _of_label(domain: Domain) -> dict[str, Any]:
 
 
 def _reading(domain: Domain) -> dict[str, Any] | None:
-    """Return how the file is written, if this has a source."""
+    """Return the format of the file, if the format has a source."""
     if not domain.reading or domain.reading_source in ("", "data"):
         return None
     return {"format": _format(domain), "source": domain.reading_source, "note": domain.reading_note}
@@ -105,13 +105,13 @@ def as_text(content: Mapping[str, Any]) -> str:
 
 
 def names_of(content: Mapping[str, Any]) -> set[str]:
-    """Return the columns that a content names besides the label."""
+    """Return the columns that the content of a project names besides the label."""
     unit = {content["unit"]} if content["unit"] is not None else set()
     return {column_of(entry) for entry in content["attributes"]} | unit
 
 
 def doubt(content: Mapping[str, Any], columns: Collection[str]) -> str:
-    """Return why a file may not be the file of a project; empty without a reason.
+    """Return a reason why a file may not be the file of a project; empty if there is none.
 
     >>> content = content_of(Domain((Feature("age", "numeric", 0, 90, source="asserted", source_note="a"),), (), "ill"))
     >>> doubt(content, ["age", "ill"]), doubt(content, ["x", "ill"]), doubt(content, ["age", "y"])
@@ -131,7 +131,7 @@ class Applied:
     ----------
     domain : Domain
     sentences : tuple of str
-        What does not fit the file any more.
+        Messages about statements that do not fit the file any more.
     unused : frozenset of str
         Attributes of the content that are not in `domain`.
     """
@@ -207,7 +207,10 @@ def _attributes(
 
 
 def _rule(feature: Feature) -> str | None:
-    """Return the format of dates by which an attribute reads its column. A column is read by one rule."""
+    """Return the format of the dates from which an attribute is read, or None if it is not read from dates.
+
+    All attributes of one column must have the same format.
+    """
     return None if feature.date is None else feature.date.format
 
 
@@ -231,7 +234,7 @@ def _classes(domain: Domain, part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_columns(domain: Domain, part: Mapping[str, Any], sentences: list[str]) -> Domain:
-    """Return the domain with the stated choice of columns. A statement about other columns does not cover these."""
+    """Return the domain with the stated choice of columns. If a stated column is absent, do not change the domain."""
     names = part["names"]
     if absent := [name for name in names if name not in domain.names]:
         sentences.append(

@@ -1,4 +1,4 @@
-"""All projects of this computer on the page of released forests: what they hold, export, and deletion."""
+"""The list of all projects on this computer, for the page Releases: a user can export or delete each project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.shared.wording import plain
 
 
 def show(book: Book) -> None:
-    """Draw a list of all projects, each with a button that deletes it."""
+    """Draw a list of all projects, each with a button that exports it and one that deletes it."""
     st.divider()
     titled("Projects on this computer", None)
     projects = book.projects()

@@ -1,4 +1,4 @@
-"""The project of the attached file: it is opened when the file comes, applied once, and saved when it changes."""
+"""The project of the attached file. It is opened when a file is attached, applied once, and saved when it changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 NEW: Final = "a new project"
-# The words of the question in the Data tab (`ui.explore.unit_question`), which this room may not import.
+# The answers to the question in the Data tab. They repeat `ui.explore.unit_question`, which `ui.shared` may not import.
 ANSWER_OF: Final = {
     content.PERSONS: "Each row is a different person",
     content.SEVERAL: "One person can have several rows",
@@ -46,19 +46,19 @@ class OpenProject:
     saved : dict or None
         Content in the book; None before the project is saved for the first time.
     question : str
-        Question to the user that must be answered before the content is applied; empty without a question.
+        Question that the user must answer before the content is applied; empty if there is none.
     schema_key : str
         Schema (`Table.schema_key`) to which the content was applied last.
     unused : frozenset of str
         Attributes of the content that did not fit the file.
     sentences : tuple of str
-        What did not fit the file.
+        Messages about statements that did not fit the file.
     problem : str
-        Why nothing is saved any more; empty while the project is saved.
+        Message about why nothing is saved any more; empty while the project is saved.
     is_gone : bool
         Whether the book does not have the project any more.
     inputs : tuple
-        What the content in the book was made from. While these are equal, nothing is computed or saved.
+        Values from which the content in the book was made. While they do not change, nothing is computed or saved.
     """
 
     name: str
@@ -80,7 +80,7 @@ def of_file(digest: str) -> OpenProject | None:
 
 
 def open_for(digest: str, file_name: str, columns: list[str]) -> None:
-    """Open the chosen project when its file comes, or a new one. Call this before the label is drawn."""
+    """Open the chosen project, or a new one, when a file is attached. Call this before the label is drawn."""
     if not is_kept() or of_file(digest) is not None:
         return
     try:
@@ -110,13 +110,13 @@ def _open(book: Book, digest: str, file_name: str, columns: list[str]) -> None:
 
 
 def start_new(book: Book, digest: str, file_name: str) -> None:
-    """Start a new project, whose name comes from the file's name. It is saved at the end of the run."""
+    """Start a new project with a name made from the file's name. `save` writes it at the end of the run."""
     state.POPULATION.pop()
     state.PROJECTS.value[digest] = OpenProject(free_name(book, PurePath(file_name).stem))
 
 
 def free_name(book: Book, wish: str) -> str:
-    """Return a name that no project has: the wish, or the wish with a number."""
+    """Return a name that no project has: the wanted name, or this name with a number."""
     wish = "".join(letter for letter in " ".join(wish.split()) if letter.isprintable())[:180].strip() or "project"
     taken, n = book.projects(), 2
     while (name := wish if n == 2 else f"{wish} ({n - 1})") in taken:
@@ -162,7 +162,10 @@ def load_newer(digest: str) -> None:
 
 
 def _prepare(book: Book, project: OpenProject, digest: str) -> None:
-    """Set the label, the answer about rows and the population, whose controls are drawn later in the run."""
+    """Set the label, the answer about persons, the texts of the record, and the population.
+
+    Their controls are drawn later in the run.
+    """
     saved = project.saved or {}
     state.LABELS.value[digest] = state.LABEL_OF(digest[:8]).value = saved["label"]
     if whose := ANSWER_OF.get(saved["whose_rows"]):

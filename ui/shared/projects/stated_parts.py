@@ -1,4 +1,4 @@
-"""The parts of one attribute that have a source, as JSON, and back into an attribute. No Streamlit here.
+"""The parts of an attribute that have a source, converted to JSON and back. No Streamlit here.
 
 A part that was read from the data is never written: neither its values nor its note.
 """
