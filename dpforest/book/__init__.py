@@ -1,4 +1,4 @@
-"""A ledger across releases: what all releases on the same people cost together, kept in a file that survives."""
+"""A ledger across releases: a file with all releases on the same people, and their total privacy loss."""
 
 from dpforest.book.account import PopulationAccount
 from dpforest.book.book import Book

@@ -1,4 +1,4 @@
-"""Fits on a population: an account books a fit, and writes its file."""
+"""Accounts: an account books each fit on a population, and writes the file of the fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PopulationAccount:
-    """Books fits on one population: an argument of `fit` (`Account`).
+    """An account that books fits on one population. It is the argument `account` of `fit` (see `Account`).
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class PopulationAccount:
     def write(self, forest: ReleasedForest, path: str | os.PathLike[str]) -> None:
         """Write the file of the last fit, and note its hash in the book.
 
-        The file appears when it is complete. Raises BookError if nothing was booked.
+        The file gets its name only when it is complete. The method raises BookError if nothing was booked.
         """
         self._last_booking()
         file = forest.to_bytes()
@@ -74,7 +74,7 @@ class PopulationAccount:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears when it is complete and on the disk."""
+    """Write a file under a temporary name. The file gets its name when it is complete and on the disk."""
     handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -23,14 +23,14 @@ from dpforest.book.sums import Cost
 class Book:
     """A ledger across releases, in a file that survives the program.
 
-    A release is booked before its noise is drawn. So if the program dies between booking and writing, the release
-    counts as spent, and nothing is ever released unbooked.
+    A release is booked before its noise is drawn. So if the program dies between booking and writing, the loss of the
+    release counts as spent, and no release lacks a booking.
 
     Parameters
     ----------
     path : path, optional
-        The file; it is made if there is none. By default, `book.sqlite` in the folder that the environment variable
-        `DPFOREST_DATA_DIR` names, or in the user's folder for data of programs.
+        The file; it is created if it does not exist. By default, `book.sqlite` in the folder that the environment
+        variable `DPFOREST_DATA_DIR` names, or in the user's folder for the data of applications.
 
     Raises
     ------
@@ -79,8 +79,8 @@ class Book:
         cap : number, optional
             Largest ε that the sum of all releases may reach; by default there is no cap.
         rows_per_person : int, optional
-            Largest number of rows of one person. Releases for rows are added to releases for persons only if it is
-            stated.
+            Largest number of rows of one person. Only if this number is stated, losses for rows and losses for persons
+            have a sum.
         """
         check_name(name, "A population")
         with self._store.writing() as db:
@@ -96,7 +96,7 @@ class Book:
             db.execute("UPDATE populations SET cap = ? WHERE name = ?", (cap_text, name))
 
     def set_rows_per_person(self, name: str, rows: int) -> None:
-        """Set the largest number of rows of one person. A smaller one is refused: it would lower the sum."""
+        """Set the largest number of rows of one person. A smaller number than before is refused: it lowers the sum."""
         limits(None, rows)
         with self._store.writing() as db:
             before = population_of(db, name).rows_per_person
@@ -119,7 +119,7 @@ class Book:
             return population_of(db, name)
 
     def delete_population(self, name: str) -> None:
-        """Delete a population with all of its bookings. What was released stays released."""
+        """Delete a population with all of its bookings. This does not undo any release."""
         with self._store.writing() as db:
             population_of(db, name)
             db.execute("DELETE FROM populations WHERE name = ?", (name,))
@@ -132,6 +132,7 @@ class Book:
         Parameters
         ----------
         population : str
+            Name of the population whose rows the release describes.
         cost : Cost
             Loss of the release, with its neighbor relation and its unit of privacy.
         title : str
@@ -187,10 +188,16 @@ class Book:
         Parameters
         ----------
         name : str
+            Name of the project.
         document : dict
             The project, as values that JSON can hold.
         revision : int
             Revision that this document was made from; 0 for a new project.
+
+        Returns
+        -------
+        int
+            The new revision.
 
         Raises
         ------
@@ -251,8 +258,8 @@ class Book:
     def import_copy(self, content: Any) -> int:
         """Add the populations and bookings of a copy (`export`), and return the number of new bookings.
 
-        A booking that both have is kept once. Of two caps the smaller one holds, and of two numbers of rows for each
-        person the larger one, so no sum becomes smaller.
+        A booking that is in the book and in the copy is kept once. If a population is in both, it gets the smaller of
+        the two caps, and the larger of the two numbers of rows for each person. So no sum becomes smaller.
 
         Raises
         ------

@@ -20,7 +20,7 @@ def to_json(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, Any]:
 
 
 def read_copy(content: Any) -> tuple[list[tuple[str, str | None, int | None, str]], list[Booking]]:
-    """Return the populations and bookings of a copy. Raise BookError if it is no copy of a book."""
+    """Return the populations and bookings of a copy. Raise BookError if the content is not a copy of a book."""
     if not isinstance(content, dict) or content.get("format") != "dpforest book":
         raise BookError("This file is no copy of a book of dpforest.")
     if content.get("version") != 1:
@@ -57,7 +57,10 @@ def _booking_in(entry: dict[str, Any], populations: set[str]) -> Booking:
 
 
 def merge(db: sqlite3.Connection, booking: Booking) -> bool:
-    """Add a booking of a copy, or what the copy knows further about a booking here. Return whether it is new."""
+    """Add a booking of a copy to the book, and return whether the booking is new.
+
+    If the book already has this booking, the function adds a missing hash and record, and missing notes.
+    """
     row = db.execute("SELECT * FROM bookings WHERE id = ?", (booking.id,)).fetchone()
     if row is None:
         insert(db, booking)

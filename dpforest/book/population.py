@@ -13,23 +13,25 @@ from dpforest.privacy.ledger import NEIGHBORS, REPLACE_ONE
 from dpforest.privacy.loss import PURE
 from dpforest.privacy.rationals import positive_fraction, text_up, written_fraction
 
-MOST_CHARACTERS: Final = 200  # of the name of a population, a project or a release
+MOST_CHARACTERS: Final = 200  # in the name of a population, a project or a release
 
 
 @dataclass(frozen=True)
 class Booking:
-    """A release that is booked. It counts as spent, also if its file was never written.
+    """A release that is booked. Its loss counts as spent, even if its file was never written.
 
     Attributes
     ----------
     id : str
         Identifier that is the same in every copy of the book.
     population : str
+        Name of the population.
     time : str
-        UTC, as in "2026-11-27T14:30:00+00:00".
+        Time of the booking in UTC, as in "2026-11-27T14:30:00+00:00".
     title : str
         Name of what is released, for people.
     cost : Cost
+        Loss of the release, with its neighbor relation and its unit of privacy.
     delta : float
         δ at which the ε of a Gaussian loss is stated; 0 for a pure loss.
     sha256 : str or None
@@ -37,7 +39,7 @@ class Booking:
     record : dict or None
         Public record of the release.
     notes : tuple of (str, str)
-        Times and texts, for example of a withdrawal. A note changes no sum.
+        Time and text of each note, for example on a withdrawal. A note does not change the sum.
     """
 
     id: str
@@ -58,7 +60,9 @@ class Total:
     Attributes
     ----------
     epsilon : Fraction
+        Sum of all losses, as an ε at `delta`.
     delta : float
+        δ at which the sum is stated; 0 if all losses are pure.
     neighbors : str
         Neighbor relation for which the sum holds.
     unit : str or None
@@ -78,13 +82,14 @@ class Population:
     Attributes
     ----------
     name : str
+        The people whom the rows describe.
     cap : Fraction or None
         Largest ε that the sum of all releases may reach; None for no cap.
     rows_per_person : int or None
-        Largest number of rows of one person, as the curator states. Without it, releases for rows and releases for
-        persons are not added, so the second kind is refused.
+        Largest number of rows of one person, as the curator states. Without this number, losses for rows and losses for
+        persons have no sum, so a population takes only one of these two kinds of releases.
     bookings : tuple of Booking
-        In the order in which they were made.
+        All bookings, in the order in which they were made.
     """
 
     name: str
@@ -103,7 +108,8 @@ class Population:
 
         Parameters
         ----------
-        planned : Cost
+        *planned : Cost
+            Costs of planned releases.
         delta : float
             δ of the planned releases. The sum is stated at the largest δ of all releases.
 
@@ -118,7 +124,7 @@ class Population:
         return Total(epsilon, at, neighbors, costs[0].unit if costs else None)
 
     def check(self, cost: Cost, delta: float) -> Total:
-        """Return the loss after a further release. Raise BookError if it has no sum or exceeds the cap."""
+        """Return the total loss after a further release. Raise BookError if no sum is known, or it exceeds the cap."""
         after = self.total(cost, delta=delta)
         if self.cap is not None and after.epsilon > self.cap:
             before = self.total().epsilon
@@ -130,7 +136,7 @@ class Population:
         return after
 
     def _of_one_unit(self, costs: Sequence[Cost]) -> list[Cost]:
-        """Return the costs for one unit of privacy: for a person, if a release is for persons."""
+        """Return all costs for the same unit of privacy: a person if any release is for persons, otherwise a row."""
         units = list(dict.fromkeys(cost.unit for cost in costs))
         persons = [unit for unit in units if unit is not None]
         if len(units) < 2:

@@ -1,4 +1,4 @@
-"""Revisions of projects: a tab with an old state must not overwrite a newer one."""
+"""Revisions of projects: a browser tab with an old state of a project must not overwrite a newer state."""
 
 from __future__ import annotations
 

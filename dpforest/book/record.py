@@ -23,10 +23,11 @@ class SchemaSource(NamedTuple):
     Attributes
     ----------
     column : str
-        Empty if the part concerns all columns.
+        Name of the column; empty if the part concerns all columns.
     part : str
-        Such as "domain", "type" or "classes".
+        Name of the part, such as "domain", "type" or "classes".
     source : {"documented", "asserted"}
+        Whether a document or the curator states this part.
     note : str
         Where it is documented, or why it is asserted.
     """
@@ -45,6 +46,7 @@ class PopulationLoss(NamedTuple):
     epsilon : Fraction
         ε of the sum, at δ.
     delta : float
+        δ at which the sum is stated; 0 if all losses are pure.
     neighbors : str
         Neighbor relation for which the sum holds.
     unit_column : str or None
@@ -72,9 +74,9 @@ class ReleaseRecord:
     title, purpose, owner : str
         What is released, what for, and who answers for it.
     approver : str
-        Who approves the release; empty if nobody has to.
+        Who approves the release; empty if nobody has to approve it.
     delta_reason : str
-        Why δ is acceptable; empty exactly if δ is 0.
+        Why δ is acceptable; empty if and only if δ is 0.
     population : str
         Name of the people in the book.
     unit : {"row", "person"}
@@ -86,7 +88,7 @@ class ReleaseRecord:
     epsilon : Fraction
         ε of the certificate, at δ. If δ is 0, this is the booked loss.
     delta : float
-        From 0 to below 1.
+        δ of the certificate, at least 0 and below 1.
     mu_squared : Fraction or None
         Booked loss as μ², if it is Gaussian; None if δ is 0.
     neighbors : {"add-remove", "replace-one"}
@@ -189,6 +191,7 @@ class ReleaseRecord:
         Returns
         -------
         ReleaseRecord
+            The record, which is checked.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The fields of a release record as JSON values: the rule for each field, and the checks."""
+"""The rules for the fields of a release record, which are JSON values, and the checks of these rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpforest.privacy.rationals import written_fraction
 
 UNITS: Final = ("row", "person")
 PUBLIC_SOURCES: Final = ("documented", "asserted")  # a forest whose schema was read from the rows is not released
-_Rule = tuple[Callable[[Any], bool], str]  # a test of a value, and the words for the values that pass it
+_Rule = tuple[Callable[[Any], bool], str]  # function that tests a value, and description of the values that pass
 
 
 class RecordError(ValueError):
@@ -58,7 +58,7 @@ def check_fields(content: Mapping[str, Any]) -> None:
 
 
 def _check_sums(content: Mapping[str, Any]) -> None:
-    """Raise RecordError if the sums do not grow by at least the loss of the release."""
+    """Raise RecordError if a sum becomes smaller, or is smaller after the release than the loss of the release."""
     amounts = {"pure_epsilon": content["epsilon"] if content["mu_squared"] is None else 0}
     amounts["mu_squared"] = content["mu_squared"] or 0
     for name, amount in amounts.items():

@@ -1,4 +1,4 @@
-"""A release record and the file of its forest: how the record is made, and whether a file is the one of a record."""
+"""Make the record of a release, and check whether a forest file is the file that a record describes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 if TYPE_CHECKING:
     from dpforest.models.base import ForestClassifier
 
-_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # the domain has its sources; the others change no release
+_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # a record has the sources of the domain, not the domain
 _ROUNDED: Final = 10**12  # denominator of a sum that has too many digits for a file
 
 
@@ -108,23 +108,24 @@ def record_of(
 
 
 def verify(file: bytes, record: ReleaseRecord) -> list[str]:
-    """Check whether a file is the one of a record.
+    """Check whether a file is the file that a record describes.
 
-    The check compares the hash, and then what the certificate and the domain in the file state with the record: ε, δ,
-    μ², neighbors, unit, estimator and sources. It cannot notice other changes of the record, such as another owner, or
-    a forger who changes both. A signature of the record shows these.
+    The function compares the hash of the file with the record. Then it compares statements of the certificate and of
+    the domain in the file with the record: ε, δ, μ², neighbors, unit, estimator and sources. It does not detect other
+    changes of the record, such as another owner, or that somebody changed both the file and the record. A signature of
+    the record shows such changes.
 
     Parameters
     ----------
     file : bytes
         Content of a forest file.
     record : ReleaseRecord
-        Record that the file came with.
+        Record that came with the file.
 
     Returns
     -------
     list of str
-        A sentence for each contradiction between the two; empty if the file is the one of the record.
+        A sentence for each contradiction between the file and the record; empty if there is none.
     """
     problems, sha256 = [], hashlib.sha256(file).hexdigest()
     if sha256 != record.sha256:
@@ -173,9 +174,9 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
 
 
 def _loss_sentences(forest: ReleasedForest) -> set[str]:
-    """Return the sentences about an attacker that fit a certified forest.
+    """Return the sentences about an attacker that a record of this certified forest may have.
 
-    Records of earlier versions state the larger number that follows from ε, δ and μ² alone.
+    Records of earlier versions state a larger success rate, which follows from ε, δ and μ² alone.
     """
     certificate = forest.certificate
     epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(forest.ledger)
@@ -184,7 +185,7 @@ def _loss_sentences(forest: ReleasedForest) -> set[str]:
 
 
 def _inner_contradictions(record: ReleaseRecord) -> list[str]:
-    """Return a sentence for each fact of a record that contradicts its ε, δ or relation."""
+    """Return a sentence for each fact of a record that contradicts its ε, its δ or its neighbor relation."""
     try:
         Guarantee(record.epsilon, record.delta, record.neighbors, record.mu_squared, unit=record.unit_column)
     except ValueError:
@@ -199,7 +200,7 @@ def _inner_contradictions(record: ReleaseRecord) -> list[str]:
 
 
 def _mu_squared(ledger: Ledger) -> Fraction | None:
-    """Return the budget of a Gaussian ledger; None if the ledger is pure."""
+    """Return μ², the budget of a Gaussian ledger; None if the ledger is pure or has no budget."""
     return None if ledger.budget is None or ledger.kind != GAUSSIAN else ledger.budget.amount
 
 
@@ -237,7 +238,7 @@ release whether a person is in the data: the guess is right with a probability o
 
 
 def settings_of(estimator: ForestClassifier) -> dict[str, str | int | float | bool | None]:
-    """Return the name of an estimator and its parameters, without those that are no setting of a release."""
+    """Return the name of an estimator and its parameters, except `domain`, `n_jobs` and `random_state`."""
     parameters = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
     settings = {name: _as_setting(value) for name, value in parameters.items() if name not in _NOT_SETTINGS}
     return {"estimator": type(estimator).__name__, **settings}
@@ -264,10 +265,10 @@ def sources_of(domain: Domain) -> tuple[SchemaSource, ...]:
 
 
 def _sum_of(population: Population) -> PopulationLoss:
-    """Return the sum that a population states, with the sum of each kind of loss that it consists of."""
+    """Return the total loss of a population, with the sum of its pure losses and the sum of its Gaussian losses."""
     total = population.total()
     costs = [booking.cost for booking in population.bookings]
-    if total.unit is not None:  # a release for rows has a sum with these only if the number of rows is stated
+    if total.unit is not None:  # `total` raises an error if releases for rows need the number
         costs = [for_person(cost, total.unit, population.rows_per_person or 1) for cost in costs]
     losses = [loss_under(cost.loss, cost.neighbors, total.neighbors) for cost in costs]
     sums = [PrivacyLoss.total((loss for loss in losses if loss.kind == kind), kind).amount for kind in KINDS]

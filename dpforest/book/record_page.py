@@ -37,7 +37,7 @@ def page(record: ReleaseRecord) -> str:
     Parameters
     ----------
     record : ReleaseRecord
-        Its texts appear as they are, never as HTML. Characters that change the direction of text appear as escapes.
+        Record to show. HTML in its texts is escaped. Characters that change the direction of text appear as escapes.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def _making(record: ReleaseRecord) -> _Rows:
 
 
 def _sources(record: ReleaseRecord) -> _Rows:
-    """Yield each source once, with all the columns that it is the source of."""
+    """Yield each source once, with the names of all columns that have this source."""
     columns: dict[tuple[str, str, str], list[str]] = {}
     for source in record.sources:
         columns.setdefault((source.part, source.source, source.note), []).append(source.column)

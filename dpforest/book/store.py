@@ -20,7 +20,7 @@ from dpforest.book.errors import BookError
 
 FOLDER_VARIABLE: Final = "DPFOREST_DATA_DIR"
 FILE_NAME: Final = "book.sqlite"
-VERSION: Final = 1  # of the tables below
+VERSION: Final = 1  # version of the tables below
 _APPLICATION: Final = 0x64706662  # "dpfb", in the header of the file
 _WAIT: Final = 5.0  # seconds for which an operation waits until another process has written
 _TABLES: Final = """
@@ -42,17 +42,18 @@ CREATE TABLE projects (
 
 
 def default_path() -> Path:
-    """Return the file in the folder `DPFOREST_DATA_DIR`, or in the user's folder for data of programs."""
+    """Return the path of the book in the folder `DPFOREST_DATA_DIR`, or in the user's folder for application data."""
     folder = os.environ.get(FOLDER_VARIABLE) or platformdirs.user_data_path("dpforest")
     return Path(folder) / FILE_NAME
 
 
 class Store:
-    """A file with the tables of a book, which is made if there is none.
+    """The database file of a book. The file is created if it does not exist.
 
     Parameters
     ----------
     path : Path
+        Path of the file.
 
     Raises
     ------
@@ -81,11 +82,11 @@ class Store:
         """Yield a connection while no other process can write. Its changes are kept only if no error is raised."""
         with self._explained(), closing(self._connected()) as db:
             db.execute("BEGIN IMMEDIATE")
-            yield db  # an error closes the connection, which takes the changes back
+            yield db  # an error closes the connection, which undoes the changes
             db.execute("COMMIT")
 
     def _connected(self) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?mode=rw"  # a file that vanished is not made again
+        uri = f"{self.path.absolute().as_uri()}?mode=rw"  # so that SQLite does not create the file again
         db = sqlite3.connect(uri, timeout=_WAIT, isolation_level=None, uri=True)
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA foreign_keys = ON")
@@ -93,7 +94,7 @@ class Store:
         return db
 
     def _check(self, db: sqlite3.Connection) -> None:
-        if self.path.stat().st_size == 0:  # `_make` names a book when it is complete, so it is never empty
+        if self.path.stat().st_size == 0:  # `_make` gives only a complete file this name
             raise BookError(self._damaged)
         (application,), (version,) = (
             db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
@@ -140,7 +141,7 @@ class Store:
 
 
 def _make(path: Path) -> None:
-    """Make a book under another name, and give it its name when it is complete."""
+    """Create the file under a temporary name, and rename it when it is complete."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     os.close(handle)

@@ -1,9 +1,9 @@
 """Privacy loss of several releases on the same people: a sum of ε and a sum of μ², reported as one ε at one δ.
 
-A release protects a row, or a person with all of their rows (`Domain.unit`). Releases of one unit add up for this unit.
-Releases of different units add up only for one row that is exchanged for another with the same identifiers, or for a
-person if each person has at most a stated number of rows. The proofs are in docs/PRIVACY.md, "A person instead of a
-row" and "The ledger across releases".
+The unit of privacy of a release is a row, or a person with all of their rows (`Domain.unit`). The losses of releases
+with the same unit add up for this unit. The losses of releases with different units have a sum only in two cases: for
+one row that another row with the same identifiers replaces, and for a person if each person has at most a stated number
+of rows. The proofs are in docs/PRIVACY.md, "A person instead of a row" and "The ledger across releases".
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
 def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = None) -> tuple[Fraction, str]:
     """Return (ε, relation) of several releases on the same people. Mixed relations add up under replace-one.
 
-    The sum is for the unit of privacy of the costs. If their units differ, the sum is for one row that is exchanged for
-    another with the same identifiers. In each release, this exchanges a row, or a person whose identifier stays.
+    The sum is for the unit of privacy of the costs. If their units differ, the sum is for one row that another row with
+    the same identifiers replaces. In each release, this replaces one row, or one person whose identifier stays.
 
     For pure losses, ε adds up; for Gaussian losses, μ² adds up. The Gaussian sum is converted to an ε at δ, and this ε
     is added to the pure sum: the composition of (ε, 0) and (ε', δ) is (ε + ε', δ) (Dwork and Roth 2014, Theorem 3.16).
@@ -64,6 +64,7 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
     Parameters
     ----------
     costs : iterable of Cost
+        Costs of all releases.
     delta : float
         δ of the sum; it must be above 0 if a loss is Gaussian.
     relation : str, optional

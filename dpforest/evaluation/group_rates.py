@@ -84,6 +84,7 @@ def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.
     rate : Rate
         What is measured, from `rates`.
     groups : Groups
+        Group and person of each held-out row.
     alpha : float
         Largest probability that any of the intervals misses its mean.
 
@@ -144,8 +145,9 @@ def losses(before: np.ndarray, after: np.ndarray, groups: Groups, *, alpha: floa
     Parameters
     ----------
     before, after : bool arrays of shape (n_releases, n_test)
-        Whether each release classifies each held-out row correctly; row r of both is the same release.
+        Whether each release classifies each held-out row correctly; row r of both arrays is the same release.
     groups : Groups
+        Group and person of each held-out row.
     alpha : float
         Largest probability that any of the intervals misses its mean.
 
@@ -173,6 +175,8 @@ def losses(before: np.ndarray, after: np.ndarray, groups: Groups, *, alpha: floa
 def loses_most(table: pd.DataFrame) -> pd.Series | None:
     """Return the row of the group that loses most, or None if its interval does not exclude 0.
 
+    Groups of fewer than `MIN_PERSONS` persons are ignored.
+
     Parameters
     ----------
     table : DataFrame
@@ -181,7 +185,7 @@ def loses_most(table: pd.DataFrame) -> pd.Series | None:
     Returns
     -------
     Series or None
-        Groups of fewer than `MIN_PERSONS` persons are ignored.
+        Row of `table` with the largest loss.
     """
     large = table[table["persons"] >= MIN_PERSONS]
     if large.empty:
@@ -200,11 +204,12 @@ def of_releases(bits: Sequence[bytes], rate: Rate, groups: Groups) -> np.ndarray
     rate : Rate
         What is measured, from `rates`.
     groups : Groups
+        Group and person of each held-out row.
 
     Returns
     -------
     float array of shape (n_releases, n_groups)
-        NaN if the group has no row that counts.
+        Rate of each release in each group; NaN if the group has no row that counts.
     """
     stored = np.frombuffer(b"".join(bits), np.uint8).reshape(len(bits), -(-len(rate.flips) // 8)) ^ np.packbits(
         rate.flips
@@ -220,7 +225,7 @@ def of_releases(bits: Sequence[bytes], rate: Rate, groups: Groups) -> np.ndarray
 def worst_accuracy(bits: Sequence[bytes], groups: Groups) -> np.ndarray:
     """Return the accuracy of each simulated release in the group where it is lowest, float array (n_releases,).
 
-    Groups of fewer than `MIN_PERSONS` persons are ignored. NaN if no group is left.
+    Groups of fewer than `MIN_PERSONS` persons are ignored. If no group is left, the accuracy is NaN.
     """
     every = np.ones(len(groups.index), bool)
     accuracy = of_releases(bits, Rate(every, ~every), groups)[:, groups.are_large]

@@ -18,7 +18,7 @@ from dpforest.tables.features import Feature, text
 
 MIN_PERSONS: Final = 50  # a group with fewer held-out persons is pooled with others
 OTHERS: Final = "others (groups under 50)"
-_N_BINS: Final = 5  # number of bins of a numeric column, about
+_N_BINS: Final = 5  # approximate number of bins of a numeric column
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,9 @@ class Groups:
     Attributes
     ----------
     names : tuple of str
+        Names of all groups.
     index : int array of shape (n_test,)
-        Group of each row.
+        Group of each row, as an index into `names`.
     persons : int array of shape (n_test,)
         Person of each row, as a number.
     """
@@ -45,11 +46,11 @@ class Groups:
 
     @property
     def are_large(self) -> np.ndarray:
-        """Whether each group has at least `MIN_PERSONS`, bool array of shape (n_groups,)."""
+        """Whether each group has at least `MIN_PERSONS` persons, bool array of shape (n_groups,)."""
         return self.n_persons >= MIN_PERSONS
 
     def pooled(self) -> "Groups":
-        """Return these groups without empty ones, and with all groups under `MIN_PERSONS` pooled as the last group."""
+        """Return the large groups, and all rows of smaller groups (`MIN_PERSONS`) as a last group if there are any."""
         large = np.flatnonzero(self.are_large)
         place = np.full(len(self.names), len(large))
         place[large] = np.arange(len(large))
@@ -65,9 +66,9 @@ def groups_of(feature: Feature, codes: np.ndarray, persons: np.ndarray | None = 
     feature : Feature
         Public domain of the column.
     codes : uint16 array of shape (n_test,)
-        Codes of its cells.
+        Codes of the cells of this column.
     persons : int array of shape (n_test,), optional
-        Person of each row, as a number; by default each row is another person.
+        Person of each row, as a number; by default each row belongs to a different person.
 
     Returns
     -------

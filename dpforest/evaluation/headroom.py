@@ -14,9 +14,9 @@ from dpforest.evaluation.smallest_epsilon import held_out_margin
 from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
-POINT: Final = 0.01  # a loss up to this one counts as no loss; in the unit of the measure (0 to 1)
-PART: Final = 0.25  # a loss up to this share of the headroom counts as no loss
-# A share of the public range. If nine in ten rows use a smaller share than this, most random thresholds do not split
+POINT: Final = 0.01  # a loss of at most this value of the measure (0 to 1) counts as no loss
+PART: Final = 0.25  # a loss of at most this share of the headroom counts as no loss
+# A share of the codes of a public range. If nine in ten rows use a smaller share, most random thresholds do not split
 # these rows.
 OVERWIDE: Final = 0.1
 
@@ -102,7 +102,7 @@ def headroom(
 
 
 def effective_n(measure: str, labels: np.ndarray) -> float:
-    """Return the number of rows on which an accuracy would be as precise as this measure is on these labels.
+    """Return the number of rows on which accuracy would be as precise as this measure is on these held-out rows.
 
     The precision is the standard deviation of the value for a forest that only guesses.
 
@@ -144,6 +144,7 @@ def cheap_from(
     means : sequence of float
         Mean value for the private forest at each ε.
     at : Headroom
+        Headroom of the forest.
 
     Examples
     --------
@@ -164,8 +165,9 @@ def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, floa
     Parameters
     ----------
     domain : Domain
+        Public schema of the table.
     codes : array of shape (n, n_features)
-        Codes of `Domain.encode`.
+        Rows of the table, as `Domain.encode` returns them.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """Learning curves of simulated releases: accuracy by number of rows at several ε, and the rows that a smaller ε needs.
 
-If the table had more rows, its accuracy would follow a rule about noise. With r times the rows, every count is about r
-times as large, so noise at ε / r hides the same share of a count. So r times the rows at ε give about the accuracy of
-the present rows at r ε, and a release of the present rows can be simulated. The rule is tested with half the rows and
-with all rows, because releases of both can be simulated; the difference is its error. The rule covers only the noise. A
+A rule about noise predicts the accuracy with more rows than the table has. With r times the rows, every count is about
+r times as large, so noise at ε / r hides the same share of a count. So r times the rows at ε give about the accuracy of
+the present rows at r ε, and releases of the present rows can be simulated. To measure the error of the rule, the module
+compares half of the rows with all rows, because releases of both can be simulated. The rule covers only the noise. A
 forest may also learn more from additional rows, which raises the accuracy further.
 
 All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
@@ -54,7 +54,7 @@ class Learning:
 
     @classmethod
     def of(cls, split: Split, epsilons: Sequence[float], repeats: Sequence[Sequence[np.ndarray]]) -> "Learning":
-        """Build from the results of `accuracy_on_parts`, one sequence for each repeat."""
+        """Return the learning curves of these results of `accuracy_on_parts`, one sequence for each repeat."""
         values = np.array(repeats)
         return cls(part_sizes(split), np.array(epsilons), values[..., :-1], values[..., -1])
 
@@ -78,7 +78,7 @@ class Learning:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """Standard error of the mean, (S, E); 2 points if there is only one repeat."""
+        """Standard error of the mean, (S, E); 0.02 if there is only one repeat."""
         if self.n_repeats < 2:
             return np.full(self.accuracy.shape[1:], 0.02)
         return self.accuracy.std(axis=0, ddof=1) / np.sqrt(self.n_repeats)
@@ -120,9 +120,11 @@ def accuracy_on_parts(
     Parameters
     ----------
     estimator : ForestClassifier
-        Its ε and seeds are not used.
+        Forest to simulate. Its ε and seeds are not used.
     domain : Domain
+        Public schema with which the rows of `split` are encoded.
     split : Split
+        Rows to fit on and held-out rows.
     epsilons : sequence of float
         In rising order. To extrapolate beyond the table at an ε, include values up to `MOST_TIMES` times as large.
     repeat : int
@@ -216,11 +218,11 @@ class Needed:
     ----------
     how : {"observed", "extrapolated", "beyond", "above", "unclear"}
         "observed": `rows` is within the measured numbers of rows. "extrapolated": `rows` is extrapolated, and at most
-        `MOST_TIMES` times the table's training rows. "beyond": more rows than that are needed. "above": even without
-        noise, the forest does not reach the accuracy; more training rows may help, but this cannot be estimated.
-        "unclear": the estimate is too uncertain.
+        `MOST_TIMES` times the table's training rows. "beyond": more than `MOST_TIMES` times these rows are needed.
+        "above": even without noise, the forest does not reach the accuracy; more training rows may help, but this
+        cannot be estimated. "unclear": the estimate is too uncertain.
     rows : float or None
-        None if `how` is "beyond", "above" or "unclear".
+        Number of training rows; None if `how` is "beyond", "above" or "unclear".
     low, high : float or None
         80 % interval if `how` is "extrapolated". An end is None if it lies beyond the extrapolation.
     times : float or None
@@ -243,10 +245,11 @@ def rows_needed(learning: Learning, epsilon: float, accuracy: float) -> Needed:
     Parameters
     ----------
     learning : Learning
+        Accuracy of simulated releases from parts of the table.
     epsilon : float
-        Within the range of the simulated ε.
+        ε within the range of the simulated ε.
     accuracy : float
-        In (0, 1].
+        Accuracy to reach, in (0, 1].
 
     Raises
     ------

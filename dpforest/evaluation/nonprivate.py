@@ -21,15 +21,17 @@ _MOST = 100 + TREES_A_STEP  # above the number of trees, so that the share of wo
 
 
 class NonprivateModels:
-    """All `REFERENCES`, fitted on one split in steps, so that other work can run in between. For the curator only.
+    """All `REFERENCES`, fitted on one split in steps, so that other work can run in between.
 
-    Numeric attributes are read as codes, and each category as a column of 0 and 1 (L. Breiman et al., *Classification
-    and regression trees*, 1984; L. Breiman, *Random forests*, 2001).
+    The results are for the curator only. The models get numeric attributes as codes, and each category as a column of 0
+    and 1 (L. Breiman et al., *Classification and regression trees*, 1984; L. Breiman, *Random forests*, 2001).
 
     Parameters
     ----------
     domain : Domain
+        Public schema with which the rows of `split` are encoded.
     split : Split
+        Rows to fit on and held-out rows.
 
     Attributes
     ----------

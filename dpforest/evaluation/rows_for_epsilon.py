@@ -1,4 +1,4 @@
-"""Rows in exchange for ε: how many times as many rows reach the same accuracy at a tenth of ε, by simulation.
+"""Rows in exchange for ε: by which factor the number of rows must grow so that a tenth of ε reaches the same accuracy.
 
 S. Fletcher and M. Z. Islam, *Differentially private random decision forests using smooth sensitivity*, figure 9, draw
 accuracy over rows at three ε. They state that a hundred times the rows at a tenth of ε are equivalent.
@@ -62,6 +62,7 @@ def exchange(learning: Learning, epsilon: float, smaller: float, least: float = 
     Parameters
     ----------
     learning : Learning
+        Accuracy of simulated releases from parts of the table.
     epsilon, smaller : float
         As in `Exchange`.
     least : float

@@ -3,9 +3,10 @@
 There are two sources of uncertainty. First, a release draws its noise once, so only a share of all releases at an ε
 reaches the value. Second, the held-out rows are a sample, so a margin is subtracted from every measured value.
 
-The first `N_FIRST` simulated releases of a forest choose an ε with some room: nearly every release should reach the
-value there. Further releases, which had no part in this choice, then check that the required share of releases reaches
-it. If the check fails, the next larger ε is checked. So an answer only gets surer, unless a check fails.
+The first `N_FIRST` simulated releases of a forest determine which ε is checked first: an ε at which nearly every
+release should reach the value. Further releases, which had no part in this choice, then check that the required share
+of releases reaches the value. If the check fails, the next larger ε is checked. So more releases make an answer more
+certain, unless a check fails.
 """
 
 import math
@@ -22,7 +23,7 @@ from dpforest.checks import check_choice
 from dpforest.confidence import lower_limit
 
 CONFIDENCE: Final = 0.95  # confidence level of a check, and of the held-out margin
-N_FIRST: Final = 3  # number of releases that choose the ε
+N_FIRST: Final = 3  # number of releases that determine which ε is checked first
 LOOKS: Final = (1, 2, 4)  # a check looks at these multiples of the least number of releases that can show the share
 _ROOM: Final = 10  # in the choice of ε, releases may miss the value this many times more rarely than is required
 _ROUNDING: Final = 1e-9  # error of a mean in floats
@@ -36,15 +37,15 @@ class Reach:
     Attributes
     ----------
     epsilons : float array of shape (E,)
-        Rising.
+        Simulated ε, in rising order.
     mean : float array of shape (E,)
         Mean over the releases.
     nearly_all : float array of shape (E,)
-        Value that nearly all releases reach: the mean less a multiple of the standard deviation.
+        Value that nearly all releases reach: the mean minus a multiple of the standard deviation.
     counted : float array of shape (E,)
-        The same, less the margin for the held-out rows.
+        `nearly_all` minus the margin for the held-out rows.
     at_best : float
-        Estimate of the value that the required share of releases reaches at the largest ε, less the margin.
+        Estimate of the value that the required share of releases reaches at the largest ε, minus the margin.
     """
 
     epsilons: np.ndarray
@@ -60,13 +61,13 @@ class Reach:
         Parameters
         ----------
         epsilons : float array of shape (E,)
-            Rising.
+            Simulated ε, in rising order.
         values : float array of shape (R, E)
             Value of the measure of R releases at each ε, from 0 to 1.
         share : float
             Share of releases that must reach a value, between 0 and 1.
         n : float or None
-            Number of held-out rows, from `least_n`. None keeps no margin.
+            Number of held-out rows, from `least_n`. If None, no margin is subtracted.
         n_forests : int
             Number of forests from which the best is taken, on the same held-out rows.
 
@@ -86,9 +87,11 @@ class Reach:
         return cls(epsilons, mean, nearly_all, counted, float(perhaps[-1]))
 
     def from_on(self, needed: float) -> list[float]:
-        """Return the ε to check, rising: from the first one on that reaches a value together with the next one.
+        """Return the ε to check, in rising order.
 
-        If there is none, but the largest ε may reach the value without room, it is the only one to check.
+        The first of them is the smallest ε at which `counted` is at least the needed value, both at this ε and at the
+        next larger ε. All larger ε follow. If there is no such ε, the list has only the largest ε, or is empty if
+        `at_best` is below the needed value.
 
         Parameters
         ----------
@@ -98,7 +101,7 @@ class Reach:
         Returns
         -------
         list of float
-            May be empty.
+            The ε to check; may be empty.
         """
         enough = self.counted >= needed - _ROUNDING
         enough[:-1] &= enough[1:]
@@ -110,8 +113,9 @@ class Reach:
 def _pooled_spread(values: np.ndarray) -> np.ndarray:
     """Return the standard deviation over releases at each ε, pooled with that at neighboring ε: float (E,).
 
-    With one release it comes from second differences along ε. Their variance is 6 σ² where the mean is linear, and
-    larger where it is curved, so this estimate is seldom too small.
+    With one release, the function computes the standard deviation σ from second differences along ε. The variance of
+    these differences is 6 σ² if the mean is linear in ε, and larger if it is curved, so the estimate is seldom too
+    small.
     """
     n_releases, n_epsilons = values.shape
     if n_releases > 1:
@@ -133,8 +137,8 @@ class Check(NamedTuple):
     at_least : float
         Lower confidence bound on the share of all releases that reach the value, on the same held-out rows.
     is_sure, has_failed : bool
-        Whether `at_least` is at least the required share, and whether the check ended without this result. If both are
-        False, more releases are needed.
+        Whether the check has shown the required share (`at_least` is at least this share), and whether it has failed to
+        show the share. If both are False, more releases are needed.
     until : int
         Number of releases of the next look, or of the last one.
     """
@@ -193,7 +197,7 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests:
 
 @cache
 def _most_failures(share: float, releases: int, n_tried: int) -> int:
-    """Return the largest number of failures in the last look of a check that still shows the share."""
+    """Return the largest number of releases that may miss the value, so that the last look still shows the share."""
     failures = 0
     while share_at_least(releases - failures - 1, releases, n_tried=n_tried) >= share:
         failures += 1
@@ -207,8 +211,9 @@ class Answer:
     Attributes
     ----------
     forest : str
+        Name of the forest.
     epsilon : float or None
-        None if no ε of the grid reaches the value.
+        Smallest ε; None if no ε of the grid reaches the value.
     value : float or None
         Mean of the measure at this ε over the first releases; None without an ε.
     check : Check or None
@@ -345,7 +350,7 @@ def releases_needed(share: float, n_tried: int) -> int:
 
 
 def least_n(measure: str, labels: np.ndarray) -> float:
-    """Return the number of rows on which an accuracy is at most as precise as this measure is on these labels.
+    """Return a number of rows on which accuracy is at most as precise as this measure is on these held-out rows.
 
     The variance of an accuracy a on n rows is a (1 - a) / n. The variance of a balanced accuracy b over K classes is at
     most b (1 - b) / (K min n_k). The variance of an AUC of A between n_0 and n_1 rows is at most
@@ -355,6 +360,7 @@ def least_n(measure: str, labels: np.ndarray) -> float:
     Parameters
     ----------
     measure : {"accuracy", "balanced_accuracy", "auc"}
+        Name of the measure.
     labels : int array of shape (n,)
         Class indices of the held-out rows.
 

@@ -1,4 +1,4 @@
-"""Plotly figures of results. This package computes no results, and the engine does not import it."""
+"""Plotly figures of results. This package computes no results, and no other package of `dpforest` imports it."""
 
 from dpforest.plotting.boosted_growth import alpha_by_level, alpha_drawing, contributions, weight_spread
 from dpforest.plotting.budget import budget_picture

@@ -149,7 +149,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     first = curves.first_over[chosen]
     late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
-    before = first is not None and first > 0.25 * right  # leaves space for the label of the first lead
+    before = first is not None and first > 0.25 * right  # then the label of ε is at the left end of its line
     fig.add_annotation(
         x=0 if before else 1,
         xref="paper",

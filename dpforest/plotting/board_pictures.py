@@ -23,7 +23,23 @@ def measure_picture(
     chosen: Fraction | float | None,
     certified: bool,
 ) -> str:
-    """Draw a measure by ε with its band, between floor and ceiling."""
+    """Draw a measure by ε with its band, between floor and ceiling.
+
+    Parameters
+    ----------
+    curve : sequence of (ε, mean, low, high)
+        At least two points, in rising order of ε. The band is from low to high.
+    needed : float
+        The needed value, which gets a line.
+    scale : MeasureScale
+        Name, format and floor of the measure.
+    ceiling : float or None
+        Value of the best model without privacy; None omits its line.
+    chosen : Fraction, float or None
+        The selected ε; None omits its line.
+    certified : bool
+        Whether ε is certified. Then the curve is blue, otherwise gray.
+    """
     points = np.asarray(curve, float)
     if len(points) < 2:
         raise ValueError("a curve has at least two points")
@@ -71,7 +87,7 @@ def measure_picture(
 
 def errors_picture(game: DistinguishingGame) -> str:
     """Draw the rate of misses against the rate of false alarms. No attack reaches the region below the line."""
-    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # between grid points, a chord would lie above a kink
+    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # without the kinks, the drawn line would cut their corners
     least = game.misses(rate)
     x, y = 14 + 116 * rate, 84 - 80 * least
     curve = list(zip(x, y, strict=True))

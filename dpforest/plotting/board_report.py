@@ -30,6 +30,7 @@ class RatesByGroup(NamedTuple):
     Attributes
     ----------
     column : str
+        Name of the column that defines the groups.
     epsilon : float
         ε of the simulated releases.
     rows : sequence of dict
@@ -43,7 +44,7 @@ class RatesByGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class BoardReport:
-    """Contents of the page. Texts may come from data; the page shows them as they are, never as HTML.
+    """Contents of the page. Texts may come from data, so the page escapes HTML in them.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class BoardReport:
     repeats, splits : int
         Numbers of simulated releases, and of splits into training and held-out rows, for each point.
     band : str
-        Meaning of low and high.
+        Meaning of low and high in `curve`.
     prior : float
         Belief of an attacker before the release, in (0, 1).
     rows_per_person : int
@@ -88,11 +89,11 @@ class BoardReport:
     ceiling_name : str
         Name of the ceiling.
     groups : RatesByGroup or None
-        None leaves them out.
+        Rates by group; None omits them.
     persons : int or None
-        Number of persons, if a column tells them apart.
+        Number of persons, if a column identifies them.
     by_guessing : str
-        How one guesses without any rows.
+        Description of the guess that defines the floor.
     """
 
     title: str
@@ -199,7 +200,7 @@ def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
 
 
 def _belief(game: DistinguishingGame, prior: float) -> dict[str, str]:
-    """Return bounds on an attacker's belief after the release, and on the attacker's success, as text."""
+    """Return as text a belief before the release, bounds on the belief after it, and the success rates of a guess."""
     if game.grouped.delta >= _FAILURE:
         after = "no bound"
     else:

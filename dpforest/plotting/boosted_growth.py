@@ -43,7 +43,7 @@ def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figu
     Parameters
     ----------
     traces : sequence of TreeTrace
-        One for each tree, in the order of the rounds.
+        Record of the growth of each tree, in the order of the rounds.
     names : sequence of str
         Names of the trees.
     """

@@ -98,10 +98,12 @@ def epsilon_by_forest(
 ) -> go.Figure:
     """Draw for each forest a dot at the smallest ε that reaches the needed value, and a line to the right of it.
 
-    A dot is full if the answer is sure.
+    A dot is filled if the answer is sure.
 
     Parameters
     ----------
+    answers : sequence of Answer
+        Answer of each forest, in the order from top to bottom.
     low, high : float
         Ends of the grid of ε.
     chosen : str

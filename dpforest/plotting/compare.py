@@ -63,8 +63,14 @@ class MeasureScale:
 
     Parameters
     ----------
+    name : str
+        Name of the measure.
+    is_share : bool
+        Whether values are shown as percentages.
     floor, ceiling : float or None
         Values of the measure, from 0 to 1, for guessing the most frequent class and for the best model without privacy.
+    floor_text, ceiling_text : str
+        Names of the floor and the ceiling in a legend.
     """
 
     name: str
@@ -95,8 +101,12 @@ def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *,
 
     Parameters
     ----------
+    series : sequence of Series
+        One line for each forest.
     epsilon : float
         The selected ε, marked by a vertical line.
+    scale : MeasureScale
+        Format, floor and ceiling of the measure.
     bands : bool
         Whether to draw the spreads.
     """

@@ -53,6 +53,8 @@ class Drawn:
 
     Parameters
     ----------
+    nodes : list of int
+        The drawn nodes.
     level, height : dict
         For each node, its level below the chosen root, and its line in the drawing.
     left_out : dict
@@ -73,7 +75,8 @@ def focus_nodes(
 ) -> Drawn:
     """Choose the nodes of a drawing with at most `levels` levels from `root`.
 
-    The drawing shows fewer children, and then fewer levels, until it fits.
+    If the drawing has more than `most_rows` lines, the function omits children of wide nodes, and then whole levels,
+    until the drawing fits.
 
     Parameters
     ----------
@@ -125,7 +128,7 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
             left_out[node] = n_more, line
             first.append(line)
             line += 1
-        height[node] = first[len(first) // 2] - 0.5  # between two branches, so that no line crosses its text
+        height[node] = first[len(first) // 2] - 0.5  # between two branches, so that no line crosses the node's text
 
     visit(root)
     return Drawn(nodes, level, height, left_out, line)

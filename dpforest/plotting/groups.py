@@ -14,8 +14,8 @@ from dpforest.plotting.curve import LEGEND, epsilon_axis
 from dpforest.plotting.style import QUIET, escape, figure, percent
 from dpforest.privacy.rationals import text_up
 
-_NAMED: Final = 8  # most groups that get a color and a name; half with the lowest rates, half with the highest
-_LONGEST: Final = 24  # most characters of a name that are shown
+_NAMED: Final = 8  # largest number of groups with a color and a name: those with the lowest and the highest rates
+_LONGEST: Final = 24  # largest number of characters of a name in a figure
 
 
 def rate_curves(epsilons: np.ndarray, values: np.ndarray, names: Sequence[str], epsilon: float) -> go.Figure:
@@ -110,7 +110,7 @@ def rate_intervals(table: pd.DataFrame) -> go.Figure:
 
 
 def _named(rates: np.ndarray) -> list[int]:
-    """Return the groups that get a color, in order: all if they are few, else the lowest and the highest rates."""
+    """Return the groups that get a color, in order: all groups, or those with the lowest and the highest rates."""
     known = np.flatnonzero(np.isfinite(rates))
     if len(known) <= _NAMED:
         return known.tolist()

@@ -1,8 +1,8 @@
-"""What the instrument of the page Explore draws: a curve that moves with four sliders, and one tree of the forest.
+"""Data for the drawing with sliders on the page Explore: a curve that moves with four sliders, and one tree.
 
 `Curves` holds the accuracy of simulated releases around the present settings. `drawn_tree` describes one tree. Both
-are plain numbers and texts, which JavaScript draws again for each position of a slider. A text may hold any character:
-the drawing must insert it as text, never as markup.
+results are plain numbers and texts, which JavaScript draws again for each position of a slider. A text may hold any
+character: the drawing must insert it as text, never as markup.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dpforest.simulation.pieces import Row
 from dpforest.simulation.views import ForestView
 from dpforest.trees.layout import LEAF, Trees
 
-MOST_ENDS: Final = 128  # most ends of branches in a drawing; below, a branch is drawn as one end
-_WIDER: Final = 6  # an end with rows is so many times as wide as an end without rows
+MOST_ENDS: Final = 128  # largest number of ends in a drawing; an end is a leaf, or a node whose children are not drawn
+_WIDER: Final = 6  # width of an end with rows, as a multiple of the width of an end without rows
 _DIGITS: Final = 5
 
 Line = dict[str, list[float | None]]
@@ -71,7 +71,9 @@ def line_of(rows: Sequence[Row], epsilons: Sequence[float], measure: str = "accu
     rows : sequence of dict
         Figures of releases of one forest, as from `Simulation.pieces`.
     epsilons : sequence of float
+        Budgets of the line.
     measure : {"accuracy", "balanced_accuracy"}
+        Name of the measure.
 
     Returns
     -------
@@ -106,9 +108,11 @@ def drawn_tree(
     Parameters
     ----------
     view : ForestView
+        The simulated release.
     tree : int
         Index of the tree.
     epsilons : sequence of float
+        Budgets at which flip probabilities are listed.
     flips_at : callable
         Returns the flip probability of each leaf of the tree at an ε, or None if it is unknown (`Simulation.flips_at`).
 
@@ -117,9 +121,9 @@ def drawn_tree(
     dict
         - ``classes``: names of the classes of the tree.
         - ``nodes``: one dictionary for each drawn node, in level order: ``parent`` (index; -1 for the root), ``level``,
-          ``asks`` (text of the test; empty if nothing is asked), ``answer`` (the answer that leads to the node),
-          ``left`` and ``right`` (horizontal extent, from 0 to 1), ``rows`` (number of rows, or with a unit of persons),
-          ``rows_of_persons`` (with a unit, the number of rows; else None), ``label`` (class without noise; -1 without
+          ``asks`` (text of the test; empty for a leaf), ``answer`` (the answer that leads to the node),
+          ``left`` and ``right`` (horizontal extent, from 0 to 1), ``rows`` (number of rows; with a unit: of persons),
+          ``rows_of_persons`` (with a unit: number of rows; else None), ``label`` (class without noise; -1 without
           rows), ``released`` (class in this release; -1 if the node is not a leaf), ``other`` (class that noise most
           likely puts in place of the label), ``flips`` (probability that noise changes the label, one for each ε; None
           if unknown), ``below`` (number of leaves that an end stands for), and ``value`` (what the leaf of a booster
@@ -182,7 +186,7 @@ def _values(view: ForestView, tree: int) -> list[str]:
         spread = f" ± {noise:.2g}" if np.isfinite(noise) else ""
         return [f"{value:+.2g}{spread}" for value in added.tolist()]
     assert view.leaf_values is not None
-    scale = view.noise.scale[leaves] if isinstance(view.noise, ValueNoise) else None  # of Laplace noise
+    scale = view.noise.scale[leaves] if isinstance(view.noise, ValueNoise) else None  # scale of Laplace noise
     spreads = [""] * len(view.leaf_values[leaves]) if scale is None else [f" ± {2**0.5 * s:.2g}" for s in scale]
     return [f"{value:+.2g}{s}" for value, s in zip(view.leaf_values[leaves].tolist(), spreads, strict=True)]
 

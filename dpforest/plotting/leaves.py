@@ -30,16 +30,16 @@ def flip_histogram(
     *,
     by_leaf: bool = False,
 ) -> go.Figure:
-    """Draw the share of rows, or with a unit of privacy of persons, by the flip rate of their leaf.
+    """Draw the share of rows (with a unit of privacy: of persons) by the flip rate of their leaf.
 
     Parameters
     ----------
     flip : array of shape (n_leaves,)
         Flip rate of each leaf; NaN for an empty leaf.
     n_counted : array of shape (n_leaves,)
-        Number of rows, or with a unit of persons, in each leaf, which is its weight.
+        Number of rows (with a unit: of persons) in each leaf, which is the weight of the leaf.
     n_rows : int array of shape (n_leaves,), optional
-        With a unit, number of rows in each leaf.
+        Number of rows in each leaf; only with a unit.
     by_leaf : bool
         Whether to draw the share of leaves instead: then a leaf with one row counts as much as a leaf with a thousand.
     """

@@ -158,8 +158,14 @@ def two_worlds(least: float, most: float, failed: float, passed: float, limits: 
 
     Parameters
     ----------
+    least, most : float
+        Limits of the belief after the release.
+    failed, passed : float
+        Belief after the release of the label "failed" or "passed".
     limits : str
         Text of the limits.
+    shown : bool
+        False hides the beliefs after the release, and the limits.
     """
     fig = lesson_figure()
     names = ["“passed”", "“failed”", "before"]

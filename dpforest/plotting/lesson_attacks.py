@@ -15,7 +15,7 @@ def promise_counted(
     false_alarms: float,
     counted: dict[str, tuple[tuple[float, float], tuple[float, float], tuple[float, float]]] | None,
 ) -> go.Figure:
-    """Draw the share of releases with "class 2" for table A against the share for table B; a line is the limit.
+    """Draw the share of releases with "class 2" for table A against the share for table B, with the limit as a line.
 
     Parameters
     ----------

@@ -16,9 +16,9 @@ _TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", _OTHER), "
 
 
 def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float], at: int | None) -> go.Figure:
-    """Draw the accuracy of the vote, and bars for the share of rows with a wrong label.
+    """Draw the accuracy of the vote by the number of trees, and bars for the share of rows with a wrong label.
 
-    Without `at`, the figure shows the accuracy of one tree only.
+    `at` is the selected number of trees. If it is None, the figure shows the accuracy of one tree only.
     """
     places, names = list(range(len(trees))), [str(n) for n in trees]
     fig = lesson_figure(showlegend=True)

@@ -1,4 +1,4 @@
-"""Figures of published results against ours: points if a paper prints numbers, otherwise curves of ours."""
+"""Figures of published results and our results: points if a paper prints numbers, otherwise curves of our results."""
 
 from __future__ import annotations
 

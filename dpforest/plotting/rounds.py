@@ -48,13 +48,14 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
 
 
 def typical_parts(names: Sequence[str], sizes: np.ndarray, noise: np.ndarray, *, most: int = 12) -> go.Figure:
-    """Draw the typical contribution of each attribute to a score, and that of noise alone; the largest is on top.
+    """Draw the typical contribution of each attribute to a score, and of noise alone; the largest one is on top.
 
     Parameters
     ----------
     names : sequence of str
+        Names of the attributes.
     sizes, noise : float array of shape (n_features,)
-        From `AddedScores.typical_parts`, in log-odds.
+        Typical contributions of attributes and of noise alone, from `AddedScores.typical_parts`, in log-odds.
     most : int
         Number of attributes that are drawn.
     """

@@ -1,4 +1,4 @@
-"""The small trees of the instrument: the path of one record through the first trees of a forest, and their votes."""
+"""Data for small drawings of trees: the path of one record through the first trees of a forest, and their votes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
     Parameters
     ----------
     view : ForestView
+        The simulated release.
     codes : integer array of shape (n_features,)
         Encoded row (`Domain.encode`).
 
@@ -47,8 +48,8 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
 def _labels_and_scores(view: ForestView, leaves: np.ndarray) -> tuple[list[int], list[str]]:
     """Return the class that each leaf supports, and what it adds to the score of this class, as text.
 
-    A tree that belongs to the booster of one class supports this class, or with a negative value the others: then its
-    class is -1 if there are more than two classes.
+    In the booster of one class, a leaf with a positive value supports this class, and a leaf with a negative value
+    supports the other classes. In the second case, the returned class is -1 if there are more than two classes.
     """
     if view.added is not None:
         scores = view.added.leaf_scores[leaves]

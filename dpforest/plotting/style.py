@@ -8,9 +8,9 @@ from html import escape as _escape
 import numpy as np
 import plotly.graph_objects as go
 
-# Okabe and Ito's colors, which color-blind readers can distinguish. Two colors have the same meaning in all figures.
-PRIVATE = "#0072B2"
-NON_PRIVATE = "#E69F00"
+# Okabe and Ito's colors, which color-blind readers can distinguish.
+PRIVATE = "#0072B2"  # results with privacy, in all figures
+NON_PRIVATE = "#E69F00"  # results without privacy, in all figures
 NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
 NEEDED = "#009E73"  # a value that the user needs
 FOLLOWED = "#CC79A7"  # path of the selected record through the trees

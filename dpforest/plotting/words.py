@@ -33,7 +33,7 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
 
 
 def value_text(feature: Feature, code: int) -> str:
-    """Return the category's label, or the lower end of a number's cell. The caller must escape special characters."""
+    """Return a category, or the least number with a code, as text. The caller must escape special characters."""
     if feature.kind == "categorical":
         return feature.code_labels[code]
     if code < feature.first_code:

@@ -69,7 +69,7 @@ def secrets(seed: int) -> np.ndarray:
 
 
 def spec_of(n_trees: int) -> ForestSpec:
-    """Return the plan of a random decision forest. Every student is in every tree, and no setting is a default."""
+    """Return the plan of a random decision forest in which every student is in every tree. It uses no default value."""
     forest = RandomDecisionForestClassifier(
         n_estimators=n_trees,
         max_depth=DEPTH,
@@ -128,6 +128,8 @@ def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int
         Budget of all trees together; None publishes the exact counts.
     seed : int
         Seed of the noise.
+    tree_seed : int
+        Seed of the structure of the trees.
     """
     table = members(n_trees, tree_seed)
     counts = np.column_stack([table @ (1 - failed), table @ failed]).astype(np.int64)
@@ -140,7 +142,8 @@ def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Estimate all secrets by least squares on the counts. Estimates are from 0 to 1; above one half means "failed".
 
     Each leaf yields two equations, because its number of students is known. The fit uses the mean of the two equations.
-    The solver is exact (`bvls`). An iterative one stops a millionth short, and ties would count as decided.
+    The solver is exact (`bvls`). An iterative solver stops about a millionth short of the solution, so that estimates
+    of one half would count as decided.
     """
     used = table.any(axis=1)
     rows = table[used].astype(float)

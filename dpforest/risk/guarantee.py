@@ -32,7 +32,7 @@ class Guarantee:
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation of the guarantee.
     mu_squared : Fraction or None
-        μ² if the release has the whole Gaussian trade-off curve, which is a stronger guarantee than (ε, δ).
+        μ² if Gaussian noise gives the release the whole Gaussian trade-off curve, a stronger guarantee than (ε, δ).
     steps : tuple of (Fraction, int)
         Pairs (κ, times) if ε is spent in several steps, which is a stronger guarantee than ε (`TradeoffCurve`).
     unit : str or None

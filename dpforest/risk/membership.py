@@ -66,6 +66,8 @@ def attack_record(
     ----------
     estimator : ForestClassifier
         Forest with its ε. The attack ignores its domain and random_state.
+    domain : Domain
+        Public schema with which the rows are encoded.
     codes : uint16 array of shape (n, n_features)
         All rows of the table, encoded by the domain.
     labels : int array of shape (n,)
@@ -92,6 +94,8 @@ def attack_record(
     ------
     ValueError
         If a parameter is out of range, or the forest has no ε.
+    TypeError
+        If no attack exists for the class of the forest.
     """
     if isinstance(estimator, DataDependentClassifier):
         return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, most=most)
@@ -169,7 +173,8 @@ def count_in_leaves(
 ) -> RowsInLeaves:
     """Count all rows in all leaves of a random structure. Parameters are as for `attack_record`.
 
-    A fit asks questions before trees grow. Their answers are drawn once, with `seed`, from the whole table.
+    Before trees grow, a fit queries the number of rows and the scale. The answers are drawn once, with `seed`, from the
+    whole table.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")

@@ -125,7 +125,9 @@ def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 
 
 def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_192) -> float:
-    """Return the total variation of products of laws: E max(0, 1 - e^L) for the sum L of losses under the first law.
+    """Return the total variation between two products of laws: E max(0, 1 - e^L), where L is the sum of all losses.
+
+    The expectation is under the first product.
 
     The mass of a loss between two grid points is split between these points, so that the total mass under each law
     stays the same. The split can only raise the variation.

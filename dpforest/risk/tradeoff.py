@@ -189,7 +189,7 @@ class DistinguishingGame:
         if (curve := self._curve) is not None:
             return curve.kinks()
         shrink, delta = math.exp(-self.guarantee.epsilon), self.guarantee.delta
-        # Kink of one step. The curve of k steps has a kink wherever one of the steps has one.
+        # `bend` is the kink of one step. Each further step adds a kink at the rate that one step maps to the last kink.
         bend = shrink * (1 - delta) / (1 + shrink)
         bends = [bend]
         while len(bends) < self.steps and bends[-1] > delta and (bends[-1] - delta) * shrink > 0:

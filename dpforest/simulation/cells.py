@@ -23,14 +23,16 @@ def cells_of(
     Parameters
     ----------
     forest : ForestClassifier
+        Forest whose parameters decide which axes the grid has.
     depths : iterable of int, optional
-        Ignored if the forest has no `max_depth`.
+        Depths of the grid. Ignored if the forest has no `max_depth`.
     trees : iterable of int, optional
-        Ignored if the forest has no `n_estimators`.
+        Numbers of trees of the grid. Ignored if the forest has no `n_estimators`.
 
     Returns
     -------
     list of (int or None, int or None)
+        One pair for each cell, sorted by depth and then by number of trees.
     """
     has = forest.get_params()
     grid_depths = sorted(set(depths)) if depths is not None and "max_depth" in has else [None]
@@ -52,6 +54,7 @@ def planned_rows(forest: ForestClassifier, n_labeled: int, n_given: int) -> int:
     Parameters
     ----------
     forest : ForestClassifier
+        Forest that is released.
     n_labeled : int
         Number of rows with a listed label.
     n_given : int
@@ -60,6 +63,7 @@ def planned_rows(forest: ForestClassifier, n_labeled: int, n_given: int) -> int:
     Returns
     -------
     int
+        `n_labeled` if the number of rows is private, otherwise `n_given`.
     """
     return n_labeled if forest.mode == "certified" and forest.neighbors == ADD_REMOVE else n_given
 
@@ -76,8 +80,11 @@ def promises_of(
     Parameters
     ----------
     forest : ForestClassifier
+        Forest whose other parameters apply in all cells.
     domain : Domain
+        Public schema of the table.
     epsilons : list of float
+        Budgets, each above 0.
     cells : list of (int or None, int or None)
         Result of `cells_of`.
     n_rows : int
@@ -88,6 +95,7 @@ def promises_of(
     dict from (ε, depth, trees) to (bool, float)
         The loss is infinite if no bound is known, otherwise rounded up.
     """
+    # The loss of a certified forest does not depend on its number of trees, so a preview of one tree is enough.
     out, known = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:

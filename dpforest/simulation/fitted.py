@@ -34,10 +34,8 @@ from dpforest.voting import CLIPPED_LOGISTIC
 class FittedSimulation(Simulation):
     """Simulated releases of one forest that is fitted anew at every ε.
 
-    Each release equals a separate fit with the same seeds. Work that the fits of a repeat share is done once
-    (`EncodedRows.once`).
-
-    Parameters as in `Simulation`.
+    Each release equals a separate fit with the same seeds. Work that all fits of a repeat have in common is done once
+    (`EncodedRows.once`). The parameters are those of `Simulation`.
 
     Examples
     --------
@@ -64,7 +62,7 @@ class FittedSimulation(Simulation):
     ):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
         self._has_structure_seed = "structure_seed" in forest.get_params()
-        # Figures at ε = ∞. All repeats share these figures if only noise is random.
+        # Figures at ε = ∞. They are the same in all repeats if only noise is random.
         self._without_noise = dict[Cell, Row]()
         self._checked = set[tuple[float, Cell]]()  # (ε, cell) pairs whose parameters `check` accepted
         self._rows = forest.encode(domain, split.X_train, split.y_train, split.row_ids, units=split.units)
@@ -155,7 +153,7 @@ class FittedSimulation(Simulation):
 def rows_in_leaves(model: DataDependentClassifier, trees: Trees, domain: Domain, rows: EncodedRows) -> np.ndarray:
     """Return the number of rows that decide each leaf of a certified, seeded fit, int64 (n_leaves,).
 
-    Each row counts 1, also where the fit counts the rows of persons by their weights.
+    Each row counts 1, even if the fit weights the rows of persons.
     """
     count = partial(count_rows, n_classes=domain.n_classes)
     if not isinstance(model, MultinomialForestClassifier):
@@ -168,6 +166,6 @@ def rows_in_leaves(model: DataDependentClassifier, trees: Trees, domain: Domain,
 
 
 def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
-    """Return the rows on their exact scale if a release may query a scale, otherwise unchanged."""
+    """Return the rows encoded on the scale without noise if a release may query a scale, otherwise unchanged."""
     scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes, rows.weight)))
     return rows if scale is None else rows.on_scale(domain, scale)

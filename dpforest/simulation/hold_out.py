@@ -23,11 +23,12 @@ def person_ranks(identifiers: Any, seed: int = 0) -> np.ndarray:
         One identifier for each row. Identifiers with equal texts are equal. All rows without an identifier count as one
         person.
     seed : int
+        Seed of the order.
 
     Returns
     -------
     int64 array of shape (n,)
-        From 0 to the number of persons - 1.
+        Place of each row's person in the order, from 0 to the number of persons - 1.
 
     Examples
     --------
@@ -49,10 +50,12 @@ def hold_out(identifiers: Any, *, share: float, seed: int = 0) -> np.ndarray:
     share : float
         Share of persons to hold out, rounded up to whole persons; at least one person is left to fit on.
     seed : int
+        Seed of the choice of persons.
 
     Returns
     -------
     bool array of shape (n,)
+        Whether each row is held out.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def hold_out(identifiers: Any, *, share: float, seed: int = 0) -> np.ndarray:
 def person_folds(identifiers: Any, folds: int, *, seed: int = 0) -> np.ndarray:
     """Return the fold in which each row is held out, int64 array of shape (n,).
 
-    Numbers of persons in two folds differ by at most one.
+    The numbers of persons in any two folds differ by at most one.
 
     Raises
     ------

@@ -22,7 +22,7 @@ def relabeled_share(noise: LeafNoise) -> float | None:
     Returns
     -------
     float or None
-        From 0 to 1; None if the leaves publish numbers instead of labels, or if no leaf holds a row.
+        Share from 0 to 1; None if the leaves publish numbers instead of labels, or if no leaf holds a row.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def relabeled_share(noise: LeafNoise) -> float | None:
     full = noise.evidence[noise.evidence.any(axis=1)]
     if not len(full):
         return None
-    distinct, n_leaves = np.unique(full, axis=0, return_counts=True)  # few counts are distinct
+    distinct, n_leaves = np.unique(full, axis=0, return_counts=True)  # many leaves have equal counts
     if isinstance(noise, CountNoise):
         changed = mechanisms.flip_probability(noise.mechanism, distinct, noise.rate, ties_count=True)
     else:

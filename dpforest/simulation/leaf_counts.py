@@ -29,6 +29,7 @@ class LeafCounts:
     leaves : int array of shape (n,)
         Numbers of these leaves in the forest.
     counts : int64 array of shape (n, n_classes)
+        Number of fitted rows of each class in each of these leaves; with a unit, the sum of their weights.
     empty : float
         Share of all leaves that hold no fitted row.
     place : int array
@@ -51,7 +52,9 @@ class LeafCounts:
         Returns
         -------
         votes : int array of shape (n_releases, n_trees + 1, 2)
+            Number of held-out rows by release, number of votes for the second class, and class.
         right : bool array of shape (n_test, n_releases)
+            Whether the majority vote of each release classifies each row correctly.
         """
         out = np.empty((labels.shape[1], n_trees + 1, 2), np.int64)
         right = np.empty((len(y), len(out)), bool)
@@ -107,7 +110,10 @@ class RoutedRows:
 
 
 class Level:
-    """The deepest forest, cut off at a smaller depth. A cut at a larger depth saves work if it is given as `deeper`."""
+    """The deepest forest, cut off at a smaller depth.
+
+    `deeper` is the cut at a larger depth, if there is one; it saves work.
+    """
 
     def __init__(self, rows: RoutedRows, depth: int, deeper: "Level | None" = None) -> None:
         trees, self.rows = rows.trees, rows
@@ -122,7 +128,7 @@ class Level:
         self.reached = self.leaf[rows.reached]
 
     def count(self, spec: ForestSpec, seed: int) -> RoutedCounts:
-        """Assign rows to trees as the spec plans, and count the rows in the leaves of `LeafCounts`."""
+        """Assign rows to trees as in a fit with this spec and seed, and return the counts of rows in the leaves."""
         rows, k, n_leaves = self.rows, self.rows.domain.n_classes, int(self.leaf_start[spec.n_trees])
         units = rows.split.units
         tree_of_row = rows_to_trees(spec, rows.split.row_ids, DemoSource(seed + NOISE_SEED), units)

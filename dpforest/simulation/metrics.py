@@ -26,7 +26,7 @@ def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
     Returns
     -------
     dict of float arrays of shape (...)
-        `METRICS`; NaN if a metric needs a class that does not occur.
+        Value of each of the `METRICS`, by name; NaN if a metric needs a class that does not occur.
 
     Examples
     --------
@@ -76,8 +76,9 @@ def from_shares(
     Parameters
     ----------
     shares : float array of shape (n, n_classes)
-        Rows sum to 1.
+        Share of each class for each row; the shares of a row sum to 1.
     y, predicted : int array of shape (n,)
+        True class and predicted class of each row, by index.
     positive : int
         With two classes, the class that F1 measures. With more classes, F1 and AUC are means over one-against-rest
         problems.
@@ -88,7 +89,7 @@ def from_shares(
     Returns
     -------
     dict of float
-        `METRICS`.
+        Value of each of the `METRICS`, by name.
     """
     n_classes = shares.shape[1]
     n = np.bincount(y, minlength=n_classes)
@@ -113,9 +114,9 @@ def from_shares(
 
 
 def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
-    """Return the probability that a row of the class has a higher score than another row; a tie counts half.
+    """Return the probability that a row of the class has a higher score than a row of another class; ties count half.
 
-    NaN if all rows or no rows are of the class.
+    The result is NaN if all rows or no rows belong to the class.
     """
     of_class, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
     if not len(of_class) or not len(others):
@@ -139,13 +140,14 @@ def flipped_share(evidence: np.ndarray, labels: np.ndarray, n_rows: np.ndarray |
     evidence : array of shape (n_leaves, n_classes)
         Rows of each class, or their weights.
     labels : int array of shape (n_leaves,) or (n_leaves, n_releases)
+        Class of each leaf, by index, in one release or in each of several releases.
     n_rows : int array of shape (n_leaves,), optional
         Rows in each leaf; by default the sums of `evidence`.
 
     Returns
     -------
     float array of shape () or (n_releases,)
-        0 if there are no rows.
+        Share of each release, from 0 to 1; 0 if there are no rows.
     """
     n_rows = evidence.sum(axis=1) if n_rows is None else n_rows
     each = labels.astype(np.int64).reshape(len(labels), math.prod(labels.shape[1:]))

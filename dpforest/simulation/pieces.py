@@ -34,10 +34,12 @@ class Simulation:
     forest : ForestClassifier
         Estimator whose releases are simulated; its epsilon and seeds are not used.
     domain : Domain
+        Public schema with which the rows of `split` are encoded.
     split : Split
+        Rows to fit on and held-out rows.
     n_rows : int, optional
-        Number of rows that the release would be fitted on. Rules use it to plan depth, number of trees and shares of ε.
-        By default all rows of the split, because a release holds no rows out.
+        Number of rows that a release would be fitted on. Rules use it to plan depth, number of trees and shares of ε.
+        By default the number of all rows of the split, because a release holds no rows out.
     n_jobs : int
         Number of threads.
 
@@ -95,7 +97,9 @@ class Simulation:
         view : ForestView
             Result of `view` at the ε `present`.
         tree : int
+            Index of the tree.
         present, epsilon : float
+            The ε of the view, and the other ε.
 
         Returns
         -------

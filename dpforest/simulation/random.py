@@ -46,9 +46,8 @@ class RandomSimulation(Simulation):
     """Simulated releases of one forest with random structure.
 
     Each repeat redraws structure, assignment and noise. It counts rows once for all budgets that have the same trees.
-    Within a repeat, the noise at different budgets comes from the same draws, so that curves are smooth.
-
-    Parameters as in `Simulation`.
+    Within a repeat, the noise at different budgets comes from the same draws, so that curves are smooth. The parameters
+    are those of `Simulation`.
 
     Examples
     --------
@@ -210,7 +209,7 @@ class RandomSimulation(Simulation):
     def _plans(
         self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int
     ) -> tuple[dict[tuple[int, float], ForestSpec], dict[bytes, ReleasedScale | None], dict[bytes, list[float]]]:
-        """Return the spec of each (cell, ε), the scale of each scale key, and the budgets of each scale key."""
+        """Return the spec of each (cell, ε), and the different scales and the budgets with each scale, by a key."""
         structures = [Structures(at_cell(self.forest, *cell), self.domain, self.split, self.n_rows) for cell in cells]
         specs = dict[tuple[int, float], ForestSpec]()
         scales, together = dict[bytes, ReleasedScale | None](), dict[bytes, list[float]]()
@@ -231,10 +230,7 @@ class RandomSimulation(Simulation):
     def _released(
         self, specs: Sequence[ForestSpec], counted: LeafCounts, epsilons: Sequence[float], seed: int
     ) -> list[Row]:
-        """Return the figures at each budget.
-
-        The specs differ only in the part of the budget that is left for leaves.
-        """
+        """Return the figures at each budget. Specs differ only in the part of the budget that is left for leaves."""
         spec, private = specs[0], np.isfinite(epsilons)
         exact = [printed_decimal(e) if math.isfinite(e) else None for e in epsilons]
         releases = []

@@ -29,7 +29,9 @@ class Split:
     Parameters
     ----------
     X_train, X_test : uint16 arrays of shape (n, n_features)
+        Codes of the rows to fit on, and of the held-out rows.
     y_train, y_test : int32 arrays of shape (n,)
+        Class indices of these rows.
     test : int64 array
         Positions of the held-out rows in the table; empty if unknown.
     units : Units or None
@@ -50,11 +52,11 @@ class Split:
 
     @property
     def row_ids(self) -> np.ndarray:
-        """Ids of the rows to fit on, for the draws of a simulation, int64 (n,). Rows of a person have one id."""
+        """Ids of the rows to fit on, for the draws of a simulation, int64 (n,). Rows of a person share one id."""
         return np.arange(len(self.y_train)) if self.units is None else self.units.index
 
     def part(self, units: np.ndarray) -> "Split":
-        """Return the split with fewer rows to fit on. `units` has indices of the kept rows or, with a unit, persons."""
+        """Return the split with fewer rows to fit on: with the rows, or with a unit the persons, of these indices."""
         rows = units if self.units is None else np.flatnonzero(np.isin(self.units.index, units))
         kept = None if self.units is None else self.units.of_rows(rows)
         return replace(self, X_train=self.X_train[rows], y_train=self.y_train[rows], units=kept)
@@ -76,15 +78,25 @@ def split_table(
 
     Parameters
     ----------
+    domain : Domain
+        Schema with classes.
     X : DataFrame or array of shape (n, n_features)
+        Cells of the attributes.
     y : array of shape (n,)
+        Labels. Rows whose label is not listed are left out.
     test_share : float
         Share of rows, or of persons, to hold out.
     seed : int
+        Seed of the choice of held-out rows.
     out_of_domain : OutOfDomainCells, optional
         As in `read_rows`.
     groups : array of shape (n,), optional
         Identifier of each row's person.
+
+    Returns
+    -------
+    Split
+        Encoded rows to fit on and held-out rows.
 
     Raises
     ------
@@ -97,12 +109,15 @@ def split_table(
 
 
 def persons_of(rows: EncodedTable, groups: Any, n: int) -> np.ndarray | None:
-    """Return an identifier of each row's person, by the unit of the domain or by `groups`; None without either."""
+    """Return an identifier of each row's person, from the unit of the domain or from `groups`; None without both."""
     return identifiers_at(groups, rows.ids, n) if rows.units is None else rows.ids
 
 
 def identifiers_at(groups: Any, rows: np.ndarray, n: int) -> np.ndarray | None:
-    """Return the identifiers of some rows, or None without any; raise ValueError unless all `n` rows have one."""
+    """Return the entries of `groups` for some rows, or None without `groups`.
+
+    Raises ValueError unless `groups` has `n` entries, one for each row of the table.
+    """
     if groups is None:
         return None
     if len(groups) != n:
@@ -120,7 +135,7 @@ def split_of(rows: EncodedTable, train: np.ndarray, test: np.ndarray) -> Split:
 
 
 def _one_row_each(units: Units, rows: np.ndarray) -> np.ndarray:
-    """Return one of the rows of each person, drawn by a hash of the row's place in the table."""
+    """Return the index of one row of each person, drawn by a hash of the row's place in the table."""
     words = uniform(0, units.places[rows].view(np.uint64))
     order = np.lexsort((words, units.index[rows]))
     first = np.unique(units.index[rows][order], return_index=True)[1]
@@ -141,7 +156,7 @@ def split_labels(
 def _held_out(
     labels: np.ndarray, n_given: int, test_share: float, seed: int, identifiers: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the rows to fit on and of the held-out rows, which both have a listed label."""
+    """Return the indices of the rows to fit on and of the held-out rows. All these rows have a listed label."""
     if len(labels) < MIN_ROWS:
         raise DomainError(
             f"Of {plural(n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "

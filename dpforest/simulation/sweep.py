@@ -243,7 +243,7 @@ def simulation_for(forest: ForestClassifier, domain: Domain, split: Split, **set
     forest : ForestClassifier
         Forest to simulate. Its class decides how releases are simulated.
     domain : Domain
-        Public schema that the rows of `split` are encoded by.
+        Public schema with which the rows of `split` are encoded.
     split : Split
         Rows to fit on and held-out rows.
     **settings
@@ -275,7 +275,7 @@ def one_repeat(
     seed: int,
     n_rows: int | None = None,
 ) -> list[Row]:
-    """Return all rows of `Simulation.pieces`. A process can call this function in another process.
+    """Return all rows of `Simulation.pieces`. As a plain function, it can run in another process.
 
     Parameters
     ----------

@@ -21,10 +21,11 @@ class NodeTable:
     Attributes
     ----------
     counts : int64 or float64 array of shape (n_nodes, n_classes)
-        Fitted rows, or with a unit persons, of each class that reach the node; classes as in `ForestView.domain_of`.
+        Number of fitted rows (with a unit: persons) of each class that reach the node. The classes are those of
+        `ForestView.domain_of`.
     flip : float array of shape (n_nodes,)
-        Probability that noise flips a leaf; for an inner node, the mean over the rows, or with a unit persons, of the
-        node; NaN without rows.
+        Probability that noise flips a leaf; for an inner node, the mean over the rows (with a unit: persons) of the
+        node. NaN without rows.
     worst_flip : float array of shape (n_nodes,)
         Largest flip probability of the leaves at or below the node. NaN without rows.
     label : int16 array of shape (n_nodes,)
@@ -61,7 +62,9 @@ class ForestView:
     Parameters
     ----------
     trees : Trees
+        Nodes and tests of all trees.
     domain : Domain
+        Public schema of the table.
     counts : int64 array of shape (n_leaves, n_classes), or float64 if the rows of persons have weights
         Fitted rows of each class in each leaf. With a unit, fitted persons: a person counts 1, divided among the
         person's rows.
@@ -115,17 +118,17 @@ class ForestView:
 
     @cached_property
     def n_counted(self) -> np.ndarray:
-        """Fitted rows, or with a unit persons, in each leaf, (n_leaves,)."""
+        """Number of fitted rows (with a unit: persons) in each leaf, (n_leaves,)."""
         return self.counts.sum(axis=1)
 
     @property
     def n_rows(self) -> np.ndarray:
-        """Fitted rows in each leaf, int64 (n_leaves,)."""
+        """Number of fitted rows in each leaf, int64 (n_leaves,)."""
         return self.n_counted if self.rows_of_persons is None else self.rows_of_persons
 
     @property
     def counted(self) -> str:
-        """Name of what `counts` count: "rows", or with a unit "persons"."""
+        """The noun for what `counts` count: "rows", or "persons" if the domain declares a unit."""
         return "rows" if self.rows_of_persons is None else "persons"
 
     @cached_property
@@ -135,10 +138,10 @@ class ForestView:
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Lead of the first class in each leaf: its evidence minus that of the second; (n_leaves,).
+        """Lead of the first class in each leaf: its evidence minus the evidence of the second class; (n_leaves,).
 
-        The first class is the class with the most evidence. Evidence is a number of rows, with a unit of persons, or a
-        sum of weights (boosted trees).
+        The first class is the class with the most evidence. Evidence is a number of rows, a number of persons (with a
+        unit), or a sum of weights (boosted trees).
         """
         ordered = np.sort(self.noise.evidence, axis=1)
         gap = ordered[:, -1] - ordered[:, -2]

@@ -14,12 +14,14 @@ def exact_scale(estimator: ForestClassifier, cells: np.ndarray) -> ReleasedScale
     Parameters
     ----------
     estimator : ForestClassifier
+        Forest whose parameters decide whether a release queries a scale.
     cells : int64 array of shape (n_numeric, 64)
-        Exact histograms of the numeric attributes (`scale_histograms`): for the curator only.
+        Exact histograms of the numeric attributes (`scale_histograms`). Only the curator may see them.
 
     Returns
     -------
     ReleasedScale or None
+        The scale, mixed with the public scale as in a release.
     """
     if estimator.mode != "certified" or estimator.scale_share == "public" or not len(cells):
         return None

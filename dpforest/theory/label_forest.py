@@ -1,7 +1,8 @@
 """Majority labels of random trees: whether to divide rows or ε among trees, and how many rows fill the rarest leaf.
 
 The paper is S. Fletcher, M. Z. Islam, *Differentially private random decision forests using smooth sensitivity* (arXiv
-1606.03572). `models.depth_rules` computes untested attributes (Theorem 2), `votes.empty_share` empty leaves.
+1606.03572). `models.depth_rules` computes the number of untested attributes (Theorem 2), and `votes.empty_share`
+computes the share of empty leaves.
 """
 
 import math
@@ -15,7 +16,7 @@ LAWS = ("smooth-sensitivity", "counts")
 
 
 class Exponents(NamedTuple):
-    """Exponents x of the odds e^x of a leaf's top label, if trees divide the rows (disjoint) or divide ε (shared)."""
+    """Exponents x of the odds e^x of a leaf's top label. Trees divide the rows (`disjoint`) or divide ε (`shared`)."""
 
     disjoint: float
     shared: float
@@ -59,7 +60,7 @@ def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sens
 
 
 def rows_for_rarest_leaf(rarest: float, depth: int) -> float:
-    """Return p^-d: among this number of rows, one row on average has the rarest value in all d tests of a branch.
+    """Return p^-d, the number of rows of which one row, on average, has the rarest value in all d tests of a branch.
 
     Parameters
     ----------

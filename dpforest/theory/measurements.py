@@ -75,7 +75,7 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
 
 
 def noisy_votes(domain: Domain, split: Split) -> dict[int, dict[str, float]]:
-    """Return the held-out accuracy at ε = 1 of a tree, of the vote, and of the formula, for each number of trees."""
+    """Return held-out accuracies at ε = 1 for each number of trees: of one tree, of the vote, and by the formula."""
     return {k: _noisy_votes(domain, split, k) for k in VOTES}
 
 

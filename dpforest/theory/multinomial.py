@@ -1,8 +1,9 @@
 """Multinomial random forest: least probabilities, consistency, and the sum that the paper publishes as its ε.
 
 The paper is J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia, *Multinomial random forest: toward consistency and
-privacy-preservation* (arXiv 1903.04003). Consistency requires labels without noise (B3 = ∞), leaves with more and more
-rows (k → ∞) and k / n → 0. Privacy requires small temperatures. So consistency and privacy hold for different settings.
+privacy-preservation* (arXiv 1903.04003). A forest on n rows with at least k rows in each leaf is consistent if labels
+have no noise (B3 = ∞), k → ∞ and k / n → 0. Privacy requires small temperatures B1, B2 and B3. So consistency and
+privacy hold for different settings.
 """
 
 import math

@@ -76,7 +76,7 @@ def calibration_constant(
     n_splits: int = 1,
     failure: float = 0.1,
 ) -> float:
-    """Return ln(|L| / ξ) / Q' of Theorem 13, the factor of the required efficiency without rows and ε.
+    """Return ln(|L| / ξ) / Q' of Theorem 13: the required efficiency is this constant times ln n / (ε √n) for n rows.
 
     Parameters
     ----------

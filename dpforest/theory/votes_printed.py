@@ -1,4 +1,4 @@
-"""Theorems 5.1 to 5.9 of Bojarski et al. on random trees as printed, and what a proof gives if this differs.
+"""Theorems 5.1 to 5.9 of Bojarski et al. on random trees, as printed and, if the proofs differ, as the proofs show.
 
 Theorems that hold as printed are in `votes.py`. In the formulas, `e` is the mean training error of a random tree, `d`
 is the slack of the votes, and `h` is the depth. The proofs ignore each leaf with fewer rows than 1/K of the mean over
