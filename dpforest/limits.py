@@ -22,7 +22,7 @@ MAX_LEAVES: Final = 2**20
 
 EPSILON_MIN: Final = 1e-4
 EPSILON_MAX: Final = 1e4
-# The loss exceeds ε with probability at most δ. If a promise may fail for more than one person in ten, it is useless.
+# (ε, δ)-privacy allows a mechanism that publishes each row with probability δ. With a δ above 1/10, it is useless.
 DELTA_MIN: Final = 1e-15
 DELTA_MAX: Final = 0.1
 

@@ -180,7 +180,7 @@ class _Entropy(Loss):
         return np.logaddexp2(0, -np.asarray(z, float))
 
     def published_sensitivity(self, n):
-        return 1.0 + (1.0 + np.log(_rows(n) + 1)) / np.log(2)  # Lemma 5 adds another bound on the potential
+        return 1.0 + (1.0 + np.log(_rows(n) + 1)) / np.log(2)  # Lemma 5 uses a bound on the potential instead
 
 
 MATSUSHITA: Final[Loss] = _MAlpha("matsushita", 1.0)

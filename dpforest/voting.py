@@ -22,9 +22,9 @@ class LogOdds:
     """Voting "log-odds": for each class, a leaf adds ln(share of the class in the leaf / share in all leaves).
 
     If shares were averaged instead, the mean share of a rare class would hardly exceed one half, because each tree
-    tests few of the attributes that matter. The score of a class is twice the mean of its evidence over the trees: a
-    compromise between the sum, which is right if trees are independent, and the mean, which is right if trees are
-    equal.
+    tests few of the attributes that matter. The score of a class is the logarithm of its share in all leaves, plus
+    twice the mean over the trees of what their leaves add (once, if there is one tree). Twice the mean is a compromise:
+    the sum is right if trees are independent, and the mean is right if trees are equal.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""The budget of a fit, and the shares that it spends before trees grow: on the number of rows, and on the scale."""
+"""The budget of a fit, and the shares that it spends before trees grow: on the number of rows, and on the scale.
+
+The scale is a noisy distribution of each numeric attribute (`dpforest.models.preparation`).
+"""
 
 from fractions import Fraction
 from typing import Any, ClassVar

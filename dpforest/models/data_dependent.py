@@ -46,8 +46,9 @@ class EncodedRows:
         Results that the simulated releases of one sweep share; None for a real release. The results contain raw data,
         so they are dropped with the sweep, and no forest keeps them.
     scale : ReleasedScale or None
-        Scale of the rows, if it differs from the scale of the domain. Only a simulation sets it before the fit, to the
-        exact scale of the rows, which a model without privacy would use.
+        Distribution of each numeric attribute, which determines bins and thresholds; None for the public scale of the
+        domain. Only a simulation sets it before the fit, to the exact distribution of the rows, which a model without
+        privacy would use.
     units : Units or None
         Person and weight of each row, if the domain declares a unit.
     """
@@ -133,7 +134,7 @@ class DataDependentClassifier(ForestClassifier):
     """
 
     structure_is_public = False
-    structure_seed = 0  # a parameter only of forests with randomness besides noise
+    structure_seed = 0  # only forests with randomness besides noise have this parameter
 
     def encode(
         self,

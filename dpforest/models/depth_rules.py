@@ -77,6 +77,13 @@ def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -
     n_bound : int or None
         Public bound n on the number of rows. None omits the term log_b n - 1.
 
+    Returns
+    -------
+    int
+        Depth, rounded down, at least 1.
+
+    Examples
+    --------
     >>> jagannathan_depth(22, 5.7, 10_000), jagannathan_depth(10, 2, None)
     (4, 5)
     """

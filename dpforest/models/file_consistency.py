@@ -72,7 +72,8 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
     is_old = "n_rows" not in forest.about and forest.voting != "log-odds" and not any(sources)
     is_old &= all(f.kind == "categorical" or f.scale == "linear" for f in domain.features)
     later = (READ_BY_RULE, HANDED_OVER) if is_old else ()
-    if forest.voting == CLIPPED_LOGISTIC and "total_step" not in forest.about:  # the booster's first files
+    # The first files of the booster have neither the field `total_step` nor this sentence.
+    if forest.voting == CLIPPED_LOGISTIC and "total_step" not in forest.about:
         later = (*later, bound_sentence(MAX_BOUND))
     return (*later, large_delta_caution(forest.certificate.delta, forest.about.get("n_rows"), domain.unit))
 

@@ -50,7 +50,7 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
         moves = leaves.leaf_values * 2.0**POINT
         if "total_step" in forest.about:  # the first files lack this field, and the rule computes it
             _check_steps(moves, spec.step / moves.shape[1])
-        if np.abs(moves).max(initial=0) >= LARGEST:  # clamped moves, so the sums may have been larger
+        if np.abs(moves).max(initial=0) >= LARGEST:  # some moves were clamped, so sums may be larger
             return
         n_scores = moves.shape[1]
         if n_scores > 1:  # the fit subtracted the mean, and a difference of two terms is at least as noisy as one term

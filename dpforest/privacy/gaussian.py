@@ -17,8 +17,9 @@ Nothing overflows int64:
 
 - A tape has fewer than 2**25 lanes and every step of k takes a lane, so k < 2**25, k(k-1) < 2**50 and 2k + 2 < 2**32.
 - In sigma = num/den, both numbers are below 2**32, so 2 num k + den < 2**59.
-- `_round` shifts a width only while it is below 2 num < 2**33, so the width ends below 2**49. `rest` is below the
-  width; `rest` and 2 num times a digit stay below 2**50. A `gap` below 2 num, shifted by 16 bits, is below 2**49.
+- `_round` shifts the width by 16 bits only while it is below 2 num < 2**33, so the width ends below 2**49. As `rest` is
+  below the width, `rest` shifted by 16 bits, plus 2 num times a digit, is below 2**50. A `gap` below 2 num, shifted by
+  16 bits, is below 2**49.
 - The noise is at most sigma (k+1) + 1 < 2**58, values are below 2**62, and their sum is below 2**63.
 """
 

@@ -1,8 +1,8 @@
 """The ledger: every query that a release answers from private rows, and its cost, in exact fractions.
 
 The ledger omits everything that its budget does not pay for (docs/PRIVACY.md): the reading of a file, a schema that is
-read from rows, a count of the rows, figures on the curator's screen, sweeps, and other releases. If a forest has no
-privacy, or if it follows a published mechanism whose claim does not hold, its ledger has no budget.
+read from rows, a count of the rows, figures on the curator's screen, sweeps over settings, and other releases. If a
+forest has no privacy, or if it follows a published mechanism whose claim does not hold, its ledger has no budget.
 
 Composition rules (docs/PRIVACY.md):
 

@@ -281,7 +281,7 @@ def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
     The search checks that `private` holds for the returned number. The number is at least 10^-39.
     """
     power = 0
-    while power > _LEAST and private(Fraction(10) ** power) is rising:  # down to the first power that differs
+    while power > _LEAST and private(Fraction(10) ** power) is rising:  # stop at the first power with another answer
         power -= 1
     if power == _LEAST:
         if not rising:

@@ -55,13 +55,13 @@ class Nodes(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def hashed(key, number):
-    """Return the number-th word of a key."""
+    """Return the pseudorandom word with this number that a key determines, uint64."""
     return word_at(key, np.uint64(number))
 
 
 @njit(nogil=True, cache=True)
 def coin(key, number):
-    """Return the number-th word of a key as a number in [0, 1)."""
+    """Return the result of `hashed` as a number in [0, 1)."""
     return np.float64(hashed(key, number) >> np.uint64(11)) * 2.0**-53
 
 

@@ -50,7 +50,8 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         Number of rounds, with one tree each, and depth of the trees. "auto": by a public rule
         (`models.boosting.round_rule`).
     neighbors, scale_share, size, domain, random_state
-        As in `MajorityLabelForestClassifier`.
+        As in `MajorityLabelForestClassifier`, but the noisy number of rows costs 5 % of epsilon or, if delta is above
+        0, 1 % of the budget in μ².
     n_jobs : int or None, default=None
         Number of threads; -1 takes all processors. The forest does not depend on it.
     delta : float, default=1e-6
@@ -88,7 +89,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     total_step: float | str = AUTO
     structure_seed: int = 0
 
-    scale_rule = GREEDY  # for simulations without noise; a release follows `_preparation` and `_scale_part`
+    scale_rule = GREEDY  # simulations without noise use this rule; a release uses `_preparation` and `_scale_part`
     constraints = {
         **ForestClassifier.constraints,
         "max_depth": count(1, MAX_DEPTH, or_rule=AUTO),
@@ -203,7 +204,10 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     # ------------------------------------------------------------ what is known before a fit
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise the ValueErrors of a fit before its first question. Check plans with and without a released scale."""
+        """Raise every ValueError that a fit could raise, before its first question.
+
+        This method checks the plans with and without a released scale, because the noisy number of rows decides later.
+        """
         self._check_file(domain)
         loss = self._loss
         if loss is None or self._budget is None:

@@ -73,7 +73,11 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
-        """Return α of a level: public (`BoostSpec.scheduled`), or the tree's noisy error divided by its root's."""
+        """Return α of a level: public (`BoostSpec.scheduled`), or a tree's noisy error divided by its root's error.
+
+        The tree is the present tree if `alpha` is "noisy", and the previous tree if `alpha` is "carried". From level to
+        level, α never rises.
+        """
         if self.spec.queries_calibration:
             error = tree_error(node_tables(histogram, candidates))
             table = np.array([[error]], np.int64)
@@ -198,7 +202,10 @@ class ExactBoostMechanism(_BoostMechanism):
 
 
 class PublishedBoostMechanism(ExactBoostMechanism):
-    """The paper's mechanism exactly as printed, in floating point. Its β and α have no noise, so it is not private."""
+    """The paper's mechanism exactly as printed, in floating point.
+
+    The paper's β and α have no noise, so the mechanism is not private.
+    """
 
     def __init__(self, spec: BoostSpec, epsilon: Fraction, seed: int, first_key: int) -> None:
         super().__init__(spec, first_key)
@@ -229,7 +236,8 @@ class PublishedBoostMechanism(ExactBoostMechanism):
         """Return noisy values and β: apply the link, add Laplace noise, and then clamp to [-M, M].
 
         The scale of the noise is 2 M T 2^d / (β_pred ε), for M = `max_leaf`, T trees of depth d, and the share β_pred
-        of ε for leaves. The noise is too small for values before the clamp (gap G4 of docs/PAPERS.md).
+        of ε for leaves. The noise is too small for values before the clamp (gap G4 of docs/PAPERS.md). If `beta` is
+        "folded", the noise and the clamp are for β times the value.
         """
         spec, most = self.spec, self.spec.max_leaf
         generator = np.random.default_rng((self._seed, self.key + 31))

@@ -132,7 +132,7 @@ class BoostSpec:
 
         With a unit, it is the largest sum of changes over all nodes of the last level by a person of weight 1.
         """
-        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # a str: any α
+        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # a calibration yields any α
         most = max(self.width_of(self.depth - 1, round(UNIT * alpha)) for alpha in alphas)
         return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))  # scores are half of the paper's, in units of 2^-20
 
