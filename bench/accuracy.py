@@ -2,8 +2,8 @@
 
 The program fits every estimator with default settings, certified and as published, on every table, at every ε, on the
 same splits. It writes one row for each fit into bench/accuracy-NAME.csv.gz; `bench/accuracy_report.py` writes
-docs/ACCURACY.md from such files. A full run takes about an hour on two cores. This program is not part of the tests.
-Boosters and other people's classifiers (`accuracy_peers.py`) are fitted only if `--forests` names them.
+docs/ACCURACY.md from such files. A full run takes about an hour on two cores. Boosters and other people's classifiers
+(`accuracy_peers.py`) are fitted only if `--forests` names them. This program is not part of the tests.
 
 A folder of other tables must have a catalog.json like that of data/. With `--wide`, the program also makes each fit
 with every numeric range a hundred times as wide.

@@ -11,8 +11,7 @@ trees, and now and then forest or label. The program measures two times:
 
 If the figures of a session are missing when its next move is due, the session waits for them and moves late; the report
 counts such moves. The sessions run on the same machine as the server; the report states how much of the processors the
-sessions use.
-This program is not part of the tests.
+sessions use. This program is not part of the tests.
 
 With `--hostile`, every session also sends, with each move, a choice that no select box of the page offers.
 """

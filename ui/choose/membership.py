@@ -188,7 +188,7 @@ class _Drawing:
         self._words, self._place = st.empty(), st.empty()
 
     def draw(self, looks: list[AttackEstimate]) -> None:
-        """Draw all estimates so far. The text is about the last one."""
+        """Draw all estimates so far, with a text about the last one."""
         if not looks:
             self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
             return
@@ -212,7 +212,7 @@ class _Drawing:
 def _success_limit(certificate: Certificate, ledger: Ledger) -> float:
     """Return the largest share of guesses, at even odds, in which an attacker can be right.
 
-    In certified mode, the share is for the noise alone, even if the schema leaks.
+    For a certified forest, the limit is about the noise alone, even if the schema was read from the rows.
     """
     promise = would_promise(certificate, ledger)
     return DistinguishingGame(promise, promise.questions[0]).success()

@@ -384,7 +384,7 @@ def _spread_out(values: tuple[int, ...], value: int) -> tuple[int, ...]:
 
 
 def _take(shape: Shape, mode: str) -> None:
-    """Put the value of a released slider into the Streamlit control that it stands for. Ignore an invalid value."""
+    """Put the value of a released slider into the Streamlit control for the same setting. Ignore an invalid value."""
     moved = getattr(st.session_state.get(state.INSTRUMENT), "moved", None)
     if not isinstance(moved, dict):
         return

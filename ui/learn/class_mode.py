@@ -46,8 +46,8 @@ def joined() -> str | None:
 def resume() -> None:
     """Open a new page of the leader at the room's step, not at the link's step. Call before `progress.take_the_link`.
 
-    A pupil may get the teacher to open a link to another step that shows its answer. The phones of the class must not
-    follow such a link.
+    A student may send the teacher a link to another step that shows the answer. The phones of the class must not follow
+    such a link.
     """
     is_new = state.PAGE_DRAWN.value != progress.TITLE
     room = led() if is_new else None

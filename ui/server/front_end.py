@@ -2,7 +2,7 @@
 
 Without this module, Streamlit's front end would request the code of buttons with the first button, and the code of
 charts, the largest file, with the first chart. Each file would wait for the previous file. The server keeps the scripts
-in memory: while it imports the engine, reading a file from the disk waits several times for Python's lock.
+in memory, because reading a file from the disk waits several times for Python's lock while the server imports modules.
 """
 
 from __future__ import annotations

@@ -166,8 +166,8 @@ def _put(key: state.Key, value: int) -> None:
 def _into_link(key: state.Key, value: int | None) -> None:
     """Write a number into the link; None removes it.
 
-    The sliders are not bound to the link. If they were, Streamlit would bind a slider when its first press turns the
-    rule off, and assign the number of this press, which would undo quick further presses.
+    The sliders are not bound to the link. If they were, Streamlit would bind a slider at its first press, which turns
+    the rule off. It would then assign the number of this press, and so undo further presses that follow quickly.
     """
     if value is None:
         st.query_params.pop(key, None)
@@ -186,8 +186,8 @@ def _by_hand(other: state.Key, start: int) -> None:
 def _start_from(starts: dict[state.Key, int]) -> None:
     """Set both sliders to numbers that do not depend on the exact number of rows, if the user has turned the rule off.
 
-    A second press on a slider may come before the browser turns the toggle off. Then this function runs too, before or
-    after `_by_hand`, and must keep the number of the press.
+    The user may press a slider again before the browser turns the toggle off. Then this function runs, too, before or
+    after `_by_hand`. It must then keep the number that the user has chosen.
     """
     by_hand = state.BY_HAND.pop()
     if not state.BY_RULE.value and not by_hand:
@@ -232,7 +232,7 @@ def _depth(
             f"No tree grows deeper than {ends} here: no question is left, or the tree would have more than "
             f"{LEAF_CAP:,} leaves."
         )
-    if most == 1:  # nothing to move
+    if most == 1:  # a slider with one value cannot move
         _into_link(state.DEPTH, None)
         return 1, (1,)
     depth = st.slider(

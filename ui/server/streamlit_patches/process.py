@@ -41,7 +41,7 @@ def send_without_delay() -> int:
 
     Reason: Streamlit opens its socket with protocol 0, which asyncio does not recognize as TCP, so Nagle's algorithm is
     on. The second part of an answer then waits until the browser has acknowledged the first part, and the browser
-    delays this acknowledgment for 40 ms. A page takes a hundred answers. Connections inherit the setting of the
+    delays this acknowledgment for 40 ms. A page needs a hundred answers. Connections inherit the setting of the
     listening socket.
     Gain: 100 answers over one connection take 0.26 s, not 4.8 s (`answers` of the benchmark, medians of 5 pairs).
     Test: `test_a_connection_of_streamlit_s_socket_sends_without_delay`
@@ -136,7 +136,7 @@ def keep_pages_out_of_workers() -> None:
     """Start worker processes without the module `__main__`.
 
     Reason: each run of a page replaces `sys.modules["__main__"]` with that page, in any thread and at any time. A new
-    process that gets this name would run that page or `app.py` again. The thread that `app.py` starts would import
+    process that gets this module would run that page or `app.py` again. The thread that `app.py` starts would import
     modules while the process imports modules. Either import may fail with `_DeadlockError`, which breaks all processes
     of the pool.
     Gain: no page runs in a worker, and no worker fails to start. The test causes these failures.

@@ -48,7 +48,7 @@ class OpenProject:
     question : str
         Question that the user must answer before the content is applied; empty if there is none.
     schema_key : str
-        Schema (`Table.schema_key`) to which the content was applied last.
+        Key of the table, label and columns (`Table.schema_key`) to which the content was applied last.
     unused : frozenset of str
         Attributes of the content that did not fit the file.
     sentences : tuple of str
@@ -181,7 +181,7 @@ def _prepare(book: Book, project: OpenProject, digest: str) -> None:
 
 
 def apply(table: Table) -> bool:
-    """Apply the content to the table's domain, once for each schema. Return whether the table must be read again."""
+    """Apply the content to the table's domain, once for each `schema_key`. Return whether to read the table again."""
     project = of_file(table.key)
     if project is None or project.question or project.schema_key == table.schema_key:
         return False
