@@ -18,10 +18,11 @@ from ui.jobs.measures import MEASURES, scale_of
 from ui.jobs.results import SweepResult, headroom_of
 from ui.jobs.sweep_job import sweep_job
 from ui.jobs.warm_up import warm_up
-from ui.shared import figures, sidebar
+from ui.shared import figures, recommended, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.downloads import offer_csv
 from ui.shared.epsilon import choose_epsilon
+from ui.shared.forests import as_it_comes
 from ui.shared.link import copy_link
 from ui.shared.page import open_page, sorry, table_header, titled
 from ui.shared.wording import plain
@@ -50,6 +51,8 @@ except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
+most_delta = max(line.line.settings.delta for line in lines)
+recommended.line(table, as_it_comes("random-tree booster", "certified", epsilon, view.neighbors, delta=most_delta))
 measure = partial(measured, view, table)
 with top, st.container(key="compared_words"):
     headline = st.empty()

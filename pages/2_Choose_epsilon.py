@@ -25,7 +25,7 @@ from ui.jobs.measures import scale_of
 from ui.jobs.results import SweepResult, gathered, headroom_of, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.jobs.warm_up import warm_up
-from ui.shared import figures, sidebar
+from ui.shared import figures, recommended, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import open_page, sorry, table_header, titled
@@ -109,8 +109,8 @@ def draw(result: SweepResult) -> None:
 choice, answer = Choice(table, chosen_settings), sorted_answers[0].forest
 is_useless = is_no_better_than_guessing(first_result, level, name, epsilon)
 is_asked = next_steps.offer(choice, certificate, ledger, answer, smallest[answer], is_useless)
-with st.container(key="most_accurate"):
-    best_line = st.empty()
+if chosen_settings.certified:
+    recommended.line(table, chosen_settings, next_steps.show_recommended, "Look at it")
 draw(first_result)
 if not wish.certified:
     report.about_claims(certificate)
@@ -162,7 +162,6 @@ if not is_asked:
     for _n in run(jobs, N_FIRST, progress, drawn=n_ready):
         draw(gathered(jobs))
         follow_answer()
-    next_steps.most_accurate(answers, chosen_settings, scale, best_line)
     for _n in run([level], 1, progress, baselines.FITTING, drawn=n_of_all([level])):
         draw(gathered(jobs))
     if needed > floor:

@@ -17,12 +17,9 @@ from dpforest.tables.features import plural
 from ui import state
 from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
-from ui.explore.most_accurate import MostAccurate
 from ui.explore.other_forests import OtherForests
 from ui.jobs.baselines import Baselines, best, floor
-from ui.jobs.priority import SCHEDULER
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
-from ui.jobs.workers import INTERACTIVE
 from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
@@ -47,11 +44,10 @@ class Panel:
         result: SweepResult,
         ledger: Ledger,
         level: Baselines,
-        line: MostAccurate,
         delta: float = 0.0,
     ) -> None:
         self._choice, self._ledger, self._level, self._delta = choice, ledger, level, delta
-        self._result, self._others, self._line = result, OtherForests(choice), line
+        self._result, self._others = result, OtherForests(choice)
         self._warning = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
@@ -148,17 +144,9 @@ class Panel:
     def look_elsewhere(self) -> bool:
         """Do one step of other work: measure the effect of δ, or simulate a part of another forest.
 
-        Return False if no work is left. Other forests are simulated if this forest learns nothing. If it is certified
-        and no other user needs the server, they are also simulated, and a sentence names the most accurate forest.
+        Return False if no work is left. Other forests are simulated only if this forest learns nothing.
         """
-        if self._gain.step():
-            return True
-        certified, is_idle = self._choice.settings.certified, not (SCHEDULER.is_busy or INTERACTIVE.is_ready)
-        if not ((certified and is_idle) or self._headroom(self.measure).has_none) or not self._others.step():
-            return False
-        if self._others.is_complete and certified:
-            self._line.draw(self._others, self._result, self.measure)
-        return True
+        return self._gain.step() or (self._headroom(self.measure).has_none and self._others.step())
 
     @property
     def _best_name(self) -> str | None:

@@ -19,7 +19,6 @@ from ui.explore import (
     headline,
     instrument,
     leaves_tab,
-    most_accurate,
     tree_tab,
     welcome,
 )
@@ -28,9 +27,10 @@ from ui.jobs.results import SweepResult, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
 from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
 from ui.jobs.workers import BACKGROUND
-from ui.shared import figures, release, sidebar, tables
+from ui.shared import figures, recommended, release, sidebar, tables
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import choose_epsilon, grid_with
+from ui.shared.forests import ForestSettings
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 
@@ -82,9 +82,10 @@ def show() -> None:
     is_useless = is_no_better_than_guessing(result, level, settings.name, settings.epsilon)
     is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
     numbers = headline.Figures(choice, certificate, ledger, result, level)
-    line = most_accurate.MostAccurate(choice)
+    if settings.certified:
+        recommended.line(table, settings, _show_forest, "Switch to it")
     welcome.line()
-    panel = curve_panel.Panel(choice, result, ledger, level, line, certificate.delta)
+    panel = curve_panel.Panel(choice, result, ledger, level, certificate.delta)
     with instrument_place:
         drawing = instrument.Instrument(choice, job, result, level, panel.measure, certificate.delta)
     if stored:
@@ -110,6 +111,11 @@ def show() -> None:
                 refine_tab(surer)
         warm_up_the_rest(panel.progress)
         BACKGROUND.start_if_useful()
+
+
+def _show_forest(settings: ForestSettings) -> None:
+    """Choose a forest with default settings, as if the user had chosen it."""
+    state.FOREST.value, state.DELTA.value, state.BY_RULE.value = settings.kind, settings.delta > 0, True
 
 
 def _tabs(
