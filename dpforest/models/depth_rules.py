@@ -80,7 +80,7 @@ def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -
     Returns
     -------
     int
-        Depth, rounded down, at least 1.
+        Depth, rounded down, from 1 to `MAX_DEPTH`.
 
     Examples
     --------

@@ -140,9 +140,9 @@ class Certificate:
     def tradeoff(self) -> TradeoffCurve | None:
         """Trade-off curve of this release between two neighbors; None if there is no finite bound.
 
-        The methods of the curve return upper bounds: `success()` on the probability that an attacker names the right
-        one of two equally likely tables, `hits` on the true positive rate at a false alarm rate, `delta` on δ at any ε,
-        and `epsilon` on ε at any δ. All bounds are rounded up.
+        The methods of the curve return upper bounds, rounded up. `success()` bounds the probability that an attacker
+        names the right one of two equally likely tables. `hits` bounds the true positive rate at a false alarm rate.
+        `delta` bounds δ at any ε, and `epsilon` bounds ε at any δ.
         """
         if self.loss is None:
             return None

@@ -91,8 +91,9 @@ def _bernoulli_exp_digits(tape, at, k, digits, n):
 def _round(tape, at, k, num, den, x, n):
     """Return floor(num/den (k + x) + 1/2) for a uniform x with n known digits; draw more digits until it is certain.
 
-    At each step, num/den (k + x) + 1/2 equals z + (rest + 2 num x') / width, where x' in [0, 1) has the digits of x
-    that were not read yet. Once 2 num <= width, the result depends only on whether x' reaches gap / (2 num).
+    Let x' in [0, 1) be the number that has the digits of x that were not read yet. At each step, num/den (k + x) + 1/2
+    equals z + (rest + 2 num x') / width. Once 2 num <= width, the result depends only on whether x' reaches gap / (2
+    num).
     """
     slope, width = 2 * num, 2 * den
     z = (slope * k + den) // width
@@ -129,7 +130,7 @@ def _round(tape, at, k, num, den, x, n):
 def rounded_gaussian(tape, at, num, den, digits):
     """Draw round(num/den Z) for a standard normal Z; `digits` is scratch space of shape (3, lanes of the tape).
 
-    The sign is drawn separately. This is exact, because Z = 0 and ties of the rounding have probability 0.
+    The sign is drawn separately. A separate sign is exact, because Z = 0 and ties of the rounding have probability 0.
     """
     while at < tape.size:
         k = 0

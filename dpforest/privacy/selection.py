@@ -46,7 +46,7 @@ def choose(
     scores : int64 array of shape (n_nodes, n_candidates)
         Private score of each candidate at each node; higher is better.
     allowed : bool array of shape (n_nodes, n_candidates)
-        Whether each candidate may be drawn at each node. This is public. Each node has at least one allowed candidate.
+        Whether each candidate may be drawn at each node; public. Each node has at least one allowed candidate.
     sensitivity : int
         Width of the interval in which one row changes scores (see the module), in units of the scores. If a person may
         have several rows: the sum of the widths over all nodes with rows of the person.

@@ -151,7 +151,7 @@ class BoostSpec:
     def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, QueryBudget]:
         """Charge all queries of the trees in advance (docs/PRIVACY.md). Return their budgets, by kind of query.
 
-        These costs and the cost of the preparation sum to epsilon. Levels and trees read the same rows one after
+        The costs of these queries and of the preparation sum to epsilon. Levels and trees read the same rows one after
         another. Nodes of a level read disjoint rows.
         """
         epsilon *= self.preparation.left

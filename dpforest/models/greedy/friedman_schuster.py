@@ -95,9 +95,9 @@ class FriedmanSchusterClassifier(GreedyClassifier):
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
-        "as_published" grows the paper's tree: noisy counts decide where branches end, the exponential mechanism draws
-        the cuts of numeric attributes, a split on a categorical attribute has a child for each category, and each
-        answer costs an equal share of epsilon.
+        "as_published" grows the paper's tree. In this tree, noisy counts decide where branches end, and the exponential
+        mechanism also draws the cuts of numeric attributes. A split on a categorical attribute has a child for each
+        category. Each answer costs an equal share of epsilon.
     scale_share, size, domain, random_state
         As in `MajorityLabelForestClassifier`.
     n_jobs : int or None, default=None

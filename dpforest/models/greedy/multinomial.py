@@ -44,8 +44,8 @@ class MultinomialForestClassifier(GreedyClassifier):
     """Trees whose split features, split values and leaf labels are drawn by the exponential mechanism.
 
     Each row either grows a tree (structure row) or decides its leaves (estimation row). The temperatures B1, B2 and B3
-    set how strongly the draws of features, values and labels favor the best choice. They are also the costs of these
-    draws.
+    set how strongly the draws of features, values and labels favor the best choice. Each temperature is also the cost
+    of a draw.
 
     Parameters
     ----------

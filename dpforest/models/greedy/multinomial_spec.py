@@ -78,7 +78,7 @@ class MultinomialSpec:
 class PublishedSpec:
     """The plan of the paper's forest: candidates lie between values of the data, and exact counts end branches.
 
-    `nominal` is the ε that the paper's sum gives for the temperatures. It may be infinite.
+    `nominal` is the ε that the paper's formula gives for the temperatures; `nominal` may be infinite.
     """
 
     n_trees: int

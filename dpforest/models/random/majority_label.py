@@ -41,9 +41,9 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         lie where rows are. "auto": a public rule chooses the share, which is 0 if there is too little signal.
         "public": thresholds lie on the public scale. This parameter has an effect only in certified mode.
     size : int or None, default=None
-        Approximate number of rows (of persons, if the domain declares a unit), if it is public. Rules use this number
-        instead of the noisy number, which costs 2 % of epsilon. You must not read it from the table. It is allowed only
-        under add-remove.
+        Approximate number of rows (of persons, if the domain declares a unit), if it is public. The rules use `size`
+        instead of a noisy number, for which the fit would spend 2 % of epsilon. You must not read `size` from the
+        table. The parameter is allowed only under add-remove.
     domain : Domain or None, default=None
         Public schema. If None, the fit reads the schema from the data, warns, and is not certified.
     random_state : int or None, default=None

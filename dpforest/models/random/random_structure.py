@@ -452,7 +452,10 @@ class RandomStructureClassifier(ForestClassifier):
         return {"structure_seed": int(self.structure_seed), "random_state": self.random_state}
 
     def _given_domain(self) -> Domain:
-        """Return the domain. It must be complete, because all parts must be encoded by the same domain."""
+        """Return the domain that encodes all parts of a table.
+
+        Raise ValueError if the domain has no classes, or if the depth follows from the number of all rows.
+        """
         if not isinstance(self.domain, Domain) or not self.domain.classes:
             raise ValueError(
                 "Rows can be counted part by part only with a public domain that has classes, because no part may "
