@@ -1,9 +1,9 @@
 """Canaries: the smallest pairs of neighboring tables that would expose a known weak point of an algorithm.
 
 The attacks use the same pairs on the published mechanism and on the certified mechanism. The attacks should prove a
-loss above ε for the published mechanism, and must not prove one for the certified mechanism. In most canaries, the rows
-have a single attribute with the values 0 and 1, and every test of a tree separates these two values. The canaries for
-weak points in the choice of tests have other values or two attributes.
+loss above ε for the published mechanism, and must not prove such a loss for the certified mechanism. In most canaries,
+the rows have a single attribute with the values 0 and 1, and every test of a tree separates these two values. The
+canaries for weak points in the choice of tests have other values or two attributes.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Canary:
     Parameters
     ----------
     name : str
-        Unique among the canaries of an algorithm.
+        Name, which is unique among the canaries of an algorithm.
     target : str
         The weak point that the pair can detect, as a sentence.
     estimator : ForestClassifier

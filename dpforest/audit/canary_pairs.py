@@ -102,7 +102,7 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
 def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
     """Return the least lead for which smooth sensitivity draws a losing label with probability at most `wrong`.
 
-    At lead j, smooth sensitivity draws each losing label with exp(-(ε/2) exp(jε)) times the weight of the top label.
+    At lead j, the probability of each losing label is exp(-(ε/2) exp(jε)) times the probability of the top label.
     """
     exponent = math.log((1 / wrong - 1) * (n_classes - 1))
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))

@@ -74,7 +74,7 @@ class PopulationAccount:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name. The file gets its name when it is complete and on the disk."""
+    """Write a file under a temporary name, and rename it when it is complete and on the disk."""
     handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

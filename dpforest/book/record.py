@@ -78,7 +78,7 @@ class ReleaseRecord:
     delta_reason : str
         Why δ is acceptable; empty if and only if δ is 0.
     population : str
-        Name of the people in the book.
+        Name of the population in the book.
     unit : {"row", "person"}
         Unit of privacy.
     unit_column : str or None

@@ -1,4 +1,4 @@
-"""The rules for the fields of a release record, which are JSON values, and the checks of these rules."""
+"""Rules for the fields of a release record as JSON values, and functions that check these rules."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _is_hash(value: Any) -> bool:
 
 
 _LINE: Final = _text(1, 200)
-_NAME: Final = _text(1, 1_000, lines=True)  # as long as the name of a column in a forest file
+_NAME: Final = _text(1, 1_000, lines=True)  # the limit for column names in a forest file
 _DELTA: Final[_Rule] = _is_delta, "a number from 0 to below 1"
 _FRACTION: Final[_Rule] = _is_fraction, "a fraction in lowest terms as text, such as “5/2”"
 _ABOVE_ZERO: Final[_Rule] = _is_above_zero, "a fraction above 0 in lowest terms as text, such as “5/2”"

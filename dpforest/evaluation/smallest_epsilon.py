@@ -25,7 +25,7 @@ from dpforest.confidence import lower_limit
 CONFIDENCE: Final = 0.95  # confidence level of a check, and of the held-out margin
 N_FIRST: Final = 3  # number of releases that determine which ε is checked first
 LOOKS: Final = (1, 2, 4)  # a check looks at these multiples of the least number of releases that can show the share
-_ROOM: Final = 10  # in the choice of ε, releases may miss the value this many times more rarely than is required
+_ROOM: Final = 10  # releases should miss the value this many times more rarely than is required at the first ε
 _ROUNDING: Final = 1e-9  # error of a mean in floats
 _NEAR: Final = 2  # the spread at an ε is pooled over this many neighbors on each side
 
@@ -56,7 +56,7 @@ class Reach:
 
     @classmethod
     def of(cls, epsilons: np.ndarray, values: np.ndarray, share: float, n: float | None, n_forests: int = 1) -> "Reach":
-        """Return what the releases reach.
+        """Return the `Reach` of these simulated releases.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ def smallest_epsilon(
     Returns
     -------
     Answer
-        Its ε is the smallest one whose check has not failed.
+        Answer with the smallest ε whose check has not failed, or without an ε if there is none.
 
     Raises
     ------
@@ -327,7 +327,7 @@ def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
 def releases_needed(share: float, n_tried: int) -> int:
     """Return the least number of simulated releases that can show that a share of all releases reaches a value.
 
-    They show it if every one of these simulated releases reaches the value.
+    This number suffices only if each of these simulated releases reaches the value.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def weight_spread(traces: Sequence[TreeTrace]) -> go.Figure:
 def contributions(values: np.ndarray, classes: Sequence, *, tree: int) -> go.Figure:
     """Draw what each tree adds to one record's score.
 
-    Bars to the right favor the second class, to the left the first.
+    A bar to the right favors the second class, and a bar to the left favors the first class.
     """
     n_trees = len(values)
     fig = figure(16 * n_trees + 64, hovermode="closest", margin={"l": 8, "r": 8, "t": 22, "b": 8})

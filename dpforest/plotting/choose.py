@@ -25,7 +25,7 @@ def reach_curve(
 ) -> go.Figure:
     """Draw the mean of a measure against ε, with two bands below it: luck of the noise, and held-out margin.
 
-    An ε is enough where the lower edge of both bands is above the line of the needed value.
+    An ε is sufficient if the lower edge of the lower band is not below the line of the needed value.
 
     Parameters
     ----------

@@ -194,7 +194,7 @@ def describe(table: NodeTable, domain: Domain, node: int) -> str:
 
 
 def counted_text(table: NodeTable, domain: Domain, node: int) -> str:
-    """Return the number of rows of a node as text, or with a unit of privacy the numbers of persons and rows."""
+    """Return the number of rows of a node as text (with a unit of privacy: the numbers of persons and rows)."""
     rows = plural(int(table.n_rows[node]), "row")
     if domain.unit is None:
         return rows

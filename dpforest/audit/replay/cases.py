@@ -58,7 +58,7 @@ def _pair(
 def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, int]:
     """Draw the classes of the common rows, the class of the row that differs, and the class of its replacement.
 
-    No common row may have the class of the row that differs.
+    The class of the row that differs can be absent from the common rows.
     """
     order = rng.permutation(n_classes)
     kept = max(1, int(rng.choice([1, n_classes - 1, n_classes])))

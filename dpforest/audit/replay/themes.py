@@ -125,7 +125,10 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
 
 
 def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case whose tables differ in a person with up to 600 rows. In half of the cases, others have one row."""
+    """Return a case whose tables differ in a person with up to 600 rows.
+
+    In half of the cases, every other person has one row.
+    """
     neighbors, n_others = str(rng.choice(NEIGHBORS)), 1 + _log_uniform(rng, 60)
     domain = replace(random_domain(rng, _n_classes(rng), 6), unit="person")
     sizes = np.ones(n_others + 2, int) if rng.random() < 0.5 else rng.choice([1, 1, 2, 3, 9], n_others + 2)

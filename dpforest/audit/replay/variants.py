@@ -123,7 +123,10 @@ def domain_of(n_classes: int) -> Domain:
 
 
 def random_rows(n: int, n_classes: int, seed: int) -> Table:
-    """Draw rows with missing cells and few values, so that rows share leaves. One seed in three gives one class."""
+    """Draw rows with missing cells and few values, so that rows share leaves.
+
+    For one seed in three, all rows have the same class.
+    """
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {

@@ -4,7 +4,8 @@ The sampler draws a whole number k and a fraction x from 0 to 1, so that |Z| = k
 Python, with stand-ins that return every possible answer (`branches`). They show five facts:
 
 - To compare two uniform numbers, the sampler reads digits of both in turn, and stops when the result is certain.
-- For a fixed x, the series returns True with probability exp(-x p), where p = (2k + x)/(2k + 2).
+- For fixed k and x, the function `_bernoulli_exp_digits` (below: the series) returns True with probability exp(-x p),
+  where p = (2k + x)/(2k + 2).
 - The sampler proposes and keeps a pair (k, x) with a density proportional to exp(-(k+x)**2/2). This is checked as an
   identity in powers of 1/e.
 - The sampler rounds a pair exactly, from as few digits as possible.
@@ -86,7 +87,7 @@ def _compared(known: tuple[int, ...], digits: tuple[int, ...], most: int) -> Law
 
 
 def _series(whole: bool) -> Iterator[Case]:
-    """Yield checks that the series has probability exp(-x (2k + x)/(2k + 2)) for a fixed x, up to a number of steps."""
+    """Yield checks that the series returns True with probability exp(-x (2k + x)/(2k + 2)), for some k and x."""
     for k, steps in ((0, 16), (1, 9), (2, 9), (9, 9)) if whole else ((0, 10), (1, 5), (5, 6)):
         for x in _XS:
             yield f"the series of k = {k} and x = {x}", partial(_by_runs, k, Fraction(x), steps), {}

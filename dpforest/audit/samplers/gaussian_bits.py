@@ -1,8 +1,8 @@
 """Check the whole sampler of round(sigma Z) with digits of one bit; `gaussian` checks the functions of the sampler.
 
 The probability of a result is at least the sum over all completed paths to this result, and at most this sum plus the
-sum over all open paths. Stand-ins answer only the coins of exp(-a/b) and the draws of faces. The sampler reads each bit
-of a tape once.
+sum over all open paths, which the check does not follow to their end. Stand-ins answer only the coins of exp(-a/b) and
+the draws of `uniform`. The sampler reads each bit of a tape once.
 """
 
 import math
@@ -22,7 +22,7 @@ _ERROR: Final = 1e-10  # allowed rounding error of floats
 
 
 def together(whole: bool) -> Iterator[Case]:
-    """Yield checks of one round of the sampler with digits of one bit; stand-ins answer only coins and faces."""
+    """Yield checks of one round of the sampler with digits of one bit; stand-ins answer coins and `uniform`."""
     for num, den in ((1, 3), (3, 2), (2, 1)) if whole else ((3, 2),):
         yield f"all of sigma = {num}/{den}", partial(_bracketed, num, den, 5e-6 if whole else 2e-5), {}
 

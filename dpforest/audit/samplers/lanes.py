@@ -117,7 +117,7 @@ def _is_uniform(n, hits, tape):
 
 @njit(nogil=True, cache=True)
 def _ends_rightly(n, tape):
-    """Return whether `uniform` accepts exactly the two-lane numbers below the largest multiple of n.
+    """Return whether `uniform` accepts exactly the two-lane numbers below the largest multiple of n up to 2**32.
 
     The check tries numbers around that multiple and at both ends of the range.
     """
@@ -133,7 +133,10 @@ def _ends_rightly(n, tape):
 
 
 def _large(n: int) -> Iterator[str]:
-    """Check that `uniform` accepts exactly the two-lane numbers below the largest multiple of n, and reduces them."""
+    """Check that `uniform` accepts exactly the two-lane numbers below the largest multiple of n up to 2**32.
+
+    It must return an accepted number modulo n.
+    """
     fair = 2**32 // n * n
     some = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
     tape = np.full(5, _NEXT_LANE, np.uint16)
