@@ -30,6 +30,7 @@ COLUMN_KINDS: Final = (NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER, FREE_TEXT, C
 MOST: Final = 0.9
 _FEW_WORDS: Final = 10  # in this exception, largest number of different words
 _MANY_NUMBERS: Final = 20  # in this exception, least number of different numbers
+_BEYOND_A_LIMIT: Final = re.compile(r"([<>≤≥]=?|under|over|unter|über) ?[0-9].*", re.ASCII | re.IGNORECASE)  # "<2.5"
 _FEW_ROWS: Final = 20  # fewer known cells do not show that a column holds identifiers or free text
 _LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
