@@ -156,9 +156,9 @@ class ForestClassifier(BudgetedClassifier):
             Identifier of each row's person, if the domain declares a unit (`Domain.unit`) and `X` has no such column.
             Identifiers are compared as texts. A row without an identifier is left out.
         account : Account, optional
-            A ledger across releases, such as a population of `dpforest.book.Book`. It books the budget of this fit
-            before the first noise is drawn. If it refuses, its error is raised and nothing is released. By default, no
-            release is booked.
+            A ledger across releases, such as a population of `dpforest.book.Book`. The account books the budget of this
+            fit before the first noise is drawn. If the account refuses, it raises an error, and nothing is released. By
+            default, no release is booked.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class ForestClassifier(BudgetedClassifier):
         Returns
         -------
         callable
-            Returns a new forest; each call is a separate release.
+            Function that returns a new forest; each call is a separate release.
 
         Raises
         ------
@@ -238,7 +238,7 @@ class ForestClassifier(BudgetedClassifier):
         Parameters
         ----------
         domain : Domain
-            Public schema that the rows are encoded by.
+            Public schema that encodes the rows.
         n_rows : int
             Number of rows (with a unit: of persons) that the fit would get.
 
@@ -281,9 +281,9 @@ class ForestClassifier(BudgetedClassifier):
         domain : Domain
             Public schema with classes.
         n_rows : int
-            Number of rows (with a unit: of persons). The preview uses it if it is public (replace-one), and if a paper
-            uses it (as published). If a fit would ask for a noisy number (`scale_share`, "auto" shapes), the preview
-            uses this number instead.
+            Number of rows (with a unit: of persons). The preview uses `n_rows` under replace-one, where the number is
+            public, and as published, if the paper's method uses it. If a fit would ask for a noisy number
+            (`scale_share`, "auto" shapes), the preview uses `n_rows` in its place.
 
         Returns
         -------
@@ -355,7 +355,7 @@ class ForestClassifier(BudgetedClassifier):
         return self._promise(self._plan(domain, n_rows), domain)
 
     def _promise(self, spec: Any, domain: Domain, n_leaves: int = 0) -> tuple[Certificate, Ledger]:
-        """Return the certificate and the ledger of a fit with this spec; some estimators charge for each leaf."""
+        """Return the certificate and the ledger of a fit with this spec and this number of leaves."""
         ledger = self._ledger(domain)
         charge_preparation(domain, spec.preparation, ledger)
         self._charge(spec, ledger, n_leaves)

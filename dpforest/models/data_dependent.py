@@ -159,8 +159,8 @@ class DataDependentClassifier(ForestClassifier):
         row_ids : int64 array of shape (n,)
             Identifiers of the rows in the draws of a demonstration.
         n_given : int, optional
-            Number of rows, or of persons if there is a unit, before any row was left out. By default, the number in
-            `y`.
+            Number of rows, or of persons if there is a unit, before any row was left out. By default, the number of
+            rows in `y`, or of persons in `units`.
         units : Units, optional
             Person and weight of each row. Required if the domain declares a unit.
 
@@ -188,7 +188,7 @@ class DataDependentClassifier(ForestClassifier):
         Returns
         -------
         Forest
-            A released forest if the fit is certified, otherwise a forest for the curator only.
+            A `ReleasedForest` if the ledger has a budget, otherwise a `CuratorForest`.
 
         Raises
         ------

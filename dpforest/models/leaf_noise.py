@@ -12,11 +12,11 @@ from dpforest.voting import leaf_shares, leaf_votes
 
 
 class LeafNoise(Protocol):
-    """Interface of the noise of leaves, for the curator's drawings."""
+    """Interface of the classes that describe the noise in leaves, for the curator's drawings."""
 
     @property
     def evidence(self) -> np.ndarray:
-        """Number or weight of the rows of each class, (n_leaves, n_classes). After noise, it decides a leaf's class."""
+        """Numbers without noise, (n_leaves, n_classes): with noise, these numbers decide the class of each leaf."""
 
     def flip(self) -> np.ndarray:
         """Return the probability that noise changes a leaf's class; NaN for leaves without data."""
@@ -27,7 +27,7 @@ class LeafNoise(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CountNoise:
-    """Leaves that publish a label, or counts, drawn from the class counts of their rows.
+    """Noise in leaves that publish a label, or counts, drawn from the class counts of their rows.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class CountNoise:
     negative_rule: str = "clamp"
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities from closed forms, or from sums and integrals of the same accuracy."""
+        """Return flip probabilities, from closed forms, or from sums and integrals with errors of about 1e-10."""
         flip = np.full(len(self.evidence), np.nan)
         nonempty = np.flatnonzero(self.evidence.any(axis=1))
         # Leaves with the same counts have the same probability, and few counts are distinct.
@@ -73,9 +73,10 @@ class CountNoise:
 
 @dataclass(frozen=True, eq=False)
 class FrequencyNoise:
-    """Leaves that draw class c with P(c) proportional to exp(B3 η_c / 2) (Bai et al.), where η_c is its frequency.
+    """Noise in leaves that draw class c with a probability proportional to exp(B3 η_c / 2) (Bai et al.).
 
-    `evidence` holds class counts (n_leaves, n_classes), and `temperature` is B3.
+    η_c is the frequency of class c in the leaf. `evidence` holds class counts (n_leaves, n_classes), and `temperature`
+    is B3.
     """
 
     evidence: np.ndarray
@@ -113,7 +114,7 @@ def draw_by_frequency(counts: np.ndarray, temperature: float, seed: int) -> np.n
 
 @dataclass(frozen=True, eq=False)
 class WeightNoise:
-    """Leaves whose sign follows from two noisy class weights (boosted trees, leaf="counts").
+    """Noise in leaves whose sign follows from two noisy class weights (boosted trees, leaf="counts").
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class WeightNoise:
 
 @dataclass(frozen=True, eq=False)
 class ValueNoise:
-    """Leaves with Laplace noise on their value (boosted trees, leaf="range" and as published).
+    """Laplace noise on the values of leaves (boosted trees, leaf="range" and as published).
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ class ValueNoise:
 
 @dataclass(frozen=True, eq=False)
 class GradientNoise:
-    """Leaves whose class follows from noisy sums of gradients (the random-tree booster).
+    """Noise in leaves whose class follows from noisy sums of gradients (the random-tree booster).
 
     Parameters
     ----------

@@ -47,8 +47,8 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 
     Notes
     -----
-    Let two classes have counts u and v; class 0 wins ties. Let m = u - v + 1, and let W be the difference of two
-    noises. If m >= 1, then
+    Let two classes have counts u and v; class 0 wins ties. Let m = u - v + 1, let W be the difference of two noises,
+    and let P(1) be the probability of class 1. If m >= 1, then
 
         T(m) = P(W >= m) = q^m (m (1 - q) + (1 + q + 2q²)/(1 + q)) / (1 + q)²
 
@@ -143,12 +143,15 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _sum_over_winner(counts, scale, paper, nodes, weights, out):
-    """P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c} P(N_i <= x) + P(fair draw)/K, all N_i >= 0 under `paper`.
+    """Add the probability P(c) of each label to `out`, by a sum over the noisy count x of the winning class.
 
-    Between two counts, the terms are a smooth function of x. The function sums them over intervals of at most half a
-    scale, or of at most 16 points if half a scale is less. An interval of more than 16 points has m equidistant points.
-    A rule of 8 nodes computes the sum over these points: the Gauss-Legendre rule for the integral, with a correction in
-    1/m². This rule is exact for polynomials of degree 7. Shorter intervals are summed term by term.
+    P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c} P(N_i <= x) + P(uniform draw)/K, for K classes with the noisy
+    counts N_i. Under the paper's rule, the events also require that no N_i is negative.
+
+    Between two counts, the terms are a smooth function of x. The function sums the terms over intervals of at most half
+    a scale, or of at most 16 points if half a scale is less. An interval of more than 16 points has m equidistant
+    points. A rule of 8 nodes computes the sum over these points: the Gauss-Legendre rule for the integral, with a
+    correction in 1/m². This rule is exact for polynomials of degree 7. Shorter intervals are summed term by term.
     """
     n_leaves, k = counts.shape
     q = np.exp(-1.0 / scale)
@@ -220,12 +223,15 @@ def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
 
 @njit(nogil=True, cache=True)
 def _integrate_over_winner(counts, paper, nodes, weights, out):
-    """P(c) = ∫_{x>0} f(x - n_c) Π_{i≠c} F(x - n_i) dx + P(fair draw)/K; under `paper`, F excludes noisy counts below 0.
+    """Add the probability P(c) of each label to `out`, by an integral over the noisy count x of the winning class.
 
-    Counts are in units of the noise scale. Between two counts, the integrand is smooth. It falls by a factor e with
-    each unit of distance below the next higher count, and with each unit of distance above the largest count. So it is
-    enough to integrate over 40 units below each count and above the largest count, in intervals of half a unit with 8
-    Gauss-Legendre nodes.
+    P(c) = ∫_{x>0} f(x - n_c) Π_{i≠c} F(x - n_i) dx + P(uniform draw)/K, for K classes with the counts n_i. Here f and F
+    are the density and the distribution function of the noise. Under the paper's rule, F excludes noisy counts below 0.
+
+    Counts are in units of the noise scale. Between two counts, the integrand is smooth. The integrand falls by a factor
+    e with each unit of distance below the next higher count, and with each unit of distance above the largest count. So
+    it is enough to integrate over 40 units below each count and above the largest count, in intervals of half a unit
+    with 8 Gauss-Legendre nodes.
     """
     n_leaves, k = counts.shape
     reach = 40.0

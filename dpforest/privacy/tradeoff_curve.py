@@ -207,7 +207,10 @@ class TradeoffCurve:
 
 @lru_cache(64)
 def _law(steps: Steps, changes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sums of losses, or points of a grid, falling; and their probabilities under either of the tables."""
+    """Return the sums of losses or the points of a grid, falling, and their probabilities under either table.
+
+    The probabilities under the first table come before those under the second table.
+    """
     total = sum(step * times for step, times in steps)
     steps = steps if total < _LARGE else ((Fraction(total), 1),)
     laws = [_repeated(float(step), times, changes) for step, times in steps]

@@ -86,7 +86,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Return, by the index of each numeric feature, the smallest code of each of its bins except the first."""
+    """Return the smallest code of each bin except the first, as an array for the index of each numeric feature."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):

@@ -115,7 +115,7 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
     noisy : int64 array of shape (n_numeric * 21, 4)
         Counts in the order of `nested`, with noise.
     noise_scale : Fraction
-        Scale t of the discrete Laplace noise on each count.
+        Scale of the discrete Laplace noise on each count, in rows.
 
     Returns
     -------

@@ -150,7 +150,8 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         """Return the preparation. If the user sets temperatures, the fit does not ask for the scale.
 
-        A check ensures that these temperatures cost at most ε. The result of this check must not depend on the rows.
+        These temperatures must cost at most what is left of ε. If the fit spent a share of ε on the scale, the noisy
+        number of rows would decide whether there is an error.
         """
         preparation = super()._preparation(domain, n_rows)
         by_rule = self.scale_share == AUTO and any(value is not None for value in self._given_temperatures)
