@@ -170,7 +170,7 @@ def release_size(
     Parameters
     ----------
     n_rows : int
-        Exact number.
+        Exact number of rows or persons.
     budget : Fraction or PrivacyLoss
         Budget of the whole fit; a fraction is an ε.
     ledger : Ledger

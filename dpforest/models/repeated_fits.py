@@ -36,7 +36,7 @@ def notice(promise: Callable[[], Certificate]) -> None:
     Parameters
     ----------
     promise : callable
-        Function that returns the certificate that the fit will have. It is called only if a search runs.
+        Function that returns the certificate that the fit will have. `notice` calls it only before it warns.
     """
     frames = _callers()
     search_frames = [i for i, frame in enumerate(frames) if _module_name(frame).startswith(_SEARCHES)]

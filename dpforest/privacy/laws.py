@@ -88,7 +88,7 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _permute_and_flip(log_p: np.ndarray) -> np.ndarray:
-    """Return log P(c) for P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt, where p_c = exp(`log_p`) at c (docs/PAPERS.md).
+    """Return log P(c) for P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt, where p = exp(`log_p`) (docs/PAPERS.md).
 
     **Proof that permute-and-flip costs κ per row** (docs/PAPERS.md). Permute-and-flip has the law of argmax n_i + E_i
     with the counts n_i and independent exponential noise E_i of rate κ. Add a row of class c. A label r ≠ c can only

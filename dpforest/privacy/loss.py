@@ -101,9 +101,9 @@ class PrivacyLoss:
     def rho(self) -> Fraction:
         """The ρ of zero-concentrated differential privacy that this loss implies: ε²/2, or μ²/2.
 
-        The Rényi divergence of every order α between N(0, 1) and N(μ, 1) is αμ²/2. If two tables are no easier to
-        distinguish than these two laws, their divergence is at most αμ²/2 (Bun and Steinke 2016, "Concentrated
-        differential privacy", Propositions 1.4 and 1.6).
+        The Rényi divergence of every order α between N(0, 1) and N(μ, 1) is αμ²/2. If the releases from two tables are
+        no easier to distinguish than these two laws, the divergence between the releases is at most αμ²/2 (Bun and
+        Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6).
         """
         return self.amount * (self.amount if self.kind == PURE else 1) / 2
 

@@ -176,7 +176,7 @@ def draw_choices(scores: np.ndarray, allowed: np.ndarray, rate: Fraction, source
 
 @njit(nogil=True, cache=True)
 def _choose_kernel(tape, row, scores, allowed, num, den, candidates, out):
-    """Propose an allowed candidate uniformly, until one is accepted, with probability exp(-rate (best - score))."""
+    """Propose allowed candidates uniformly, and accept a candidate with probability exp(-rate (best - score))."""
     at = 0
     n, k = scores.shape
     while row < n:

@@ -46,7 +46,7 @@ class Forest:
     notes : tuple of str
         Repairs that were made when the forest was read from a file. Each repair is a sentence.
     scale : ReleasedScale or None
-        Noisy histograms of the numeric attributes, from which thresholds were drawn. Predictions do not use it.
+        Noisy histograms of the numeric attributes, from which thresholds were drawn. Predictions do not use them.
     """
 
     trees: Trees
@@ -76,7 +76,7 @@ class Forest:
         Returns
         -------
         float64 array of shape (n_leaves, n_classes)
-            Columns in the order of ``domain.classes``.
+            Shares, or additions to scores, with columns in the order of ``domain.classes``.
         """
         return self.leaves.leaf_shares(self.domain.n_classes, self.seed, self.trees)
 
@@ -85,7 +85,7 @@ class Forest:
         return self.leaves.leaf_labels(self.domain.n_classes, self.seed, self.trees)
 
     def class_shares(self, X, *, n_jobs: int = 1) -> np.ndarray:
-        """Return each row's class shares, float64 (n, n_classes): shares of votes, or means over the row's leaves."""
+        """Return each row's class shares, float64 (n, n_classes), as the voting rule defines them; rows sum to 1."""
         X, out = as_values(X), np.empty((len(X), self.domain.n_classes))
         scores = self._scorer()
 

@@ -72,7 +72,7 @@ def next_sums(
 
 
 def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
-    """Return the values that the leaves of a round add to scores. Noisy sums determine them, so they are public.
+    """Return the values that the leaves of a round add to scores. They are public if the sums are noisy.
 
     Parameters
     ----------

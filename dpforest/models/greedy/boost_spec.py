@@ -35,7 +35,9 @@ FITTING = {
 
 @dataclass(frozen=True)
 class BoostSpec:
-    """Every choice of a boosted forest except its budget. Parameters are those of `BoostedForestClassifier`, resolved.
+    """Every choice of a boosted forest except its budget.
+
+    The fields have the names of the parameters of `BoostedForestClassifier`, with values in place of "auto" and None.
 
     Parameters
     ----------

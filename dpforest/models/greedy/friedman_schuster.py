@@ -34,8 +34,9 @@ from dpforest.voting import leaf_shares, leaf_votes
 class TreeSpec:
     """The plan of a single tree, made before the fit reads a row.
 
-    Parameters are those of `FriedmanSchusterClassifier`, resolved. `epsilon` is the budget, or None without privacy.
-    `n_bound` is the public number of rows (with a unit: of persons), or a public bound on it.
+    The fields have the names of the parameters of `FriedmanSchusterClassifier`, with values in place of "auto".
+    `epsilon` is the budget, or None without privacy. `n_bound` is the public number of rows (with a unit: of persons),
+    or a public bound on this number.
     """
 
     epsilon: Fraction | None

@@ -29,14 +29,14 @@ CRITERIA: Final = (*COUNTED, GAIN_RATIO)
 class PublishedTreeSpec:
     """The plan of the paper's tree, made before the fit reads a row.
 
-    Parameters are those of `FriedmanSchusterClassifier`, resolved. `n_bound` is the public number of rows, or a public
-    bound on it. Without privacy, `epsilon` is None, and the best splits grow the tree until a node is empty or has only
-    one class.
+    The fields have the names of the parameters of `FriedmanSchusterClassifier`, with values in place of "auto".
+    `n_bound` is the public number of rows, or a public bound on this number. Without privacy, `epsilon` is None, and
+    the best splits grow the tree until a node is empty or has only one class.
 
     A path asks for a noisy count at every node, for an attribute and for a cut of each numeric attribute at every
-    level, and for the class counts of its leaf. With n numeric attributes, these are (2 + n) d + 2 answers, and each
-    answer has an equal share of epsilon. Let t be the largest number of children of a split. A node is a leaf if its
-    noisy count, divided by the number of classes and by t, is less than √2 / share.
+    level, and for the class counts of its leaf. With n numeric attributes and depth d, these are (2 + n) d + 2 answers,
+    and each answer has an equal share of epsilon (`share`). Let t be the largest number of children of a split. A node
+    is a leaf if its noisy count, divided by the number of classes and by t, is less than √2 divided by this share.
     """
 
     epsilon: Fraction | None

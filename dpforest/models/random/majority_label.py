@@ -34,8 +34,8 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         them, or tables of the same size that differ in the content of one row. If the domain declares a unit, all rows
         of a person count as one row.
     mode : {"certified", "as_published"}, default="certified"
-        "certified" draws exactly and accounts for every question about the rows. "as_published" reproduces the paper's
-        forest, which is not certified and stays with the curator.
+        "certified" charges every question about the rows to epsilon. "as_published" reproduces the paper's forest,
+        which is not certified and stays with the curator.
     scale_share : float, "auto" or "public", default="auto"
         Share of epsilon that the fit spends on three nested histograms of each numeric attribute, so that thresholds
         lie where rows are. "auto": a public rule chooses the share, which is 0 if there is too little signal.

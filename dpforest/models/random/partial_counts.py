@@ -102,7 +102,7 @@ class PartialCounts:
 class PartCounter:
     """Counter of rows in the leaves of the trees that `fit_forest` grows.
 
-    In a demonstration, it counts each row in the tree in which `fit_forest` counts it.
+    In a demonstration, the counter counts each row in the tree in which `fit_forest` counts this row.
 
     Parameters
     ----------
