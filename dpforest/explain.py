@@ -62,7 +62,7 @@ class AddedScores:
 
     def __post_init__(self) -> None:
         if np.any(self.trees.kind == MULTIWAY):
-            raise ValueError("Questions with more than two answers cannot be taken apart; use trees with two.")
+            raise ValueError("A test of this forest has more than two answers; use a forest with binary tests.")
 
     @classmethod
     def of(cls, forest: Forest) -> "AddedScores":

@@ -13,8 +13,9 @@ _FORM = "{:<18} {:<13} {:<12} {:>5}  {:>9}  {:>9}  {:<13} {}"
 
 _KEY = """
 computed: certified, the worst loss of small leaves (or of replayed fits); as published inf: nothing is proved.
-proved: lower bound of the black-box attack, wrong in one row of a million. Above ε, the claim is false; below, it
-proves nothing. holds: proved, and no attack got above ε. nothing found: no proof, but no attack got above ε either."""
+proved: lower bound of the black-box attack, each wrong with a probability of at most 1e-6. Above ε, the claim is false;
+below, it proves nothing. holds: proved, and no attack got above ε. nothing found: no proof, but no attack got above ε
+either."""
 
 
 def _show(row: Row) -> None:

@@ -117,8 +117,8 @@ def run_many(
         part = "".join(texts)
         if n_jobs != 1 and part in seen and len(set(texts)) > 1:
             raise ValueError(
-                "two processes drew the very same: the target carries a random state along; make it fresh in each fit, "
-                "or take n_jobs=1"
+                "two processes drew identical fits, because the target copies its random state; create the state in "
+                "each fit, or use n_jobs=1"
             )
         seen.add(part)
         if on_progress is not None:

@@ -111,12 +111,12 @@ class Certificate:
         if self.certified:
             budget = self.epsilon
             if not isinstance(budget, Fraction) or not 0 <= self.true_epsilon <= float_up(budget):
-                raise ValueError("A certified forest has a budget and loses at most that.")
+                raise ValueError("A certified forest must have a budget, and its loss must be at most this budget.")
             proved = self.privacy_loss
             if proved is None or not proved.amount or not proved.holds(self.loss or 0, self.delta):
-                raise ValueError("A certified forest loses something, and its (ε, δ) follow from what it loses.")
+                raise ValueError("The loss of a certified forest must be above 0 and imply its (ε, δ).")
         elif self.true_epsilon != math.inf or self.mu_squared is not None or self.steps:
-            raise ValueError("Nothing finite is promised by a forest that is not certified.")
+            raise ValueError("A forest that is not certified must not state a finite loss.")
 
     @property
     def loss(self) -> Fraction | None:

@@ -254,7 +254,9 @@ class Ledger:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {number!r}.")
         cost = None if each is None else _positive(each, "epsilon_each")
         if cost is not None and cost.kind != self.kind:
-            raise BudgetError(f"This ledger is of kind {self.kind!r}; {what} is charged at {cost}, which is another.")
+            raise BudgetError(
+                f"This ledger adds up losses of kind {self.kind!r}, but {what} costs {cost}, of another kind."
+            )
         most = positive_fraction(sensitivity, "sensitivity")
         entry = LedgerEntry(what, mechanism, most, cost, int(times), composition, self._rows, part)
         total = _total((*self._entries, entry), self.kind)

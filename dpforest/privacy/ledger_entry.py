@@ -103,6 +103,8 @@ class QueryBudget:
         """Use up one answer and return the loss that it may cost. Raises BudgetError if no answer is left."""
         with self._lock:
             if self._left < 1:
-                raise BudgetError("Everything that was paid for has been asked; charge the ledger before asking again.")
+                raise BudgetError(
+                    "All queries that were paid for are answered; charge the ledger before the next query."
+                )
             self._left -= 1
         return self.each

@@ -308,7 +308,7 @@ def _from_zero(x: float | str | Rational, name: str) -> Fraction:
 
 def _whole(number: int) -> int:
     if int(number) != number or number < 0:
-        raise ValueError(f"a loss is taken a whole number of times, from 0, not {number!r}.")
+        raise ValueError(f"a loss is multiplied by a whole number of at least 0, not by {number!r}.")
     return int(number)
 
 

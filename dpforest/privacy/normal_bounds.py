@@ -46,7 +46,7 @@ class Bounds:
 
     def __truediv__(self, other: "Bounds") -> "Bounds":
         if not (other.low > 0 and self.low >= 0):
-            raise ValueError("only numbers from 0 are divided, by numbers above 0")
+            raise ValueError("the dividend must be at least 0, and the divisor above 0")
         return Bounds(_FLOOR.divide(self.low, other.high), _CEILING.divide(self.high, other.low))
 
     def clipped(self, low: int, high: int | None = None) -> "Bounds":

@@ -141,7 +141,7 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
     if exact_beta:
         out.append(
             "G3: as β is exact, one row changes the weights of all rows, but the sensitivity of a split is computed "
-            "as if it changed its own only."
+            "as if it changed only its own weight."
         )
     if choices.largest_link > choices.max_leaf:
         out.append(
@@ -163,7 +163,8 @@ def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
         return (*ideal_loss(loss, epsilon), REPRODUCTION)
     return (
         "Splits are drawn by the gain ratio, whose sensitivity has no bound, as one row can change a score by as much "
-        "as there are rows; they are drawn as if it were the information gain, of which nothing follows.",
+        "as there are rows; they are drawn as if it were the information gain, which proves nothing for "
+        "the gain ratio.",
         REPRODUCTION,
     )
 

@@ -163,7 +163,7 @@ def draw_choices(scores: np.ndarray, allowed: np.ndarray, rate: Fraction, source
     """Draw an allowed candidate of each node, int64 (n_nodes,). P(c) is exactly proportional to exp(rate * score_c)."""
     scores, allowed = np.ascontiguousarray(scores, np.int64), np.ascontiguousarray(allowed, np.bool_)
     if scores.shape != allowed.shape or not allowed.any(axis=1).all():
-        raise ValueError("every node needs a candidate, and an entry for each that says whether it is allowed.")
+        raise ValueError("`scores` and `allowed` need the same shape, and each node needs an allowed candidate.")
     num, den = rate.numerator, rate.denominator
     spread = int(scores.max(initial=0)) - int(scores.min(initial=0))
     if not 0 <= num < 2**32 or den >= 2**32 or spread * num >= 2**63:

@@ -81,9 +81,7 @@ class DistinguishingGame:
     def __post_init__(self) -> None:
         check_choice("question", self.question, (MEMBERSHIP, VALUE))
         if self.question not in self.guarantee.questions:
-            raise ValueError(
-                "replace-one says nothing about membership: the number of rows is public. Ask about a value."
-            )
+            raise ValueError("replace-one does not cover membership: the number of rows is public. Ask about a value.")
         if int(self.rows) != self.rows or self.rows < 1:
             raise ValueError(f"rows={self.rows!r} is not a whole number from 1")
 

@@ -137,8 +137,8 @@ def refuse_masked(cells: Any) -> None:
     """Raise ValueError for a masked array, because a fit would ignore the mask and read the hidden values."""
     if isinstance(cells, np.ma.MaskedArray):
         raise ValueError(
-            "This is a masked array, and what lies under a mask cannot be told from a value; fill it first, with "
-            ".filled(numpy.nan) for cells that are missing."
+            "This is a masked array, and a fit would read the values under the mask. Fill them first: "
+            ".filled(numpy.nan) makes them missing cells."
         )
 
 

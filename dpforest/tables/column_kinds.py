@@ -30,7 +30,7 @@ COLUMN_KINDS: Final = (NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER, FREE_TEXT, C
 MOST: Final = 0.9
 _FEW_WORDS: Final = 10  # in this exception, largest number of different words
 _MANY_NUMBERS: Final = 20  # in this exception, least number of different numbers
-_BEYOND_A_LIMIT: Final = re.compile(r"([<>≤≥]=?|under|over|unter|über) ?[0-9].*", re.ASCII | re.IGNORECASE)  # "<2.5"
+_BEYOND_A_LIMIT: Final = ("<", ">", "≤", "≥")  # signs of a value beyond a limit of the measurement, such as "<0.5"
 _FEW_ROWS: Final = 20  # fewer known cells do not show that a column holds identifiers or free text
 _LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
@@ -171,7 +171,7 @@ def _code(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
 
 def _number(counts: Mapping[str, int], n_known: int, n_missing: int, decimals: Sequence[str]) -> ColumnProposal | None:
     texts = list(counts)
-    signs = tuple(sign for sign in SIGNS if any(without_sign(cell, (sign,)) is not None for cell in texts))
+    signs = _signs_of(counts, n_known)
     plain = [without_sign(cell, signs) or cell for cell in texts]
     cells = pa.chunked_array([pa.array(plain, pa.string())])
     read = {mark: numbers_one_by_one(cells, mark)[0].notna().tolist() for mark in decimals}
@@ -200,13 +200,19 @@ def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence
 
     Of the `n_known` cells that are not missing, `n_numbers` are numbers, `n_different` of them different. The other
     cells hold the `words`. Usually at least the share `MOST` of the cells must be numbers. There is an exception,
-    because a laboratory writes "<2.5" whenever it measures a value below its limit: in a column with many different
-    numbers, a few different words may fill up to half of the cells. Words such as "<2.5" then do not count.
+    because a laboratory may write "not measured" in many cells: in a column with many different numbers, a few
+    different words may fill up to half of the cells.
     """
     if n_numbers >= MOST * n_known:
         return n_numbers > 0
-    others = [word for word in words if not _BEYOND_A_LIMIT.fullmatch(word)]
-    return n_numbers >= n_known / 2 and n_different >= _MANY_NUMBERS and len(others) <= _FEW_WORDS
+    return n_numbers >= n_known / 2 and n_different >= _MANY_NUMBERS and len(words) <= _FEW_WORDS
+
+
+def _signs_of(counts: Mapping[str, int], n_known: int) -> tuple[str, ...]:
+    """Return the signs next to numbers. Signs such as "<" count only if most cells have none, as in "<18" and ">18"."""
+    n_with = {sign: sum(n for cell, n in counts.items() if without_sign(cell, (sign,)) is not None) for sign in SIGNS}
+    beyond = sum(n_with[sign] for sign in _BEYOND_A_LIMIT)
+    return tuple(sign for sign, n in n_with.items() if n and (sign not in _BEYOND_A_LIMIT or beyond <= n_known / 2))
 
 
 def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:

@@ -92,8 +92,8 @@ def _signs_or_marks(name: str, known: Sequence[str]) -> str:
     if signs and sum(map(_is_number, known)) >= MOST * len(known):
         what = "the sign" if len(signs) == 1 else "the signs"
         return (
-            f"{name!r} is read as text: its cells have {' and '.join(signs)} in them; remove {what} from the file to "
-            "have numbers."
+            f"{name!r} is read as text: its cells have {' and '.join(signs)} in them. To have numbers, list {what} in "
+            f"the schema or remove {'it' if len(signs) == 1 else 'them'} from the file."
         )
     kinds = [bool(_POINT.fullmatch(cell)) - bool(_COMMA.fullmatch(cell)) or _WHOLE.fullmatch(cell) for cell in known]
     if all(kinds) and 1 in kinds and -1 in kinds:
@@ -115,8 +115,8 @@ def _words(name: str, known: Sequence[str]) -> str:
     if not words or len(known) - len(words) < max(MOST * len(known), _FEW_ROWS) or any(map(_CODE.match, known)):
         return ""
     return (
-        f"{name!r} is read as text, because some of its cells are no numbers: {some(words)}. Leave these cells empty "
-        "in the file to have numbers."
+        f"{name!r} is read as text, because some of its cells are no numbers: {some(words)}. To have numbers, list "
+        "these words in the schema as missing, or leave the cells empty in the file."
     )
 
 
@@ -139,7 +139,7 @@ def _spellings(name: str, known: Sequence[str]) -> str:
         return ""
     return (
         f"{name!r} spells a value in several ways, for example {some(twice[0])}, and each spelling counts as another "
-        "value. Write one spelling in the file if they mean the same."
+        "value until the schema lists them as spellings of one value."
     )
 
 

@@ -114,8 +114,8 @@ def delimiter(text: str) -> tuple[str, str]:
     stated, text = without_stated_delimiter(text)
     if stated and (not stated.isascii() or stated.isalnum() or stated == '"'):
         raise TableError(
-            f"The first line says that {stated!r} stands between columns, which cannot be; put the mark that does "
-            "there, one of , ; | or a tab, or take the line away."
+            f"The first line says that {stated!r} separates columns, but it cannot be a delimiter; write one of , ; | "
+            "or a tab there, or remove the line."
         )
     if stated:
         return stated, text

@@ -339,7 +339,8 @@ class Domain:
         for name, (values, spellings) in listed.items():
             if two := values_with_one_key(values, spellings):
                 sentences.append(
-                    f"The values of {name} were handed over as texts: {two[0]!r} and {two[1]!r} may be the same else."
+                    f"The values of {name} were handed over as texts: {two[0]!r} and {two[1]!r} may otherwise be the "
+                    "same."
                 )
         of_unit = () if self.unit is None else (unit_sentence(self.unit),)
         return [*sentences, READ_BY_RULE, HANDED_OVER, *of_unit]

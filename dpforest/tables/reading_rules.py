@@ -18,7 +18,8 @@ from dpforest.tables.errors import DomainError
 
 Spellings = tuple[tuple[str, str], ...]  # pairs of a spelling and the listed value that it means
 
-SIGNS: Final = ("%", "‰", "€", "$", "£", "¥", "₹", "CHF", "EUR", "GBP", "USD")
+# Signs next to a number that a schema may declare. A value beyond a limit of measurement, "<0.5", is read as the limit.
+SIGNS: Final = ("%", "‰", "€", "$", "£", "¥", "₹", "CHF", "EUR", "GBP", "USD", "<", ">", "≤", "≥")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 # Texts that some programs take for numbers: digits with other marks (_HALF_NUMBER), and words (_NO_WORDS).
 _HALF_NUMBER: Final = re.compile(
@@ -88,6 +89,8 @@ def without_sign(text: str, signs: Iterable[str]) -> str | None:
 
     >>> without_sign("12,5 %", ("%",)), without_sign("-€ 3", ("€",)), without_sign("3 $", ("€",))
     ('12,5', '-3', None)
+    >>> without_sign("< 0,5", ("<",))
+    '0,5'
     """
     for sign in signs:
         if text.endswith(sign):

@@ -76,7 +76,7 @@ class Transcript:
             forest = model.fit_encoded(model.domain, rows)
         assert len(self.log[-1]) == len(self.answers), "the fits on the two tables asked different numbers of questions"
         for query_budget in self._paid:
-            with pytest.raises(BudgetError, match="Everything that was paid for has been asked"):
+            with pytest.raises(BudgetError, match="All queries that were paid for are answered"):
                 query_budget.use()
         return forest
 

@@ -22,7 +22,7 @@ from dpforest.models.shape_rules import jagannathan_shape
 from ui.shared import tables
 from ui.shared.forests import ForestSettings
 
-CAPPED = "leaves here, which no paper says"
+CAPPED = "leaves here; no paper has this limit"
 BY_PAPER = {"max_depth": None, "scale_share": "public"}  # certified JPW by the rule of the paper
 
 
@@ -147,7 +147,7 @@ def test_as_published_the_cap_is_large_and_reported(kind):
     certified, published = kind(max_depth=9), kind(max_depth=9, mode="as_published")
     assert certified.spec(domain, 100).max_leaves == 4_096
     assert published.spec(domain, 100).max_leaves == 65_536
-    assert any(f"ends at 65,536 {CAPPED}" in r for r in published.preview(domain, 100)[0].reasons)
+    assert any(f"has at most 65,536 {CAPPED}" in r for r in published.preview(domain, 100)[0].reasons)
     assert kind(max_depth=2, mode="as_published").spec(domain, 100).departures == ()
 
 
@@ -161,7 +161,7 @@ def test_ordered_categories_need_no_cap():
 def test_as_published_drawings_in_the_app_state_the_cap():
     domain = load_dataset("mushroom").domain
     settings_ = ForestSettings("majority labels", "as_published", 1.0, 11, 100, "add-remove")
-    assert any(f"ends at 4,096 {CAPPED}" in r for r in settings_.estimator().preview(domain, 100)[0].reasons)
+    assert any(f"has at most 4,096 {CAPPED}" in r for r in settings_.estimator().preview(domain, 100)[0].reasons)
     assert "max_leaves" not in ForestSettings("majority labels", "certified", 1.0, 11, 100, "add-remove").parameters()
 
 

@@ -271,7 +271,7 @@ def test_a_tree_ends_at_a_cap_and_reports_it(monkeypatch):
     monkeypatch.setattr(published_tree, "PUBLISHED_LEAF_CAP", 24)
     assert 12 < model.fit(X, y).forest_.trees.n_leaves <= 24
     assert any(
-        reason.startswith("A tree ends at 24 leaves here, which no paper") for reason in model.certificate_.reasons
+        reason.startswith("A tree has at most 24 leaves here; no paper") for reason in model.certificate_.reasons
     )
 
 

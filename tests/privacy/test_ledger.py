@@ -209,7 +209,7 @@ def test_a_query_budget_answers_as_often_as_was_paid_for():
     query_budget = ledger.charge("splits", "exponential", 1, "0.3", 3, "sequential")
     assert [query_budget.use() for _ in range(3)] == [PrivacyLoss.pure("0.3")] * 3 and ledger.spent == Fraction(9, 10)
     for _ in range(2):
-        with pytest.raises(BudgetError, match="charge the ledger before asking again"):
+        with pytest.raises(BudgetError, match="charge the ledger before the next query"):
             query_budget.use()
     ledger.close()
     with pytest.raises(BudgetError, match="closed"):  # a closed ledger issues no query budget
@@ -246,7 +246,7 @@ def test_branches_multiply_the_answers_and_not_the_cost(composition, cost):
     query_budget = ledger.charge("splits", "exponential", 1, "0.5", 3, composition, branches=4)
     assert ledger.spent == cost
     assert [query_budget.use() for _ in range(12)] == [PrivacyLoss.pure("1/2")] * 12
-    with pytest.raises(BudgetError, match="has been asked"):
+    with pytest.raises(BudgetError, match="are answered"):
         query_budget.use()
 
 
@@ -421,7 +421,7 @@ def test_a_query_budget_is_used_in_its_kind_of_loss():
     assert np.array_equal(noisy_table(COUNTS, 1, gauss, DemoSource(0)), noise)
     assert np.array_equal(noisy_table(COUNTS, 1, pure, DemoSource(0)), simulate_noisy_counts(COUNTS, 2.0, 0))
     for used in (gauss, pure):
-        with pytest.raises(BudgetError, match="has been asked"):
+        with pytest.raises(BudgetError, match="are answered"):
             used.use()
 
 
@@ -439,7 +439,7 @@ def test_a_gaussian_ledger_is_exact_in_a_file(neighbors):
         ({"kind": "pure"}, "not of its kind"),
         ({"epsilon": "1"}, "not in both"),
         ({"mu_squared": None, "epsilon": "1"}, "not of its kind"),
-        ({"entries": [{**entry, "epsilon_each": "1/9", "mu_squared_each": None}]}, "which is another"),
+        ({"entries": [{**entry, "epsilon_each": "1/9", "mu_squared_each": None}]}, "of another kind"),
         ({"entries": [{**entry, "epsilon_each": "1/9"}]}, "not in both"),
         ({"entries": [{**entry, "mu_squared_each": "0.1"}]}, "not a fraction"),
     ):

@@ -287,7 +287,7 @@ def test_invalid_losses_are_refused(bad):
 
 def test_invalid_compositions_are_refused():
     for times in (-1, 0.5):
-        with pytest.raises(ValueError, match="whole number of times"):
+        with pytest.raises(ValueError, match="multiplied by a whole number"):
             _ = PrivacyLoss.pure(1) * times
     with pytest.raises(ValueError, match="kind must be"):
         PrivacyLoss("renyi", Fraction(1))

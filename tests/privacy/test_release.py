@@ -61,7 +61,7 @@ def test_a_noisy_table_takes_one_answer_and_draws_nothing_without_it():
     for source in (SecretSource(), DemoSource(0)):
         noisy_table(table, 5, query_budget, source)
     for source in (Untouchable(), DemoSource(0)):
-        with pytest.raises(BudgetError, match="has been asked"):
+        with pytest.raises(BudgetError, match="are answered"):
             noisy_table(table, 5, query_budget, source)
 
 

@@ -119,9 +119,9 @@ def test_a_clear_winner_among_the_most_candidates_is_drawn():
 
 def test_invalid_questions_are_refused():
     scores = np.zeros((2, 3), np.int64)
-    with pytest.raises(ValueError, match="every node needs a candidate"):
+    with pytest.raises(ValueError, match="each node needs an allowed candidate"):
         draw_choices(scores, np.array([[1, 1, 1], [0, 0, 0]], bool), Fraction(1, 8), FixedWords())
-    with pytest.raises(ValueError, match="every node needs a candidate"):
+    with pytest.raises(ValueError, match="each node needs an allowed candidate"):
         draw_choices(scores, np.ones((2, 2), bool), Fraction(1, 8), FixedWords())
     scores[0, 0] = 2**60
     with pytest.raises(ValueError, match="too far apart"):
@@ -237,9 +237,9 @@ def test_a_level_uses_one_answer_of_its_query_budget():
     for _ in range(2):
         chosen = choose(SCORES, ALLOWED, 1, query_budget, SecretSource())
         assert ALLOWED[np.arange(5), chosen].all()
-    with pytest.raises(BudgetError, match="has been asked"):
+    with pytest.raises(BudgetError, match="are answered"):
         choose(SCORES, ALLOWED, 1, query_budget, Untouchable())
-    with pytest.raises(BudgetError, match="has been asked"):
+    with pytest.raises(BudgetError, match="are answered"):
         choose(SCORES, ALLOWED, 1, query_budget, DemoSource(0))  # a demonstration charges the same budget
 
 

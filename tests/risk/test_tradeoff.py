@@ -182,7 +182,7 @@ def test_a_release_that_cannot_change_the_best_answer_has_the_success_of_the_pri
 
 def test_invalid_questions_and_numbers_of_rows_are_refused():
     assert DistinguishingGame(Guarantee(1.0), "value", 3).steps == 6
-    with pytest.raises(ValueError, match="replace-one says nothing about membership"):
+    with pytest.raises(ValueError, match="replace-one does not cover membership"):
         DistinguishingGame(Guarantee(1.0, 0, "replace-one"))
     with pytest.raises(ValueError, match="question='name' is not known"):
         DistinguishingGame(Guarantee(1.0), "name")

@@ -24,12 +24,13 @@ DAYS = [f"{d:02}.{m:02}.2024" for m in range(1, 13) for d in (3, 14, 25)]
         (["€ 12", "-€3"], "number", "Numbers with €."),
         (["1", "-", "2"], "category", ""),
         (["1", "2", *["3"] * 8, "-"], "number", "Numbers."),
-        ([f"{i},5" for i in range(30)] + ["< 2,5"] * 20, "number with words", "and words in 20: '< 2,5'."),
-        ([f"{i}.5" for i in range(30)] + [f"<{i}" for i in range(20)], "number with words", "and words in 20"),
+        ([f"{i},5" for i in range(30)] + ["< 2,5"] * 20, "number", "Numbers with <."),
+        ([f"{i}.5" for i in range(30)] + ["not measured"] * 20, "number with words", "and words in 20"),
         ([f"{i}.5" for i in range(30)] + [f"V{i}" for i in range(20)] * 2, "category", "50 different texts"),
+        (["<18", ">18"] * 20, "category", "2 different texts"),
         (["1", "2", "3"] * 20 + ["unknown"] * 20, "category", "4 different texts"),
-        (["7"] * 18 + ["k.A.", "<5"], "number with words", "and words in 2: '<5', 'k.A.'. List the words"),
-        (["7", "8"] * 4 + ["k.A.", "<5"], "category", "4 different texts."),
+        (["7"] * 18 + ["k.A.", "n.d."], "number with words", "and words in 2: 'k.A.', 'n.d.'. List the words"),
+        (["7", "8"] * 4 + ["k.A.", "n.d."], "category", "4 different texts."),
         (DAYS, "date", "Dates in the format DD.MM.YYYY."),
         ([*DAYS, "unbekannt"], "date", "Cells without such a date count as missing: 'unbekannt'."),
         (["03/04/2024", "05/06/2024"], "date", "DD/MM/YYYY and MM/DD/YYYY fit equally well; state which order"),
@@ -76,7 +77,6 @@ def test_proposals_take_the_decimal_mark_and_the_columns_of_a_file():
     assert (column.kind, column.words, column.n_distinct, column.decimal) == ("number with words", ("k.A.",), 4, ",")
     assert propose_kind(pd.Series([1.5, 2, None])).kind == "number"
     assert propose_kind(["1,5", "2,5"], ".").kind == "category"
-    assert "Curator only" in propose_kind.__doc__
 
 
 @pytest.mark.parametrize(

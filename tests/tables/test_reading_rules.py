@@ -12,7 +12,7 @@ from dpforest.tables.cells import number
 from dpforest.tables.csv_rows import read_records, read_table
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 from dpforest.tables.read_parts import read_parts
-from dpforest.tables.reading_rules import SIGNS
+from dpforest.tables.reading_rules import SIGNS, number_with_sign
 from dpforest.tables.rows import read_rows
 from dpforest.trees import forest_schema
 
@@ -199,9 +199,9 @@ def test_a_file_without_rules_is_the_same_as_before():
 
 def test_spellings_that_may_be_the_same_number_are_stated_on_the_certificate():
     both = Feature("c", "categorical", categories=("2", "no"), spellings={"2.0": "no"}, **NOTE)
-    assert any("'2' and '2.0' may be the same" in sentence for sentence in schema(both).assumptions())
+    assert any("'2' and '2.0' may otherwise be the same" in sentence for sentence in schema(both).assumptions())
     agreeing = Feature("c", "categorical", categories=("yes", "no"), spellings={"True": "yes", "1": "yes"}, **NOTE)
-    assert not any("may be the same" in sentence for sentence in schema(agreeing).assumptions())
+    assert not any("be the same" in sentence for sentence in schema(agreeing).assumptions())
 
 
 def test_a_user_sees_all_rules_before_asserting_them():
@@ -217,6 +217,12 @@ def test_a_user_sees_all_rules_before_asserting_them():
     assert values["type", "crp"] == "numbers, with the signs % €"
     assert values["categories", "smoker"] == "yes; no (spellings: Yes is yes; 1 is yes)"
     assert values["classes", ""] == "yes; no (spellings: Ja is yes)"
+
+
+def test_a_value_beyond_a_limit_of_measurement_is_read_as_the_limit():
+    signs = ("<", ">")
+    assert [number_with_sign(text, signs) for text in ("<0.5", "> 250", "-<5")] == [0.5, 250, -5]
+    assert [number_with_sign(text, signs) for text in ("<", "<=5", "≤5", "<a")] == [None] * 4
 
 
 def test_no_sign_is_part_of_a_number():

@@ -272,7 +272,7 @@ class TestCellByCell:
 
     @pytest.mark.parametrize("mark", ["é", '"', "a", "7", "\u2028"])
     def test_an_impossible_delimiter_in_a_sep_line_is_refused(self, mark):
-        with pytest.raises(TableError, match="stands between columns, which cannot be"):
+        with pytest.raises(TableError, match="separates columns, but it cannot be a delimiter"):
             read_csv(f"sep={mark}\na{mark}b\n1{mark}x\n2{mark}y\n".encode())
 
     def test_file_settings_are_stated_in_the_certificate(self):

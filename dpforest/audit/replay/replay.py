@@ -193,7 +193,7 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
     if not path:
         return []
     line = after.returned.get(id(after.result), (None, "?"))[1]
-    message = f"with the same draws the fits leave behind what differs in {path.strip('.')}: it was not drawn"
+    message = f"with the same draws the fits end in different states at {path.strip('.')}, which was not drawn"
     return [Finding("release", line, message)]
 
 

@@ -128,7 +128,7 @@ class Draws:
         place = self._place
         self._given += 1
         if self._given > _MOST:
-            raise ValueError("it draws so often that its ways cannot be gone through")
+            raise ValueError("it draws so often that its paths cannot all be followed")
         if place == 0:
             self._first = question
         elif question == self._first:
@@ -156,7 +156,7 @@ class Draws:
             If the last run asked fewer questions than an earlier run with the same answers.
         """
         if self._place != len(self._picked):
-            raise ValueError("it goes another way with the same draws, so something else decides as well")
+            raise ValueError("it takes another path with the same draws, so it depends on something else")
         while self._picked:
             picked = self._picked.pop() + 1
             options = self._options[len(self._picked)]

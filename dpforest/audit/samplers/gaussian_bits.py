@@ -40,7 +40,7 @@ def _bracketed(num: int, den: int, least: float) -> Law:
     law[None] = 1 - kept
     totals = sum(law.values()), sum(least_chances.values())
     if any(abs(total - 1) > _ERROR for total in totals) or set(least_chances) - {OPEN, *law}:
-        raise ValueError("the probabilities do not make 1, or other things than whole numbers come out")
+        raise ValueError("the probabilities do not sum to 1, or a result is not a whole number")
     unknown = least_chances.pop(OPEN)
     for z, right in law.items():
         low = least_chances.get(z, 0.0)

@@ -20,7 +20,7 @@ class Unread:
     size = 2**62
 
     def __getitem__(self, at: Any) -> Any:
-        raise ValueError("it reads the tape by itself")
+        raise ValueError("it reads the tape without the functions that draw")
 
 
 class Oracles:

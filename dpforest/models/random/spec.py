@@ -197,8 +197,8 @@ def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tup
     if most <= max_leaves:
         return ()
     return (
-        f"A tree ends at {max_leaves:,} leaves here, which no paper says; of depth {depth} and on this schema it may "
-        "have more.",
+        f"A tree has at most {max_leaves:,} leaves here; no paper has this limit. At depth {depth}, a tree on this "
+        "schema may have more.",
     )
 
 
