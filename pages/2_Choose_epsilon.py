@@ -39,9 +39,7 @@ if table is None:
     st.stop()
 
 table_header(table, wish.neighbors)
-st.caption(
-    "Say how much accuracy you need, read off the smallest ε that gives it, and decide whether what it means is fine."
-)
+st.caption("Choose the accuracy that you need. The page shows the smallest ε that reaches it, and what this ε means.")
 if wish.delta:
     about_delta(table, "Forests with δ in their name")
 about_leaks(table)

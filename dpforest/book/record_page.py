@@ -96,7 +96,8 @@ def _making(record: ReleaseRecord) -> _Rows:
     looked = "yes; ε does not cover what this choice reveals" if record.chosen_by_looking else "no"
     yield "Settings chosen by looking at this table", looked
     for name, value in record.settings.items():
-        yield name, _setting_text(value)
+        if value is not None:  # a parameter that is None has no effect, or the rule of the estimator sets it
+            yield name, _setting_text(value)
 
 
 def _sources(record: ReleaseRecord) -> _Rows:
@@ -148,10 +149,10 @@ def _sum_text(total: PopulationLoss) -> str:
 
 
 def _setting_text(value: object) -> str:
-    """Return a setting as text. None means that the parameter has no value, and the estimator's rule applies."""
+    """Return a setting as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "not set" if value is None else str(value)
+    return "by the public rule" if value == "auto" else str(value)
 
 
 def _delta_text(delta: float | Fraction) -> str:

@@ -172,7 +172,7 @@ def test_data_dependent_forests_show_their_controls_and_losses(explore: Explore)
     explore.open(**SMALL, forest="boosted", trees=3, depth=3)
     expect(explore.main).to_contain_text("α of each level")
     expect(explore.main).to_contain_text("How the rows are weighted")
-    expect(explore.main).to_contain_text("as likely as if the data had no say")
+    expect(explore.main).to_contain_text("as likely as in a draw that ignores the data")
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.slider("α").press("End")
     assert explore.settings()["alphas"] == "follows the error of the tree before"
@@ -189,7 +189,7 @@ def test_data_dependent_forests_show_their_controls_and_losses(explore: Explore)
     for forest in ("one greedy tree", "multinomial"):
         with explore.refigured(), explore.curve_chart.redrawn():
             explore.choose("Forest", forest)
-        expect(explore.main).to_contain_text("as likely as if the data had no say")
+        expect(explore.main).to_contain_text("as likely as in a draw that ignores the data")
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.pick("as published")
     assert explore.figures()[-1].value == "∞"

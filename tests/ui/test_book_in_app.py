@@ -118,6 +118,7 @@ def test_a_release_is_booked_and_its_sum_survives_the_session(folder):
     (booking,) = population.bookings
     assert (population.name, population.cap, population.total().epsilon) == (WARD, Fraction(3, 2), 1)
     (kept,) = app.session_state["releases"]
+    assert population.rows_per_person == 1, "the user confirmed that each row is a different person"
     assert kept.population == WARD and booking.sha256 == hashlib.sha256(kept.file).hexdigest()
 
     another_day = dialog(chosen())
@@ -225,7 +226,7 @@ def test_the_page_of_releases_shows_merges_and_deletes(folder, tmp_path):
 
 def test_a_release_gets_a_record_once_its_questions_are_answered(folder):
     app = named(dialog(chosen(), purpose="", owner=""), WARD)
-    assert "needs what the forest is for and who answers for it" in "\n".join(c.value for c in app.caption)
+    assert "needs what the forest is for and who is responsible" in "\n".join(c.value for c in app.caption)
     typed(app, "What is the forest for?", "plan the beds")
     passed(release_button(app).click().run())
     assert "Nothing was released." in shown(app) and not app.session_state["releases"] and not Book().populations()

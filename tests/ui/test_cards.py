@@ -212,6 +212,19 @@ def test_words_and_signs_among_numbers_are_rules_of_the_schema(page):
     assert attribute(page, "share").signs == ("%",) and attribute(page, "share").kind == "numeric"
 
 
+def test_a_card_that_was_answered_still_offers_words_and_signs(page):
+    def box(label):
+        return next(box for box in page.multiselect if box.label == label)
+
+    assert "holds no number (for example “k.A.”) counts as missing, which is a separate value." in words(page)
+    open_card(page, "CRP")
+    box("Words that mean a missing cell").set_value([])
+    answer(page, "the manual of the device", 0, 500)
+    assert attribute(page, "CRP").missing_words == ()
+    open_card(page, "CRP")
+    assert "k.A." in box("Words that mean a missing cell").options and not box("Words that mean a missing cell").value
+
+
 @pytest.mark.parametrize(("rare", "listed"), [(False, ("cold", "flu")), (True, ("cold", "flu", "Kuru"))])
 def test_a_rare_value_is_listed_only_by_hand(page, rare, listed):
     open_card(page, "illness")
@@ -252,7 +265,7 @@ def test_ranges_that_names_suggest_are_confirmed_together(page):
 
 def test_a_spelling_is_merged_and_a_rare_one_only_by_hand(page):
     open_card(page, "smokes")
-    (merged,) = [box for box in page.multiselect if box.label == "Spellings that mean another value"]
+    (merged,) = [box for box in page.multiselect if box.label.startswith("Spellings that mean another value")]
     assert (merged.options, merged.value) == (["YES = yes (5 rows)"], []), "rare, so it is not chosen at first"
     answer(page, "a question with two answers")
     smokes = attribute(page, "smokes")

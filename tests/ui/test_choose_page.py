@@ -240,7 +240,7 @@ def test_without_an_answer_there_is_no_button_to_it(choose):
 def test_more_data_name_their_forest_and_compare_no_guesses(choose):
     page = choose(data="zoo", choose_tab="More data", need="60.0", look_eps="0.05")
     name = page.selectbox(key="looked_at").value
-    assert f"What more data would buy: {name}" in words(page)
+    assert f"Accuracy with more rows: {name}" in words(page)
     button(page, "Work it out").click().run()
     text = words(page)
     assert not page.exception and "**No number of rows can be given.** At ε = 0.05" in text

@@ -210,7 +210,7 @@ def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does
 
 def test_what_would_help_is_shown_only_once_it_is_known():
     at = [Headroom(0.7, 0.7, 0.7, best, 0.01) for best in (None, 0.7, 0.9)]
-    assert "being worked out" in what_helps(at[0], None, greedy=False)
+    assert "is not known until" in what_helps(at[0], None, greedy=False)
     assert "say little about the label" in what_helps(at[1], "CART", greedy=False)
     tight = what_helps(at[1], "CART", greedy=False, wide=[("a*b", 0.00004)])
     assert "say little" not in tight and "“a\\*b” in under 0.1 % of the public range" in tight

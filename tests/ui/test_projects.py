@@ -349,6 +349,15 @@ def test_another_file_is_not_taken_silently(folder):
     assert not app.warning
 
 
+def test_a_file_of_another_name_is_not_taken_silently(folder):
+    press(attach(session()), "assert bounds")
+    app = attach(session(), name="other ward.csv")
+    assert "Is “other ward.csv” the right file for the project “people”?" in text(app)
+    assert Book().project("people")[0]["attributes"] and app.session_state["domain"].features[0].leaks()
+    press(app, "No, start a new project")
+    assert Book().project("other ward")[0]["attributes"] == []
+
+
 def test_a_project_has_a_name_and_a_choice(folder):
     app = attach(session())
     passed(next(field for field in app.text_input if field.label == "Name of the project").set_value("Ward 3").run())

@@ -72,7 +72,7 @@ def _make(key: tuple, _table: Table, _settings: ForestSettings) -> LearningJob:
 
 def show(table: Table, settings: ForestSettings, wanted: float, guessing: float) -> None:
     """Draw learning curves at the chosen ε and at smaller ones, and the number of rows that reach `wanted`."""
-    titled(f"What more data would buy: {settings.name}", "Simulated", "Curator only")
+    titled(f"Accuracy with more rows: {settings.name}", "Simulated", "Curator only")
     st.markdown(
         "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
         "at a smaller ε.** We simulate releases from random parts of this table and see how accuracy changes with the "

@@ -53,8 +53,8 @@ def show(choice: Choice, view: ForestView) -> None:
         assumed, n_bound = ".", choice.settings.option("n_bound")
         if n_bound:
             assumed = (
-                f": {n_bound:,} are assumed. If everybody knows that there are fewer, lower “At most so many rows” in "
-                "the fine settings."
+                f": {n_bound:,} are assumed. If everybody knows that there are fewer, lower “Public upper bound "
+                "on the number of rows” in the fine settings."
             )
         st.info(
             f"No reweighting happens: in all {plural(len(traces), 'tree')} every row weighs one half. The trees' steps "

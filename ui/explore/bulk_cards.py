@@ -90,13 +90,14 @@ def show_numbers(table: Table) -> None:
                 HIGH: st.column_config.TextColumn(HIGH, alignment="right"),
                 WHOLE: st.column_config.CheckboxColumn("whole numbers"),
                 WHY: st.column_config.TextColumn(WHY, width="large"),
+                SIGNS: st.column_config.TextColumn(SIGNS, help="“12 %” is read as 12, and “<0.5” as 0.5."),
             },
             key=state.CARD_TABLE(key),
             height="auto" if len(names) <= _MANY else _HEIGHT,
             placeholder="",
             alt="Number columns with their public ranges.",
         )
-        st.caption(f"A cell that is empty or holds no number counts as a separate value. {_left_out(table)}".rstrip())
+        st.caption(" ".join(filter(None, (_about_cells(table, names), _left_out(table)))))
         words = source_field(table, key, "range", label=f"{QUESTION} {_REST}") if n_known < len(names) else ""
         if not st.form_submit_button("Use these ranges", type="primary"):
             return
@@ -126,6 +127,19 @@ def _about_ranges(n_known: int, n: int) -> str:
         f"**{plural(n_known, 'column')} {'has' if n_known == 1 else 'have'} a range that {suggests}.** No range comes "
         f"from your rows. Check each row, correct what is wrong, and confirm all of them together.{others}"
     )
+
+
+def _about_cells(table: Table, names: list[str]) -> str:
+    """Return how cells without a plain number are read, with words that are frequent in the rows. Curator only."""
+    proposals = {name: proposal_of(table, name) for name in names}
+    limits = sorted({"<", ">", "≤", "≥"} & {sign for proposal in proposals.values() for sign in proposal.signs})
+    text = f"A value beyond a limit of measurement, such as “{limits[0]}0.5”, is read as the limit. " if limits else ""
+    words = [
+        word for name, proposal in proposals.items() for word in often(proposal.words, counted_values(table, name))
+    ]
+    some = [f"“{plain(word, 30)}”" for word in dict.fromkeys(words)][:_SHOWN]
+    named = f" (for example {', '.join(some)})" if some else ""
+    return f"{text}A cell that is empty or holds no number{named} counts as missing, which is a separate value."
 
 
 def _left_out(table: Table) -> str:
@@ -203,7 +217,7 @@ def _tick(table: Table, name: str, key: str) -> bool:
     """Show the list of a column and what it leaves out. Return whether the user ticked it."""
     values, spellings = _list_of(table, name)
     is_public = st.checkbox(
-        f"**{plain(name, 60)}**: {plain(written(values), 2 * _SHORT)}", key=state.CARD_PUBLIC(f"{key}_{name}")
+        f"**{plain(name, 60)}**: {plain('; '.join(values), 2 * _SHORT)}", key=state.CARD_PUBLIC(f"{key}_{name}")
     )
     counts = counted_values(table, name)
     notes = [f"“{plain(spelling, 40)}” counts as “{plain(value, 40)}”." for spelling, value in spellings]

@@ -101,15 +101,16 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     is_one = len(card.columns) == 1  # rules of one column do not count for the others
     words, signs = (proposal.words, proposal.signs) if is_one else ((), ())
     if confirmed is not None:
-        words, signs = confirmed.missing_words, confirmed.signs
+        words = tuple(dict.fromkeys((*confirmed.missing_words, *words)))
+        signs = tuple(dict.fromkeys((*confirmed.signs, *signs)))
     with st.form(f"{key}_number", border=False):
         left, right = st.columns(2)
         lowest = left.text_input("Lowest possible number", shown(low) or "", key=state.CARD_LOW(key))
         highest = right.text_input("Highest possible number", shown(high) or "", key=state.CARD_HIGH(key))
         is_whole = st.checkbox("Only whole numbers", whole, key=state.CARD_WHOLE(key))
         counts = counted_values(table, card.columns[0]) if (words or signs) and confirmed is None else {}
-        chosen = _words(words, words if confirmed else often(words, counts), key)
-        ignored = _signs(signs, signs if confirmed else often_signs(signs, counts), key)
+        chosen = _words(words, confirmed.missing_words if confirmed else often(words, counts), key)
+        ignored = _signs(signs, confirmed.signs if confirmed else often_signs(signs, counts), key)
         missing = _missing(confirmed, key)
         note = source_field(table, key, "range", _note_of(confirmed) or (suggested.reason if suggested else ""))
         if not st.form_submit_button("Use this range", type="primary"):
@@ -155,7 +156,13 @@ def _signs(signs: Sequence[str], start: Sequence[str], key: str) -> list[str]:
     """Ask which signs next to numbers are ignored. Without signs in the column, nothing is asked."""
     if not signs:
         return []
-    return st.multiselect("Signs that are ignored", list(signs), list(start), key=state.CARD_SIGNS(key))
+    return st.multiselect(
+        "Signs that are ignored",
+        list(signs),
+        list(start),
+        key=state.CARD_SIGNS(key),
+        help="“12 %” is then read as 12, and “<0.5” as 0.5. Without its sign, such a cell counts as missing.",
+    )
 
 
 def _missing(confirmed: Feature | None, key: str) -> str:
@@ -250,7 +257,7 @@ def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_co
     frequent = often([spelling for spelling, _ in spellings], counts)
     start = [one for one, spelling in written_as.items() if are_confirmed or spelling in frequent]
     return st.multiselect(
-        "Spellings that mean another value",
+        "Spellings that mean another value (to add one, type for example: y = yes)",
         list(written_as),
         start,
         key=state.CARD_MERGE(key),
@@ -258,7 +265,7 @@ def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_co
             f"{one} ({plural(counts.get(written_as[one], 0), 'row')})" if one in written_as else str(one)
         ),
         accept_new_options=True,
-        placeholder="None. To add one, type for example: y = yes",
+        placeholder="None",
         help="Choose only spellings that may stand in the public schema. Other spellings count as missing cells.",
     )
 

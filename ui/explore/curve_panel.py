@@ -28,7 +28,7 @@ from ui.shared.headroom_words import learns_nothing, what_helps, what_privacy_co
 from ui.shared.loss_words import at_delta
 from ui.shared.page import badge, chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.tables import read_by, split
+from ui.shared.tables import Table, read_by, split
 from ui.shared.wording import epsilon_text, plain, sum_text
 
 _TITLE = "Accuracy against ε"
@@ -139,7 +139,7 @@ class Panel:
         reading = read_by(table, settings)
         wide = overwide_features(reading.domain, split(reading).X_train)
         helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].chooses_questions, wide=wide)
-        return f"{sentences} {helps}{self._others.sentence(self.measure, at)}"
+        return f"{_first_look(table)}{sentences} {helps}{self._others.sentence(self.measure, at)}"
 
     def look_elsewhere(self) -> bool:
         """Do one step of other work: measure the effect of δ, or simulate a part of another forest.
@@ -187,6 +187,13 @@ class Panel:
             f"ε = {epsilons[-1]:g}; the floor is {percent(self._floor)}, this forest without noise "
             f"{percent(float(exact))}{known}."
         )
+
+
+def _first_look(table: Table) -> str:
+    """Return a sentence if the columns of a file are still read as the file suggests; empty otherwise."""
+    if not table.uploaded or not table.domain.leaks():
+        return ""
+    return "**This is a first look**, because cards under *Data* are open and columns may be misread. "
 
 
 def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0) -> str:

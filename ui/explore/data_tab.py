@@ -253,7 +253,9 @@ def _declare(table_key: str, key: state.Key) -> None:
 def _notes(table: Table) -> None:
     if table.csv is not None:
         titled("How the file was read", "Curator only")
-        st.markdown("\n".join(f"- {plain(note, 300)}" for note in table.csv.notes))
+        stated = [feature.name for feature in table.domain.features if not feature.leaks()]
+        notes = [note for note in table.csv.notes if not note.startswith(tuple(f"{name!r} " for name in stated))]
+        st.markdown("\n".join(f"- {plain(note, 300)}" for note in notes))
         st.caption(
             "You often do not need to change the file: a card can read numbers with words or signs, dates, and several "
             "spellings of one value."

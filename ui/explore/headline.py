@@ -36,7 +36,7 @@ def header(choice: Choice) -> None:
         f"The smaller ε, the less sure an attacker can become whether one {subject.one} is in the table."
         + (UNTIL if table.domain.leaks() else "")
         if settings.certified
-        else "The app shows this forest as it was published. Below are the ε that was claimed for it, and what is true."
+        else "The app shows this forest as it was published. Below are its claimed ε and its true loss."
     )
 
 

@@ -28,8 +28,8 @@ def show(table: Table) -> None:
         more = f" And in {len(messages) - _SHOWN} more columns." if messages[_SHOWN:] else ""
         st.info(
             f"{' '.join(messages[:_SHOWN])}{more} They count as different values: they differ in capitals, spaces, "
-            "invisible characters, or in how a letter is encoded. If they mean the same, their card can merge them, "
-            "or you can correct the file.",
+            "invisible characters, or in how a letter is encoded. If they mean the same, list them as spellings on "
+            "their card, or correct the file.",
             icon=":material/info:",
         )
     if rare := of_one_row(table):

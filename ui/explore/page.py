@@ -8,6 +8,8 @@ from typing import Final
 
 import streamlit as st
 
+from dpforest.privacy.certificate import Certificate
+from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import DomainError
 from ui import state
 from ui.explore import (
@@ -34,6 +36,7 @@ from ui.shared.forests import ForestSettings
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 
+TABS: Final = ("Tree", "Leaves", "Budget", "Data", "Groups")
 AWAY: Final = 0.3  # seconds that a chart gets to reach the browser, because compiling kernels blocks the server
 
 
@@ -70,28 +73,40 @@ def show() -> None:
 
     release_place = st.sidebar.container()
     drawn = sidebar.share(choice)
-    if not settings.certified:
-        headline.broken_promise(certificate)
+    upper, lower = st.container(), st.container()
+    with lower:
+        tabs = dict(zip(TABS, st.tabs(TABS, key=state.TAB, bind=LINKED), strict=True))
+    open_tab = next((name for name, tab in tabs.items() if tab.open), "")
+    is_desk = open_tab == "Data" and table.uploaded
+    if is_desk:  # before the simulations, because the user goes on with the next card
+        with tabs["Data"]:
+            data_tab.show(choice, job.releases)
 
-    # Draw a first curve at once. If nothing is compiled yet, its simulated releases come from a file.
-    if stored:
-        stored.into(job)
-    few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
-    result = first_release.first_releases(table, [job], few, st.container())
-    level = baselines.level(table)
-    is_useless = is_no_better_than_guessing(result, level, settings.name, settings.epsilon)
-    is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
-    numbers = headline.Figures(choice, certificate, ledger, result, level)
-    if settings.certified:
-        recommended.line(table, settings, _show_forest, "Switch to it")
-    welcome.line()
-    panel = curve_panel.Panel(choice, result, ledger, level, certificate.delta)
+    with upper:
+        if not settings.certified:
+            headline.broken_promise(certificate)
+        # Draw a first curve at once. If nothing is compiled yet, its simulated releases come from a file.
+        if stored:
+            stored.into(job)
+        few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
+        result = first_release.first_releases(table, [job], few, st.container())
+        level = baselines.level(table)
+        is_useless = is_no_better_than_guessing(result, level, settings.name, settings.epsilon)
+        is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
+        numbers = headline.Figures(choice, certificate, ledger, result, level)
+        if settings.certified:
+            recommended.line(table, settings, _show_forest, "Switch to it")
+        welcome.line()
+        panel = curve_panel.Panel(choice, result, ledger, level, certificate.delta)
     with instrument_place:
         drawing = instrument.Instrument(choice, job, result, level, panel.measure, certificate.delta)
     if stored:
         time.sleep(AWAY)
         warm_up(settings, panel.progress)
-    refine_tab = _tabs(choice, certificate, ledger, job, result)
+    refine_tab = None
+    if open_tab and not is_desk:
+        with tabs[open_tab]:
+            refine_tab = _show_tab(open_tab, choice, certificate, ledger, job, result)
     drawing.show_tree(job.releases.view(settings.epsilon))  # after the tabs, because some forests take seconds
     with drawn:
         figures.offer()
@@ -118,20 +133,19 @@ def _show_forest(settings: ForestSettings) -> None:
     state.FOREST.value, state.DELTA.value, state.BY_RULE.value = settings.kind, settings.delta > 0, True
 
 
-def _tabs(
-    choice: Choice, certificate, ledger, job: SweepJob, result: SweepResult
+def _show_tab(
+    name: str, choice: Choice, certificate: Certificate, ledger: Ledger, job: SweepJob, result: SweepResult
 ) -> Callable[[SweepResult], None] | None:
-    """Add five tabs, and draw the open one. Return a function that refines it, or None if it needs no refinement."""
+    """Draw the open tab. Return a function that refines it, or None if it needs no refinement."""
     epsilon, releases = choice.settings.epsilon, job.releases
-    tabs = {
-        "Tree": lambda: tree_tab.show(choice, releases.view(epsilon)),
-        "Leaves": lambda: leaves_tab.show(choice, releases.view(epsilon)),
-        "Budget": lambda: budget_tab.show(choice, certificate, ledger),
-        "Data": lambda: data_tab.show(choice, releases),
-        "Groups": lambda: groups_tab.GroupsTab(choice, result).refine,
-    }
-    for tab, show_it in zip(st.tabs(list(tabs), key=state.TAB, bind=LINKED), tabs.values(), strict=True):
-        if tab.open:
-            with tab:
-                return show_it()
+    if name == "Tree":
+        tree_tab.show(choice, releases.view(epsilon))
+    elif name == "Leaves":
+        leaves_tab.show(choice, releases.view(epsilon))
+    elif name == "Budget":
+        budget_tab.show(choice, certificate, ledger)
+    elif name == "Data":
+        data_tab.show(choice, releases)
+    else:
+        return groups_tab.GroupsTab(choice, result).refine
     return None

@@ -105,17 +105,17 @@ def _questions(
         )
     _answers(structure, view, nodes, root)
     st.caption(
-        f"The bar shows the classes of the {view.counted} in a node, the dot is as large as they are many; its color "
-        "is the rate at which labels flip. Click a node to read on from there."
+        f"The bar shows the classes of the {view.counted} in a node. A larger dot means more of them; its color is "
+        "the rate at which labels flip. Click a node to read on from there."
     )
     if nodes.probability is not None:
         st.caption(
-            "p: how likely this question was to be drawn; behind ×, how many times as likely as if the data had no "
-            "say. Near ×1, noise has chosen. Point at a node to see how much of the impurity its question removes."
+            "p: how likely this question was to be drawn; behind ×, how many times as likely as in a draw that ignores "
+            "the data. Near ×1, noise has chosen. Point at a node to see how much of the impurity its question removes."
         )
         if _no_say(view):
             st.caption(
-                "At this ε the data hardly have a say in any question, and then other ways to judge them (α, scores) "
+                "At this ε the data hardly affect any question, and then other ways to judge them (α, scores) "
                 "change next to nothing. Raise ε, or ask for fewer trees and levels."
             )
 

@@ -147,6 +147,12 @@ def _about_repeats(table: Table, proposed: list[str]) -> None:
     """Warn if each row counts as a person, but values of a column that looks like an identifier repeat."""
     for name in proposed:
         most = most_rows(table.frame[name])
+        if most > 1 and table.rows_are_persons:
+            st.caption(
+                f"You stated that each row is a different person, although up to {most:,} rows have the same value of "
+                f"“{plain(name, 40)}”. Do not share this number: it comes from the rows."
+            )
+            return
         if most > 1:
             st.warning(
                 f"Up to {most:,} rows have the same value of “{plain(name, 40)}”. If this column identifies persons, "

@@ -54,7 +54,7 @@ def learns_nothing(
     better = "makes it more often right" if measure == "accuracy" else f"raises its {measure}"
     return (
         f"**This forest learns nothing here that {better}.** At no ε is it better than {guess} "
-        f"({percent(at.floor)}), and without noise it is not either "
+        f"({percent(at.floor)}), nor is it without noise "
         f"({percent(at.nonprivate)}; up to {points(at.noise)} may be luck on {rows:,} held-out {noun}s). "
         f"{end if certified else ''}"
     )
@@ -73,7 +73,7 @@ def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Seque
         Result of `headroom.overwide_features`.
     """
     if at.best is None or best_name is None:
-        return "Whether there is anything to learn here is being worked out."
+        return "Whether there is anything to learn here is not known until the models are fitted."
     wide_names = ", ".join(f"“{plain(name, 30)}” in {_part(share)}" for name, share in wide[:MOST_NAMED])
     if len(wide) > MOST_NAMED:
         wide_names += f" (and {len(wide) - MOST_NAMED} more attributes like these)"

@@ -45,7 +45,7 @@ def ask(table: Table, delta: float, optional: DeltaGenerator) -> RecordWords | N
             st, "Why is this δ small enough?", "delta_reason", "For example “far below 1 divided by the patients”."
         )
     words = RecordWords(purpose, owner, approver, reason)
-    missing = [what for what, text in (("what the forest is for", purpose), ("who answers for it", owner)) if not text]
+    missing = [what for what, text in (("what the forest is for", purpose), ("who is responsible", owner)) if not text]
     missing += ["why δ is acceptable"] if delta and not reason else []
     if missing:
         st.caption(f"The record of this release needs {' and '.join(missing)}.")

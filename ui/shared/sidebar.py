@@ -113,7 +113,8 @@ def _upload() -> Table | None:
         file = state.ATTACHED.value = file or state.ATTACHED.value
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
-        st.caption(f"{attached}Read in memory only; {forgotten}.")
+        saved = " What you state about its columns is saved on this computer, as a project." if is_kept() else ""
+        st.caption(f"{attached}Its rows stay in memory; they are {forgotten}.{saved}")
         if caution_on_space := uploads.shortage():
             st.caption(caution_on_space)
     if file is None:

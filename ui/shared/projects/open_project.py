@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -102,11 +103,23 @@ def _open(book: Book, digest: str, file_name: str, columns: list[str]) -> None:
     project = OpenProject(name, revision, saved)
     if doubt := content.doubt(saved, columns):
         project.question = f"{doubt} Is it the right file for the project “{name}”?"
+    elif replaced is None and not _may_belong(file_name, name):
+        project.question = f"Is “{file_name}” the right file for the project “{name}”?"
     elif replaced is not None:
         project.question = f"Is this file for the project “{name}”, too?"
     state.PROJECTS.value[digest] = project
     if not project.question:
         _prepare(book, project, digest)
+
+
+def _may_belong(file_name: str, project: str) -> bool:
+    """Return whether a file's name and a project's name begin alike, as in "visits (1).csv" and "visits (2)".
+
+    >>> _may_belong("visits (1).csv", "visits"), _may_belong("visits.csv", "Visits of 2025"), _may_belong("b.csv", "a")
+    (True, True, False)
+    """
+    stem, name = (re.sub(r" ?\(\d+\)$", "", text).casefold() for text in (PurePath(file_name).stem, project))
+    return stem.startswith(name) or name.startswith(stem)
 
 
 def start_new(book: Book, digest: str, file_name: str) -> None:
