@@ -37,7 +37,7 @@ def check(rule: str, breaks: Iterable[Break]) -> None:
     listed = {path: int(count) for name, path, count in entries if name == rule}
     counts = Counter(place.path for place in places)
     more = [f"{p.path}:{p.line} {p.text}" for p in places if counts[p.path] > listed.get(p.path, 0)]
-    assert more == [], "see docs/STYLE.md"
+    assert more == [], f"see docs/STYLE.md: {more}"
     fewer = [path for path, count in listed.items() if counts[path] < count]
     assert fewer == [], "well done; write the list again with: python -m tests.style_debt"
 

@@ -96,7 +96,7 @@ def _making(record: ReleaseRecord) -> _Rows:
     looked = "yes; ε does not cover what this choice reveals" if record.chosen_by_looking else "no"
     yield "Settings chosen by looking at this table", looked
     for name, value in record.settings.items():
-        if value is not None:  # a parameter that is None has no effect, or the rule of the estimator sets it
+        if value is not None:  # with None, a parameter has no effect or the rule of the estimator sets it
             yield name, _setting_text(value)
 
 
