@@ -1,4 +1,4 @@
-"""The file of a book: a SQLite database with populations, bookings and projects.
+"""The file of a book (the ledger across releases): a SQLite database with populations, bookings and projects.
 
 Each operation opens the file, and writes in one transaction that SQLite puts on the disk before the operation returns
 (``synchronous=FULL``). So several processes may share a file, and a process may die at any time.
@@ -111,8 +111,8 @@ class Store:
     @property
     def _damaged(self) -> str:
         return (
-            f"{self.path} is damaged, so the sum of earlier releases is unknown. Put a copy of the file in its place. "
-            "Do not start a new book for the same people."
+            f"{self.path} cannot be used as a book, so the privacy loss of earlier releases is unknown. Restore a "
+            "backup of the file. Do not start a new book for the same people."
         )
 
     @contextmanager
@@ -134,14 +134,20 @@ class Store:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return f"Another program is writing to {self.path}. Nothing was booked; try again."
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            return f"{self.path} cannot be written, so nothing was booked. Check the rights of the file and its folder."
+            return (
+                f"{self.path} cannot be opened or written, so nothing was booked. Check that the file exists, and "
+                "check the rights of the file and its folder."
+            )
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_TOOBIG):
-            return f"{self.path} cannot grow, so nothing was booked. Make room on the disk and try again."
+            return (
+                f"SQLite could not read or write {self.path}, so nothing was booked. Check the disk and its free "
+                "space, and try again."
+            )
         return self._damaged
 
 
 def _make(path: Path) -> None:
-    """Create the file under a temporary name, and rename it when it is complete."""
+    """Create the file under a temporary name. When it is complete, link it to `path`, unless that exists."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     os.close(handle)

@@ -1,7 +1,8 @@
-"""Headroom of a forest: accuracy of the forest without privacy, minus the accuracy of guessing.
+"""Headroom of a forest: value of a measure for the forest without privacy, minus the value for guessing.
 
-If noise hides everything that the forest learns, privacy costs the whole headroom. If a forest without noise predicts
-no better than guessing, then it has no headroom, and cannot show what privacy costs.
+If noise hides everything that the forest learns, privacy costs the whole headroom. If a forest predicts no better than
+guessing, both without noise and at every ε, it counts as a forest without headroom, which cannot show what privacy
+costs.
 """
 
 from collections.abc import Sequence
@@ -14,8 +15,9 @@ from dpforest.evaluation.smallest_epsilon import held_out_margin
 from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
-POINT: Final = 0.01  # a loss of at most this value of the measure (0 to 1) counts as no loss
-PART: Final = 0.25  # a loss of at most this share of the headroom counts as no loss
+# A loss counts as no loss if it is at most the smaller of `POINT` and `PART` times the headroom.
+POINT: Final = 0.01  # one point, in the unit of the measure, which ranges from 0 to 1
+PART: Final = 0.25  # a share of the headroom
 # A share of the codes of a public range. If nine in ten rows use a smaller share, most random thresholds do not split
 # these rows.
 OVERWIDE: Final = 0.1
@@ -50,7 +52,7 @@ class Headroom:
 
     @property
     def has_none(self) -> bool:
-        """Whether the forest is no better than guessing, both without noise and at every ε."""
+        """Whether the forest exceeds guessing by at most `noise`, both without noise and at every ε."""
         return max(self.nonprivate, self.private) <= self.floor + self.noise
 
     @property
@@ -172,8 +174,9 @@ def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, floa
     Returns
     -------
     list of (name, share)
-        The list has an attribute if the middle nine tenths of its rows use a share of the codes below `OVERWIDE`. The
-        reported share is the part of the public range, in values, that these rows use. The smallest share comes first.
+        The list has an attribute if the middle 90 % of its cells that are not missing span less than the share
+        `OVERWIDE` of the codes. The reported share is the part of the public range, in values, that these cells span.
+        The smallest share comes first.
     """
     overwide = []
     for j, feature in enumerate(domain.features):

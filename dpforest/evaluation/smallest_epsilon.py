@@ -5,8 +5,8 @@ reaches the value. Second, the held-out rows are a sample, so a margin is subtra
 
 The first `N_FIRST` simulated releases of a forest determine which ε is checked first: an ε at which nearly every
 release should reach the value. Further releases, which had no part in this choice, then check that the required share
-of releases reaches the value. If the check fails, the next larger ε is checked. So more releases make an answer more
-certain, unless a check fails.
+of releases reaches the value. More releases settle an open check; a settled check does not change. If a check fails,
+the next larger ε is checked.
 """
 
 import math
@@ -24,8 +24,8 @@ from dpforest.confidence import lower_limit
 
 CONFIDENCE: Final = 0.95  # confidence level of a check, and of the held-out margin
 N_FIRST: Final = 3  # number of releases that determine which ε is checked first
-LOOKS: Final = (1, 2, 4)  # a check looks at these multiples of the least number of releases that can show the share
-_ROOM: Final = 10  # releases should miss the value this many times more rarely than is required at the first ε
+LOOKS: Final = (1, 2, 4)  # a check looks after m, 2 m and 4 m releases, where m is `releases_needed`
+_ROOM: Final = 10  # at the first ε, the predicted share of misses is the permitted share divided by this number
 _ROUNDING: Final = 1e-9  # error of a mean in floats
 _NEAR: Final = 2  # the spread at an ε is pooled over this many neighbors on each side
 
@@ -67,7 +67,7 @@ class Reach:
         share : float
             Share of releases that must reach a value, between 0 and 1.
         n : float or None
-            Number of held-out rows, from `least_n`. If None, no margin is subtracted.
+            Effective number of held-out rows (`least_n`). If None, no margin is subtracted.
         n_forests : int
             Number of forests from which the best is taken, on the same held-out rows.
 
@@ -113,9 +113,9 @@ class Reach:
 def _pooled_spread(values: np.ndarray) -> np.ndarray:
     """Return the standard deviation over releases at each ε, pooled with that at neighboring ε: float (E,).
 
-    With one release, the function computes the standard deviation σ from second differences along ε. The variance of
-    these differences is 6 σ² if the mean is linear in ε, and larger if it is curved, so the estimate is seldom too
-    small.
+    With one release, the function estimates the standard deviation σ from second differences along the grid. If values
+    at different ε are independent, the expected square of a difference is 6 σ² where the mean is linear in the position
+    on the grid, and larger where it is curved. With one release and fewer than three ε, the result is 0.
     """
     n_releases, n_epsilons = values.shape
     if n_releases > 1:
@@ -135,12 +135,13 @@ class Check(NamedTuple):
     reached, releases : int
         Number of releases that reach the value, and number of releases.
     at_least : float
-        Lower confidence bound on the share of all releases that reach the value, on the same held-out rows.
+        Lower confidence bound, at the last completed look, on the share of all releases that reach the value, on the
+        same held-out rows; 0 before the first look.
     is_sure, has_failed : bool
         Whether the check has shown the required share (`at_least` is at least this share), and whether it has failed to
         show the share. If both are False, more releases are needed.
     until : int
-        Number of releases of the next look, or of the last one.
+        Number of releases at the next look, or at the look that has decided the check.
     """
 
     reached: int
@@ -154,7 +155,7 @@ class Check(NamedTuple):
 def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests: int = 1) -> Check:
     """Check by simulated releases, at a few fixed numbers of releases, that a share of all releases reaches a value.
 
-    All looks, all checks of a forest one after the other, and the checks of all forests hold together with
+    The bounds at all looks, in all successive checks of a forest, and for all forests hold jointly with a confidence of
     `CONFIDENCE`: each forest has an equal part of the error, check k of a forest uses 1 / 2ᵏ of this part, and its
     looks use equal parts of that.
 
@@ -172,7 +173,7 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests:
     Returns
     -------
     Check
-        Result of the last look.
+        Result at the look that has decided the check, or from the releases so far.
 
     Examples
     --------
@@ -248,7 +249,7 @@ def smallest_epsilon(
     checked: Callable[[float], np.ndarray],
     n_forests: int = 1,
 ) -> Answer:
-    """Return the smallest ε at which a share of a forest's releases reaches a value.
+    """Return the first ε of `Reach.from_on` whose check has not failed. This check may still be open.
 
     Parameters
     ----------
@@ -269,7 +270,7 @@ def smallest_epsilon(
     Returns
     -------
     Answer
-        Answer with the smallest ε whose check has not failed, or without an ε if there is none.
+        Answer with this ε, or without an ε if there is none.
 
     Raises
     ------
@@ -391,8 +392,6 @@ def held_out_margin(
     n_forests: int = 1,
 ) -> np.ndarray:
     """Return the margin from a measured accuracy to its lower confidence bound (E. B. Wilson, 1927).
-
-    The margin is needed because the held-out rows are a sample.
 
     Parameters
     ----------

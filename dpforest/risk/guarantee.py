@@ -1,8 +1,8 @@
 """The guarantee of a release for one person, and the questions that it covers.
 
 An attacker may ask two questions. *membership*: is this person's row in the table? Only add-remove covers this
-question. Under replace-one, the number of rows is public, and both tables have a row for the person. *value*: which of
-two values does a person in the table have?
+question. Under replace-one, the number of rows (with a unit, of persons) is public, and both of the neighboring tables
+contain the person. *value*: which of two values does a person in the table have?
 """
 
 import math
@@ -32,7 +32,8 @@ class Guarantee:
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation of the guarantee.
     mu_squared : Fraction or None
-        μ² if Gaussian noise gives the release the whole Gaussian trade-off curve, a stronger guarantee than (ε, δ).
+        μ² if the release is μ-Gaussian differentially private, which is a stronger guarantee than (ε, δ). With `steps`,
+        μ² holds for the part of the loss that is not in the steps.
     steps : tuple of (Fraction, int)
         Pairs (κ, times) if ε is spent in several steps, which is a stronger guarantee than ε (`TradeoffCurve`).
     unit : str or None
@@ -41,7 +42,7 @@ class Guarantee:
     Raises
     ------
     ValueError
-        If a value is out of range, or (ε, δ) does not follow from μ² or the steps.
+        If a value is out of range, (ε, δ) does not follow from μ² without steps, or ε is below the sum of the steps.
 
     Examples
     --------
@@ -59,7 +60,7 @@ class Guarantee:
     def __post_init__(self) -> None:
         rows_changed(self.neighbors)
         if not self.epsilon >= 0:
-            raise ValueError(f"epsilon={self.epsilon!r} is not a number from 0")
+            raise ValueError(f"epsilon={self.epsilon!r} must be at least 0")
         if not 0 <= self.delta <= 1:
             raise ValueError(f"delta={self.delta!r} is not a number from 0 to 1")
         if self.gaussian is not None and not (self.kind == "none" or self.gaussian.holds(self.epsilon, self.delta)):
@@ -112,7 +113,7 @@ class Guarantee:
 
     @property
     def curve(self) -> TradeoffCurve | None:
-        """Return the trade-off curve that is known beyond (ε, δ), or None."""
+        """Return the trade-off curve that follows from the steps and μ²; None if the guarantee has neither."""
         if self.mu_squared is None and not self.steps:
             return None
         return TradeoffCurve(self.steps, self.mu_squared or Fraction(0))

@@ -12,7 +12,7 @@ from dpforest.tables.features import plural
 
 
 class OutOfDomain(Enum):
-    """Kinds of cells and labels outside of their domain. The value of each kind ends a sentence of the warning."""
+    """Kinds of cells and labels outside of their domain. Most of their values end a sentence of the warning."""
 
     MISSING = "missing although none are expected; {they} read as its lower bound or first category"
     UNLISTED = "not listed although all are expected to be; {they} read as its first category"
@@ -29,7 +29,7 @@ class OutOfDomainWarning(UserWarning):
 
 
 class OutOfDomainCells:
-    """Counts of cells and labels outside of their domain, by attribute and kind. Thread-safe.
+    """Counts of cells and labels outside of their domain, by attribute and kind. `add` is thread-safe.
 
     The counts depend on rows, so only a warning reports them; a fitted forest never holds them.
 

@@ -68,7 +68,7 @@ def test_a_full_disk_books_nothing_and_loses_nothing(book):
         connection.send((400, "no error"))
 
     n_booked, message = _in_child(fill)
-    assert n_booked < 400 and "cannot grow, so nothing was booked" in message
+    assert n_booked < 400 and "could not read or write" in message and "nothing was booked" in message
     assert len(Book(book.path).population(PEOPLE).bookings) == 1 + n_booked
 
 
@@ -110,7 +110,7 @@ def test_a_protected_book_is_read_but_not_written(book):
         for place, mode in modes.items():
             place.chmod(mode)
     assert len(messages) == 2
-    assert "cannot be written, so nothing was booked" in messages[0]
+    assert "cannot be opened or written, so nothing was booked" in messages[0]
     assert "cannot be used (Permission denied). Check the folder" in messages[1]
     assert len(book.population(PEOPLE).bookings) == 1
 
@@ -130,7 +130,8 @@ def test_a_damaged_book_is_never_taken_for_a_new_one(book, damage):
         data[4096:-4096] = bytes(range(256)) * ((len(data) - 8192) // 256)
     book.path.write_bytes(data)
     with pytest.raises(
-        BookError, match="is damaged, so the sum of earlier releases is unknown|is not a book of dpforest"
+        BookError,
+        match="cannot be used as a book, so the privacy loss of earlier releases is unknown|is not a book of dpforest",
     ):
         Book(book.path).book(PEOPLE, HALF, title="second")
     assert book.path.read_bytes() == bytes(data)
@@ -152,7 +153,7 @@ def test_a_book_of_a_newer_version_and_another_database_are_refused(book, tmp_pa
 
 def test_a_book_that_vanishes_is_not_made_again(book):
     book.path.unlink()
-    with pytest.raises(BookError, match="cannot be written, so nothing was booked"):
+    with pytest.raises(BookError, match="cannot be opened or written, so nothing was booked"):
         book.book(PEOPLE, HALF, title="second")
     assert not book.path.exists()
 

@@ -245,7 +245,7 @@ def test_every_tab_opens_and_describes_its_charts(explore: Explore) -> None:
 def test_files_for_the_curator_are_marked_and_agree_with_the_page(explore: Explore) -> None:
     """Names of files with figures from raw rows contain CURATOR_ONLY, and the numbers agree with the page."""
     explore.open(**SMALL, trees=5, depth=3, tab="Leaves")
-    name, text = explore.download("Download these leaves")
+    name, text = explore.download("Download all leaves of this selection")
     assert "CURATOR_ONLY" in name
     leaves = pd.read_csv(io.StringIO(text))
     assert len(leaves) == 5 * 2**3

@@ -153,7 +153,7 @@ def test_a_name_that_is_taken_and_an_empty_name_are_refused(folder):
 def test_nothing_is_released_if_the_book_cannot_be_used(folder):
     (folder / "book.sqlite").write_bytes(b"")
     app = dialog(chosen())
-    assert "is damaged, so the sum of earlier releases is unknown" in shown(app)
+    assert "cannot be used as a book, so the privacy loss of earlier releases is unknown" in shown(app)
     assert not [b for b in app.button if b.label.startswith("Release for ε")]
     (folder / "book.sqlite").unlink()
     app = dialog(chosen())

@@ -39,7 +39,7 @@ def test_where_no_leaf_is_empty_there_is_no_sentence_about_empty_leaves(app):
     app.query_params.update({"data": "nursery", "forest": "RF-E", "tab": "Leaves", "depth": "1", "trees": "1"})
     app.run()
     assert not app.exception and "How often labels flip" in words(app)
-    assert "at random, since" not in words(app)
+    assert "at random, because" not in words(app)
 
 
 @pytest.mark.parametrize("kind", ["noisy counts", "one greedy tree", "JPW", "RF-L", "boosted", "random-tree booster"])

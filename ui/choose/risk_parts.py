@@ -22,20 +22,21 @@ def prior_control() -> float:
     """Ask for an attacker's belief before the release, and return it, from 0 to 1. In the link, it is "prior"."""
     known(state.PRIOR, PRIORS)
     value = st.select_slider(
-        "What an attacker believed before",
+        "Attacker’s belief before the release",
         PRIORS,
         0.5,
         format_func=lambda p: f"{100 * p:g} %",
         key=state.PRIOR,
         bind=LINKED,
-        help="How sure the attacker was, from whatever else the attacker knows, that a row is in the table, or that a "
-        "row in it has a certain value; with a column of identifiers, a person. 50 % is a coin toss.",
+        help="How sure the attacker was before the release that a row is in the table, or that a row of the table has "
+        "a certain value. If a column of identifiers is declared, the belief is about a person instead of a row. 50 % "
+        "is a coin toss.",
     )
     return min(PRIORS, key=lambda p: abs(p - float(value)))
 
 
 def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
-    """Draw the section.
+    """Draw the section on what ε means for one row or person.
 
     Parameters
     ----------
@@ -68,7 +69,8 @@ def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
 def _question(guarantee: Guarantee) -> str:
     """Return the question that the attacker answers. The user can choose only if the guarantee covers membership."""
     if MEMBERSHIP not in guarantee.questions:
-        st.caption("The number of rows is public here, so the attacker guesses a value.", width="content")
+        nouns = f"{unit_noun(guarantee.unit)}s"
+        st.caption(f"The number of {nouns} is public here, so the attacker guesses a value.", width="content")
         return guarantee.questions[0]
     names = {words.QUESTIONS[q]: q for q in guarantee.questions}
     known(state.GUESS, names)
@@ -80,14 +82,14 @@ def _question(guarantee: Guarantee) -> str:
         key=state.GUESS,
         bind=LINKED,
         label_visibility="collapsed",
-        help=f"To change a value of a {unit_noun(guarantee.unit)} in the table takes two steps (remove one, add "
-        "another), so ε counts twice" + (", at a larger δ." if guarantee.delta else "."),
+        help=f"Changing a value of a {unit_noun(guarantee.unit)} in the table is one removal and one addition, so it "
+        "costs at most 2ε" + (", at a larger δ." if guarantee.delta else "."),
     )
     return names.get(chosen or "", MEMBERSHIP)
 
 
 def _figures(game: DistinguishingGame, prior: float) -> None:
-    """Draw one figure for each of the three charts, and δ."""
+    """Draw four boxes with numbers: odds, belief, right guesses, and exceptions."""
     bounds = words.believed(game, prior)
     times, formula = words.odds_factor(game)
     without, right = max(prior, 1 - prior), game.success(prior)
@@ -95,7 +97,9 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
         "pure": ("none", "δ = 0: this holds after every release"),
         "approximate": (
             "rare" if bounds is not None else "not rare",
-            f"plus δ = {words.small(game.grouped.delta)}: beliefs may go beyond" if game.guarantee.delta else "",
+            f"plus δ = {words.small(game.grouped.delta)}: beliefs may exceed the bounds"
+            if game.guarantee.delta
+            else "",
         ),
         "none": ("–", "no bound is proved"),
     }[game.guarantee.kind]
@@ -103,12 +107,12 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
         boxes = (
             ("Odds change at most", times, formula),
             (
-                f"{percent_up(prior)} sure before, after at most",
+                f"Belief after, at most ({percent_up(prior)} before)",
                 "100 %" if bounds is None else percent_up(bounds[1]),
                 "no bound holds" if bounds is None else words.at_least(bounds[0]),
             ),
             (
-                "Guesses right, of 100, at most",
+                "Right guesses of 100, at most",
                 of_100(right),
                 f"{of_100(without)} without the release",
             ),
@@ -122,12 +126,16 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
 
 
 def _guesses(game: DistinguishingGame, prior: float) -> None:
-    titled("100 guesses", "From a formula", help="Rounded up to whole guesses.")
+    titled(
+        "100 guesses",
+        "From a formula",
+        help="The number of right guesses with the release is rounded up, and the number without it is rounded down.",
+    )
     guesses = game.hundred_guesses(prior)
     drawn(
         icon_grid(game, prior),
         f"A hundred guesses: {guesses.without} are right anyway, at most {guesses.more} more with the release, "
-        f"{guesses.wrong} are wrong.",
+        f"at least {guesses.wrong} are wrong.",
         title="100 guesses",
         public=True,
         key="risk_guesses",

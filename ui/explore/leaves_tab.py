@@ -27,7 +27,7 @@ from ui.shared.sidebar import Choice
 SCOPES = ("the whole forest", "one tree")
 SHOWN = 1_000  # largest number of leaves in the table
 N_DRAWS = 200  # number of redraws for the simulated flip rate
-NO_DATA = "no data: label is pure noise"
+NO_DATA = "no rows: the released label is pure noise"
 
 
 def show(choice: Choice, view: ForestView) -> None:
@@ -37,8 +37,8 @@ def show(choice: Choice, view: ForestView) -> None:
     titled(
         "How often labels flip",
         "Curator only",
-        help="A label flips when the leaf publishes a class that is not its most frequent one. The label of a large "
-        f"leaf concerns many {counted}; labels of small leaves flip most.",
+        help="A label flips when noise changes the class that a leaf favors. A flip in a large leaf affects more "
+        f"{counted}, but the labels of small leaves flip more often.",
     )
     shares = {f"share of {counted}": False, "share of leaves": True}
     known(state.SHARES, shares)
@@ -75,8 +75,8 @@ def show(choice: Choice, view: ForestView) -> None:
         st.markdown(empty_words(n_empty, len(full), "number" if view.added is not None else "label"))
     if view.rows_of_persons is not None:
         st.markdown(
-            f"A leaf has persons and rows: each of a person's k rows counts as 1/k person in its leaf. At most "
-            f"{MOST_ROWS} rows of a person are used."
+            f"If a person has k rows, each of these rows counts as 1/k person in its leaf. At most {MOST_ROWS} rows of "
+            "a person are used."
         )
     if view.added is not None:
         st.markdown(rounds_tab.flips_of_records(choice, view))
@@ -110,18 +110,20 @@ def show(choice: Choice, view: ForestView) -> None:
         height=380,
         column_config={
             "flips (closed form)": st.column_config.NumberColumn(format="percent"),
-            "flips (simulated)": st.column_config.NumberColumn(format="percent", help=f"Share of {N_DRAWS} redraws."),
+            "flips (simulated)": st.column_config.NumberColumn(
+                format="percent", help=f"Share of {N_DRAWS} redraws of the noise in which the label flips."
+            ),
             "gap": st.column_config.NumberColumn(help=tip("lead")),
             "path": st.column_config.TextColumn(width="large"),
         },
         alt=f"Leaves with their {'persons and ' * (counted == 'persons')}rows, gap, labels, and flip rate.",
     )
     st.caption(
-        f"{len(shown):,} of {len(leaves):,} leaves, those first whose flips concern the most {counted}. "
+        f"{len(shown):,} of {len(leaves):,} leaves, sorted by flip rate times number of {counted}, the largest first. "
         f"“flips (simulated)” comes from {N_DRAWS} redraws and should lie near the closed form."
     )
     st.download_button(
-        "Download these leaves (stays with the curator)",
+        "Download all leaves of this selection (stays with the curator)",
         data=lambda: as_csv(leaf_table(view, leaves)),
         file_name="CURATOR_ONLY_leaves.csv",
         mime="text/csv",
@@ -148,8 +150,8 @@ def empty_words(n_empty: int, n_leaves: int, published: str) -> str:
     """
     leaves = "leaves is empty and publishes" if n_empty == 1 else "leaves are empty and publish"
     return (
-        f"{n_empty:,} of the {n_leaves:,} {leaves} a {published} at random, since a missing one would say that no row "
-        "is there."
+        f"{n_empty:,} of the {n_leaves:,} {leaves} a {published} at random, because a missing {published} would reveal "
+        "that a leaf is empty."
     )
 
 

@@ -1,4 +1,4 @@
-"""The scripts that every page needs. A page requests all of them together and runs them early.
+"""The scripts of common page elements. A page requests all of them together and runs them early.
 
 Without this module, Streamlit's front end would request the code of buttons with the first button, and the code of
 charts, the largest file, with the first chart. Each file would wait for the previous file. The server keeps the scripts
@@ -41,14 +41,14 @@ class FrontEnd:
 
 @cache
 def tags() -> str:
-    """Return the tags for the head of a page: links to the scripts of `files`, and scripts."""
+    """Return the tags for a page's head: links to `files`, and scripts that run them early and show a whole page."""
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}" />' for name in files())
     return links + scripts.early_script() + scripts.show_whole_script()
 
 
 @cache
 def files() -> dict[str, bytes]:
-    """Return the scripts that draw the elements of a page, with all scripts that they import, by name."""
+    """Return the scripts of the elements in `scripts.LOADED_EARLY`, and all scripts that they import, by name."""
     contents: dict[str, bytes] = {}
     todo = scripts.early_files()
     while todo:

@@ -1,4 +1,4 @@
-"""Chi-square tests of the samplers against their laws: single draws, rare draws, joint draws, and random words.
+"""Statistical tests of the samplers against their laws: single draws, rare draws, joint draws, and random words.
 
 The draws use entropy of the operating system. All tests together raise a false alarm with a probability below 1e-6.
 """
@@ -27,7 +27,8 @@ _LEAVES: Final = (
     ([90_000, 0], "123457/10000000"),
     ([2_000_003, 2_000_000, 7], "999983/2000003"),
 )
-_LEADS: Final = (5, 10, 14)  # products of lead and rate in a leaf of 50 classes; with 14, losing labels still occur
+# Lead times rate in a leaf of 50 classes, for all mechanisms except global-01. With 14, losing labels still occur.
+_LEADS: Final = (5, 10, 14)
 _SCALES: Final = ("1/2", "4/3", "7", "60", "65537/65536", "51200", "204800/3")
 _LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)
 
@@ -141,7 +142,7 @@ def _assignments() -> Iterator[tuple[str, float]]:
 
 
 def _neighboring_cells() -> Iterator[tuple[str, float]]:
-    """Test that draws of one release are independent of each other, for cells at several distances."""
+    """Test that the draws of one release for two leaves are independent, for leaves at several distances."""
     zeros = np.zeros((DRAWS, 2), int)
     labels = samplers.draw_permute_and_flip(zeros, Fraction(1), SecretSource())
     noise = np.sign(samplers.draw_noisy_counts(zeros, Fraction(2), SecretSource())[:, 0]) + 1

@@ -1,9 +1,9 @@
-"""Check the two compiled functions that read the tape, on every value of a lane (on a sample if a draw has two lanes).
+"""Check two compiled functions that use random bits, on every value of a lane (on a sample if a draw has two lanes).
 
 A tape is an array of random 16-bit numbers, its lanes. `bernoulli` compares a uniform number with p/q. Each lane is one
-digit of 16 bits of the number. A lane below the digit of p/q means yes, and a lane above this digit means no. If the
-two digits are equal, the function compares the next lane with the next digit of p/q. So the function is exact if it is
-exact for each lane in turn. `uniform` assigns the same number of lane values to each number below n, and skips the
+digit of the number in base 65,536. A lane below the digit of p/q means yes, and a lane above this digit means no. If
+the two digits are equal, the function compares the next lane with the next digit of p/q. So the function is exact if it
+is exact for each lane in turn. `uniform` assigns the same number of lane values to each number below n, and skips the
 remaining values.
 
 A lane decides a draw if the function reads no further lane. (If a draw reaches the end of a tape, the draw is void.)
