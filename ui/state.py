@@ -150,7 +150,7 @@ DECLARED_PUBLIC = Key("declared_public", set)
 ROWS_ARE_PERSONS = Key("rows_are_persons", set)
 PERSONS_WITHOUT_COLUMN = Key("persons_without_column", set)
 PUBLIC_SIZES = Key("public_sizes", dict)
-TYPED_SIZE = Key("typed_size", int)
+TYPED_SIZE = KeyPattern("typed_size_{}", int)
 
 # Forest
 EPSILON = Key("eps", float, linked=True, stays=True)

@@ -80,7 +80,8 @@ def _cost(record: ReleaseRecord) -> _Rows:
     most = record.rows_per_person
     yield "What an attacker can learn", record.loss
     yield "Unit of privacy", unit_words(record.unit_column)
-    yield "Rows of one person", "no maximum is stated" if most is None else f"at most {most:,}"
+    no_most = "no maximum is stated" + ("; ε holds for each row" if record.unit_column is None else "")
+    yield "Rows of one person", no_most if most is None else f"at most {most:,}"
     yield "ε", text_up(record.epsilon)
     yield "δ", _delta_text(record.delta)
     if record.mu_squared is not None:

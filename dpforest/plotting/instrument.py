@@ -89,7 +89,7 @@ def line_of(rows: Sequence[Row], epsilons: Sequence[float], measure: str = "accu
         line["mean"].append(_rounded(values.mean()) if len(values) else None)
         line["spread"].append(_rounded(values.std(ddof=1)) if len(values) > 1 else 0.0 if len(values) else None)
         for name in ("depth", "trees"):
-            line[name].append(float(np.median([row[name] for row in some])) if some else None)
+            line[name].append(float(np.quantile([row[name] for row in some], 0.5, method="lower")) if some else None)
     return line
 
 
@@ -124,10 +124,11 @@ def drawn_tree(
           ``asks`` (text of the test; empty for a leaf), ``answer`` (the answer that leads to the node),
           ``left`` and ``right`` (horizontal extent, from 0 to 1), ``rows`` (number of rows; with a unit: of persons),
           ``rows_of_persons`` (with a unit: number of rows; else None), ``label`` (class without noise; -1 without
-          rows), ``released`` (class in this release; -1 if the node is not a leaf), ``other`` (class that noise most
-          likely puts in place of the label), ``flips`` (probability that noise changes the label, one for each ε; None
-          if unknown), ``below`` (number of leaves that an end stands for), and ``value`` (what the leaf of a booster
-          adds to a score, with the standard deviation of its noise; empty without a booster).
+          rows), ``other`` (class that noise most likely puts in place of the label), ``flips`` (probability that noise
+          changes the label, one for each ε; None if unknown), ``below`` (number of leaves that an end stands for), and
+          ``value`` (what the leaf of a booster adds to a score, with the standard deviation of its noise; empty without
+          a booster). Without a booster, the label of a leaf is the class with the most evidence; otherwise, and for a
+          node above leaves, it is the class with the most rows.
         - ``depth``: largest level of the tree.
     """
     nodes = view.nodes(tree)
@@ -140,11 +141,14 @@ def drawn_tree(
     values = dict(zip(trees.leaf_nodes.tolist(), _values(view, tree), strict=True)) if _is_booster(view) else {}
     flips = _flips(trees, deepest, of_leaves, [flips_at(epsilon) for epsilon in epsilons])
     below = _leaves_below(trees)
+    true_labels = {} if values else dict(zip(trees.leaf_nodes.tolist(), _true_labels(view, tree), strict=True))
     out = []
     for node in drawn.tolist():
         counts = nodes.counts[node]
         is_end = trees.kind[node] == LEAF or trees.level[node] == deepest
-        order = np.argsort(-counts, kind="stable")
+        order = np.argsort(-counts, kind="stable").tolist()
+        label = true_labels.get(node, order[0])
+        other = order[0] if label != order[0] else order[1]
         out.append(
             {
                 "parent": place[int(trees.parent[node])] if trees.level[node] else -1,
@@ -155,9 +159,8 @@ def drawn_tree(
                 "right": _rounded(last[node]),
                 "rows": _rounded(counts.sum()),
                 "rows_of_persons": None if domain.unit is None else int(nodes.n_rows[node]),
-                "label": int(order[0]) if counts.any() else -1,
-                "other": int(order[1]),
-                "released": int(nodes.label[node]),
+                "label": label if counts.any() else -1,
+                "other": other,
                 "flips": flips.get(node) if is_end else None,
                 "below": int(below[node]) if is_end else 0,
                 "value": values.get(node, "") if is_end else "",
@@ -172,6 +175,11 @@ def drawn_tree(
 
 def _is_booster(view: ForestView) -> bool:
     return view.added is not None or view.leaf_values is not None
+
+
+def _true_labels(view: ForestView, tree: int) -> list[int]:
+    """Return the class of each leaf without noise; -1 for an empty leaf."""
+    return view.true_labels[int(view.trees.leaf_start[tree]) : int(view.trees.leaf_start[tree + 1])].tolist()
 
 
 def _values(view: ForestView, tree: int) -> list[str]:

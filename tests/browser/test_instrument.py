@@ -97,6 +97,22 @@ def test_with_reduced_motion_no_label_flickers(explore: Explore) -> None:
     idle(explore.page)
 
 
+def test_two_quick_moves_by_keyboard_both_count_and_back_undoes_them(explore: Explore) -> None:
+    explore.open(**SMALL, trees=5, depth=3)
+    with explore.refigured():
+        explore.slider("Depth").press("ArrowRight")
+        explore.slider("Trees").press("ArrowRight")
+    expect(explore.slider("Depth")).to_have_value("3")
+    trees = explore.slider("Trees").input_value()
+    explore.page.wait_for_url("**depth=4**")
+    idle(explore.page)
+    assert explore.settings()["depth"] == "4" and explore.settings()["trees"] != "5"
+    explore.page.goto(explore.page.url.replace("depth=4", "depth=2"))
+    chart_ready(explore.page)
+    expect(explore.slider("Depth")).to_have_value("1")
+    expect(explore.slider("Trees")).to_have_value(trees)
+
+
 @pytest.mark.slow
 def test_a_finger_moves_a_slider(phone: Explore) -> None:
     phone.open(**SMALL)

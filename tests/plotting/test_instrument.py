@@ -36,7 +36,7 @@ def test_a_line_has_means_spreads_and_shapes_and_none_where_nothing_is_simulated
     ]
     line = line_of(rows, EPSILONS)
     assert line["mean"] == [0.6, None, 0.9] and line["spread"] == [0.14142, None, 0.0]
-    assert line["depth"] == [3, None, 5] and line["trees"] == [8, None, 9]
+    assert line["depth"] == [3, None, 5] and line["trees"] == [7, None, 9], "a number that the forest can have"
     assert line_of(rows, EPSILONS, "balanced_accuracy")["mean"] == [0.4, None, 0.8]
     curves = Curves(EPSILONS, line, {4: line}).to_dict()
     assert json.loads(json.dumps(curves, allow_nan=False))["byDepth"] == {"4": line}

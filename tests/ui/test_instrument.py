@@ -69,7 +69,7 @@ def test_the_instrument_shows_the_figures_of_the_page():
 def test_a_finished_move_sets_the_control(control, value, numbers):
     """`_take` is the component's callback, which AppTest cannot fire; here a button calls it."""
     page = AppTest.from_function(moving, default_timeout=600)
-    page.session_state["move"] = {"control": control, "value": value, "seq": 7}
+    page.session_state["move"] = {"values": {control: value}, "seq": 7}
     page.run()
     page.button[0].click().run()
     assert not page.exception
@@ -78,6 +78,16 @@ def test_a_finished_move_sets_the_control(control, value, numbers):
     has_name = state.ALPHAS in page.session_state and page.session_state[state.ALPHAS] == value
     assert numbers or has_name or not NAMES & set(linked)
     assert page.session_state["moves"] == 7
+
+
+def test_moves_of_two_sliders_in_one_message_both_count():
+    page = AppTest.from_function(moving, default_timeout=600)
+    page.session_state["move"] = {"values": {"depth": 4, "trees": 5, "epsilon": 3.0}, "seq": 1}
+    page.run()
+    page.button[0].click().run()
+    assert not page.exception
+    linked = {name: v[0] if isinstance(v, list) else v for name, v in page.query_params.items()}
+    assert {name: float(linked[name]) for name in ("depth", "trees", "eps")} == {"depth": 4, "trees": 5, "eps": 3}
 
 
 def moving() -> None:
@@ -92,7 +102,7 @@ def moving() -> None:
     from ui.shared.epsilon import choose_epsilon
 
     move = st.session_state["move"]
-    if move["control"] == "alpha":
+    if "alpha" in move["values"]:
         state.FOREST.value = "boosted"
     choice = sidebar.choose(choose_epsilon())
 

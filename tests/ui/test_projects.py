@@ -286,7 +286,7 @@ def test_a_stated_part_survives_the_session(folder):
     later = session()
     assert "Welcome back: **people** (last changed 20" in text(later) and "Attach its file to go on." in text(later)
     before = Book().project("people")
-    attach(later, name="people again.csv")
+    attach(later, name="people (1).csv")
     age = later.session_state["domain"].features[0]
     assert (age.source, age.source_note, age.low, age.high) == ("asserted", NOTE, 20, 49)
     assert age.type_source == "data" and later.session_state["seen"].epsilon == 0.5

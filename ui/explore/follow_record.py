@@ -18,14 +18,15 @@ from ui.explore import boosted_tab, rounds_tab
 from ui.shared.controls import within
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
-from ui.shared.tables import split
+from ui.shared.tables import read_by, split
 from ui.shared.wording import plain
 
 
 def choose_row(choice: Choice) -> int:
     """Return the index of the held-out record to follow."""
     about = "A record that the simulated release has not seen, by its number."
-    return place_by_number("Held-out record", len(split(choice.table).y_test), state.ROW, width=150, help=about)
+    n_records = len(split(read_by(choice.table, choice.settings)).y_test)
+    return place_by_number("Held-out record", n_records, state.ROW, width=150, help=about)
 
 
 def place_by_number(label: str, n: int, key: state.Key, **settings: Any) -> int:
@@ -37,7 +38,7 @@ def place_by_number(label: str, n: int, key: state.Key, **settings: Any) -> int:
 
 def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
     """Show the record, its votes and the verdict. Return its path in this tree, as node numbers."""
-    rows = split(choice.table)
+    rows = split(read_by(choice.table, choice.settings))
     codes, truth = rows.X_test[row], int(rows.y_test[row])
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
     titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Curator only")

@@ -88,8 +88,11 @@ class Instrument:
         self._draw()
 
     def refine(self, result: SweepResult) -> None:
-        """Draw the instrument again, from a result with more simulated releases."""
+        """Draw the instrument again, from a result with more simulated releases, and perhaps at more ε."""
+        has_new_grid = len(result.epsilons) != len(self._result.epsilons)
         self._result = result
+        if has_new_grid and self._view is not None:
+            self._picture()  # flip rates are listed for each ε of the grid
         self._draw()
 
     def show_tree(self, view: ForestView) -> None:
@@ -270,7 +273,7 @@ class Instrument:
             "treeAway": f"(the tree at ε = {settings.epsilon:g})",
             "badge": "Curator only",
             "mostFlips": percent(1 - 1 / len(self._tree["classes"]), 0) if self._tree else "",
-            "rows": "rows" if self._choice.table.domain.unit is None else "persons",
+            "rows": self._view.counted if self._view else "rows",
             "curveAlt": f"{name} from {percent(float(mean[0]))} at ε = {self._result.epsilons[0]:g} to "
             f"{percent(float(mean[-1]))} at ε = {self._result.epsilons[-1]:g}.",
             "treeAlt": "A tree: each node with its question, each leaf with its label and the rate at which noise "
@@ -384,18 +387,18 @@ def _spread_out(values: tuple[int, ...], value: int) -> tuple[int, ...]:
 
 
 def _take(shape: Shape, mode: str) -> None:
-    """Put the value of a released slider into the Streamlit control for the same setting. Ignore an invalid value."""
+    """Put the values of released sliders into the Streamlit controls for the same settings. Ignore invalid values."""
     moved = getattr(st.session_state.get(state.INSTRUMENT), "moved", None)
     if not isinstance(moved, dict):
         return
     state.MOVES.value = moved["seq"] if type(moved.get("seq")) is int and 0 <= moved["seq"] <= 1_000_000 else 0
-    control: Any = moved.get("control")
-    value: Any = moved.get("value")
-    if control == "epsilon" and type(value) in (int, float) and float(value) in scale_of():
-        put_epsilon(float(value))
-    elif control == "depth" and type(value) is int and value in shape.depths:
-        take_depth(value, shape)
-    elif control == "trees" and type(value) is int and value in shape.n_trees:
-        take_trees(value, shape)
-    elif control == "alpha" and value in boost_controls.stops(mode):
-        boost_controls.take_stop(value, mode)
+    values: Any = moved.get("values")
+    for control, value in values.items() if isinstance(values, dict) else ():
+        if control == "epsilon" and type(value) in (int, float) and float(value) in scale_of():
+            put_epsilon(float(value))
+        elif control == "depth" and type(value) is int and value in shape.depths:
+            take_depth(value, shape)
+        elif control == "trees" and type(value) is int and value in shape.n_trees:
+            take_trees(value, shape)
+        elif control == "alpha" and value in boost_controls.stops(mode):
+            boost_controls.take_stop(value, mode)

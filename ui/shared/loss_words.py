@@ -41,6 +41,7 @@ def would_promise(certificate: Certificate, ledger: Ledger) -> Guarantee:
 def guess_words(promise: Guarantee) -> str:
     """Return the largest number of right guesses in a hundred guesses at 50:50, in words.
 
+    >>> from fractions import Fraction
     >>> guess_words(Guarantee(Fraction(1), 0.0, "replace-one"))
     'of 100 guesses between two values of a row in the table, at most 73.2 are right'
     >>> guess_words(Guarantee(Fraction(1), steps=((Fraction(1, 100), 100),)))
@@ -69,6 +70,7 @@ def belief_words(promise: Guarantee) -> str:
 
     Empty if δ > 0, because rare releases may change a belief without limit.
 
+    >>> from fractions import Fraction
     >>> belief_words(Guarantee(Fraction(1), 0.0, "replace-one"))
     'Somebody who is 50 % sure which of two values a row in the table has can become at most 73.2 % sure'
     """

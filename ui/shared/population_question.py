@@ -68,8 +68,6 @@ def ask(
     )
     if answer is None:
         return None
-    if cost.unit is None and answer.population.rows_per_person is None:
-        answer = _with_one_row(answer)
     if len({cost.unit, *(each.cost.unit for each in answer.population.bookings)}) > 1:
         answer = _with_rows(answer)
     try:
@@ -134,13 +132,6 @@ def _new(book: Book, table: Table, optional: DeltaGenerator) -> ChosenPopulation
     except BookError as problem:
         sorry(problem)
         return None
-
-
-def _with_one_row(answer: ChosenPopulation) -> ChosenPopulation:
-    """State that each person has one row. The dialog releases rows only if the user confirms this."""
-    population = answer.population
-    one_row = Population(population.name, population.cap, 1, population.bookings)
-    return ChosenPopulation(answer.book, one_row, answer.is_new)
 
 
 def _with_rows(answer: ChosenPopulation) -> ChosenPopulation:

@@ -17,11 +17,13 @@ from ui.shared.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared.loss_words import at_delta
 from ui.shared.page import badge
 from ui.shared.tables import Table
+from ui.shared.wording import plain
 
-_HELP: Final = (
-    "{reason} The rule looks at no row of this table, so you may publish this reason. Compare shows how all forests do "
-    "on held-out rows of this table."
+_PUBLIC: Final = "The rule looks at no row of this table, so you may publish this reason."
+_NOT_YET: Final = (
+    "Do not publish this reason yet: first confirm the number of {noun}s here, and the classes in the Data tab."
 )
+_COMPARE: Final = "Compare shows how accurate all forests are on held-out rows of this table."
 
 
 def rounded(number: int) -> int:
@@ -52,39 +54,61 @@ def line(
     """
     forest, reason = recommendation(table, settings)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recommended"):
-        st.markdown(f"**Recommended** at ε = {settings.epsilon:g}{at_delta(settings.delta)} for", width="content")
-        _size(table)
+        start, about = f"**Recommended** at ε = {settings.epsilon:g}{at_delta(settings.delta)} for", _about(table)
+        if table.is_public:
+            start += f" {about}:"
+        else:
+            st.markdown(start, width="content")
+            start = ""
+            _ask_size(table, about)
         is_shown = switch is not None and (forest.kind, forest.delta) == (settings.kind, settings.delta)
         named = "this forest" if is_shown else FORESTS[forest.kind].title.split(" (")[0].lower()
         at = at_delta(forest.delta) if forest.delta != settings.delta else ""
-        st.markdown(f"**{named}**{at}", width="content", help=_HELP.format(reason=reason))
+        may_publish = _PUBLIC if _is_public(table) else _NOT_YET.format(noun=unit_noun(table.unit))
+        st.markdown(
+            f"{start} **{named}**{at}".strip(), width="content", help=f"{plain(reason)} {may_publish} {_COMPARE}"
+        )
         if switch is not None and not is_shown:
             st.button(button, key="to_recommended", on_click=switch, args=(forest,))
 
 
 def size_of(table: Table) -> int:
     """Return the number of persons that the rule reads: the number that the curator confirmed, or a rounded one."""
-    return state.PUBLIC_SIZES.value.get(table.key) or max(rounded(tables.n_persons(table)), 1)
+    return state.PUBLIC_SIZES.value.get(_key(table)) or max(rounded(tables.n_persons(table)), 1)
 
 
-def _size(table: Table) -> None:
-    """Show the number of persons. For a file that is not public, ask for a number that everybody may know."""
+def _is_public(table: Table) -> bool:
+    """Return whether everything that the rule reads is public: the number of persons, and the classes."""
+    is_confirmed = table.is_public or _key(table) in state.PUBLIC_SIZES.value
+    return is_confirmed and table.domain.classes_source != "data"
+
+
+def _about(table: Table) -> str:
+    return f"about {plural(size_of(table), unit_noun(table.unit))}"
+
+
+def _ask_size(table: Table, about: str) -> None:
+    """Ask for a number of persons that everybody may know, because the file is not public."""
     noun, size = unit_noun(table.unit), size_of(table)
-    about = f"about {plural(size, noun)}"
-    if table.is_public:
-        st.markdown(about, width="content")
-        return
-    is_confirmed = table.key in state.PUBLIC_SIZES.value
     with st.popover(about, width="content"):
         st.markdown(
             f"The rule reads how many {noun}s are in the table. The app rounded their number. Confirm a number that "
             "everybody may know; then the recommendation reveals nothing about the rows."
         )
-        typed = st.number_input(f"About how many {noun}s?", 1, MAX_BOUND, min(size, MAX_BOUND), key=state.TYPED_SIZE)
-        st.button("Everybody may know this number", on_click=_confirm, args=(table, int(typed)))
-    if not is_confirmed:
+        st.number_input(
+            f"About how many {noun}s?", 1, MAX_BOUND, min(size, MAX_BOUND), key=state.TYPED_SIZE(_key(table))
+        )
+        st.button("Everybody may know this number", on_click=_confirm, args=(_key(table),))
+    if not _is_public(table):
         badge("Curator only")
 
 
-def _confirm(table: Table, size: int) -> None:
-    state.PUBLIC_SIZES.value[table.key] = size
+def _confirm(key: str) -> None:
+    """Keep the typed number. The argument of a callback would be the number of the previous run."""
+    if (size := state.TYPED_SIZE(key).value) is not None:
+        state.PUBLIC_SIZES.value[key] = size
+
+
+def _key(table: Table) -> str:
+    """Return a key of the table and its unit, because a number of rows says nothing about a number of persons."""
+    return f"{table.key[:12]}_{table.domain.unit or ''}"

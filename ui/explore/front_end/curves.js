@@ -2,16 +2,17 @@
 
 /**
  * The line at a position of the sliders: {line, isKnown}. If the server has not simulated this line yet, isKnown is
- * false and line is the present line, which is then drawn faintly.
+ * false and line is the present line, which is then drawn faintly. The server simulates lines at which one control
+ * has another value, so no line at which two have is known.
  */
 function selectedLine(data, at) {
   const {line, byDepth, byTrees, byAlpha} = data.curves;
-  for (const [control, lines] of [["depth", byDepth], ["trees", byTrees], ["alpha", byAlpha]]) {
-    if (at[control] === data[control].value) continue;
-    const other = lines[at[control]];
-    return {line: other || line, isKnown: Boolean(other)};
-  }
-  return {line, isKnown: true};
+  const moved = [["depth", byDepth], ["trees", byTrees], ["alpha", byAlpha]].filter(
+    ([control]) => at[control] !== data[control].value);
+  if (!moved.length) return {line, isKnown: true};
+  const [[control, lines]] = moved;
+  const other = moved.length === 1 ? lines[at[control]] : undefined;
+  return {line: other || line, isKnown: Boolean(other)};
 }
 
 /** The lines at other positions of the sliders. */

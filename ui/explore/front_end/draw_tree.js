@@ -2,6 +2,7 @@
 // first trees of the forest as small drawings, each with its vote on one record.
 
 const ROW = 46; // height in pixels of a level with text
+const MARKS = new Map([["yes", "✓"], ["no", "✗"], ["no or missing", "✗"]]);
 const MOST_TEXTS = 5000; // largest number of measured texts that are kept
 const pen = document.createElement("canvas").getContext("2d"); // measures text without a layout of the page
 const characters = new Intl.Segmenter(undefined, {granularity: "grapheme"}); // counts an emoji as one character
@@ -24,7 +25,7 @@ function once(key, compute) {
 }
 
 function textWidth(text) {
-  return once(text, () => pen.measureText(text).width);
+  return once(`width\n${text}`, () => pen.measureText(text).width);
 }
 
 /**
@@ -43,7 +44,7 @@ function flipColor(share, top) {
 /** A text, cut to a width in pixels. It is empty if not even one character and an ellipsis fit. */
 function fitted(text, width) {
   if (textWidth(text) <= width) return text;
-  return once(`${Math.floor(width)} ${text}`, () => {
+  return once(`cut\n${Math.floor(width)}\n${text}`, () => {
     const parts = Array.from(characters.segment(text), (part) => part.segment);
     while (parts.length && pen.measureText(`${parts.join("")}…`).width > width) parts.pop();
     return parts.length ? `${parts.join("")}…` : "";
@@ -54,7 +55,8 @@ function fitted(text, width) {
 function fittedValue(text, width) {
   const value = text.split(" ± ")[0];
   const rounded = `${value.startsWith("-") ? "" : "+"}${Number(value).toFixed(1)}`;
-  return [text, value, rounded].find((form) => textWidth(form) <= width) ?? "";
+  const forms = [text, value, rounded].map((form) => form.replace("-", "−"));
+  return forms.find((form) => textWidth(form) <= width) ?? "";
 }
 
 /** The color scale as a CSS gradient, from no flips to pure noise. */
@@ -86,7 +88,7 @@ function treePicture(svg, data) {
         y2: upper(node.level) - 11}));
       const room = (node.right - node.left) * width;
       if (room > 26 && step > 30) {
-        const mark = {yes: "✓", no: "✗", "no or missing": "✗"}[node.answer] ?? fitted(node.answer, room - 10);
+        const mark = MARKS.get(node.answer) ?? fitted(node.answer, room - 10);
         edge.append(shape("text", {class: "answer", x: (middle(parent) + 2 * middle(node)) / 3,
           y: upper(parent.level) + 0.6 * step, "text-anchor": middle(node) < middle(parent) ? "end" : "start"}, mark));
       }
@@ -130,14 +132,15 @@ function treePicture(svg, data) {
       y: upper(node.level) - 11, width: boxWidth, height: boxHeight, rx: Math.min(4, boxWidth / 3),
       ...(color ? {fill: color.fill} : {})}));
     const shown = label === null ? labelOf(node) : tree.classes[label];
-    const words = fitted(shown, boxWidth - 4);
+    // A leaf of a booster has no label: it shows what it adds to the score, with the noise beside it.
+    const words = node.value ? fittedValue(node.value, boxWidth - 4) : fitted(shown, boxWidth - 4);
     if (words && boxHeight > 28) {
       const ink = color ? {ink: color.ink} : {};
       group.append(shape("text", {class: label === null ? "label" : "label flipped",
         x: middle(node), y: upper(node.level) + 3, "text-anchor": "middle", ...ink}, words));
-      const below = node.value ? fittedValue(node.value, boxWidth) : boxWidth > 26 ? rateText(value) : "";
+      const below = node.value || boxWidth <= 26 ? "" : rateText(value);
       if (below) {
-        group.append(shape("text", {class: node.value ? "added" : "rate", x: middle(node), y: upper(node.level) + 15,
+        group.append(shape("text", {class: "rate", x: middle(node), y: upper(node.level) + 15,
           "text-anchor": "middle", ...ink}, below));
       }
     }
@@ -160,9 +163,9 @@ function treePicture(svg, data) {
     if (node.label < 0) return "No rows: the label is pure noise.";
     const share = rateText(value);
     const flips = value === null ? "" : `; noise flips the label in ${share} of releases at ε = ${at.epsilon}`;
-    const adds = node.value ? `; adds ${node.value} to the score` : "";
     const below = node.below > 1 ? ` (${node.below} leaves together)` : "";
-    return `${labelOf(node)}: ${amount(node)}${below}${adds}${flips}`;
+    if (node.value) return `Adds ${node.value} to the score of ${amount(node)}${below}, most of them ${labelOf(node)}.`;
+    return `${labelOf(node)}: ${amount(node)}${below}${flips}`;
   }
 
   let last = null;

@@ -76,16 +76,19 @@ function connect(state) {
   state.resize.observe(state.root);
 }
 
-/** Send a finished move to Python. */
+/** Send the finished move of a control to Python, with all other moves that Python has not answered yet. */
 function finish(state, control) {
   window.clearTimeout(state.timer);
+  state.timer = 0;
   window.clearInterval(state.flicker);
   state.flicker = 0;
   state.treePicture.settle();
   request(state);
   if (state.at[control] === state.data[control].value && state.seq === state.data.seq) return;
   state.seq += 1;
-  state.send("moved", {control, value: state.at[control], seq: state.seq});
+  const moved = CONTROLS.filter((other) => other === control || state.at[other] !== state.data[other].value);
+  const values = Object.fromEntries(moved.map((other) => [other, state.at[other]]));
+  state.send("moved", {values, seq: state.seq});
 }
 
 /** Draw in the next frame. Several requests before this frame cause one drawing. */

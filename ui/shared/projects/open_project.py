@@ -108,18 +108,20 @@ def _open(book: Book, digest: str, file_name: str, columns: list[str]) -> None:
     elif replaced is not None:
         project.question = f"Is this file for the project “{name}”, too?"
     state.PROJECTS.value[digest] = project
-    if not project.question:
+    if project.question:
+        state.POPULATION.pop()  # the people of an earlier file
+    else:
         _prepare(book, project, digest)
 
 
 def _may_belong(file_name: str, project: str) -> bool:
-    """Return whether a file's name and a project's name begin alike, as in "visits (1).csv" and "visits (2)".
+    """Return whether a file has the name of a project. A browser adds numbers to downloads, as in "visits (1).csv".
 
-    >>> _may_belong("visits (1).csv", "visits"), _may_belong("visits.csv", "Visits of 2025"), _may_belong("b.csv", "a")
-    (True, True, False)
+    >>> [_may_belong(file, "visits") for file in ("visits (1).csv", "visits of 2025.csv", "(1).csv")]
+    [True, False, False]
     """
     stem, name = (re.sub(r" ?\(\d+\)$", "", text).casefold() for text in (PurePath(file_name).stem, project))
-    return stem.startswith(name) or name.startswith(stem)
+    return stem == name != ""
 
 
 def start_new(book: Book, digest: str, file_name: str) -> None:
