@@ -61,7 +61,7 @@ def test_a_generator_that_travels_to_other_processes_is_refused():
             return np.array([self.generator.random()])
 
     X, y = np.zeros((2, 1)), np.array([0, 1])
-    with pytest.raises(ValueError, match="carries a random state along"):
+    with pytest.raises(ValueError, match="copies its random state"):
         run_many(Carries(), X, y, 600, n_jobs=2)
     assert len(run_many(Carries(), X, y, 600)) == 600
 
@@ -148,7 +148,7 @@ def test_fits_differ_in_all_processes_and_progress_is_reported():
     assert shares_done == pytest.approx([1 / 3, 2 / 3, 1])
 
 
-@pytest.mark.parametrize("mechanism", [counts, labels])
+@pytest.mark.parametrize("mechanism", [pytest.param(counts, marks=pytest.mark.slow), labels])
 def test_an_unaided_attack_detects_the_positional_shift(mechanism):
     """Three trees at ε = 1 lose up to 5. The search usually proves at least 2, and never more than 5."""
     release = in_file_order(mechanism, 3, 1.0)

@@ -65,7 +65,10 @@ def looked_at(page: AppTest) -> tuple[str, float]:
     return page.selectbox(key="looked_at").value, page.select_slider(key="look_eps").value
 
 
-@pytest.mark.parametrize(("measure", "key", "need"), [("accuracy", "need", "80.0"), ("AUC", "need_auc", "0.8")])
+@pytest.mark.parametrize(
+    ("measure", "key", "need"),
+    [pytest.param("accuracy", "need", "80.0", marks=pytest.mark.slow), ("AUC", "need_auc", "0.8")],
+)
 def test_the_answer_equals_that_of_the_engine_and_is_selected(choose, measure, key, need):
     page = choose(needed=measure, **{key: need})
     value, column = (float(need) / 100, "accuracy") if key == "need" else (float(need), "auc")

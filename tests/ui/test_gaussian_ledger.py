@@ -126,6 +126,8 @@ def test_what_is_promised():
 
 def release_page() -> None:
     """Show the release button, with earlier releases in the session; streamlit runs this source as a page."""
+    import streamlit as st
+
     from tests.ui.test_gaussian_ledger import booster
     from ui.shared import release, tables
     from ui.shared.forests import ForestSettings
@@ -134,7 +136,8 @@ def release_page() -> None:
     data = tables.bundled("zoo")
     certificate, ledger = booster()
     settings = ForestSettings("noisy counts", "certified", 1.0, 3, 5, "add-remove")
-    release.button(Choice(tables.bundled_table(data, data.label), settings), certificate, ledger)
+    choice = Choice(tables.bundled_table(data, data.label), settings)
+    release.button(choice, certificate, ledger, st.sidebar, is_useless=False)
 
 
 def test_the_dialog_says_what_a_gaussian_release_costs():

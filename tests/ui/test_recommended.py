@@ -29,7 +29,10 @@ def test_one_press_switches_to_the_recommended_forest():
     assert "**this forest**" in words(app) and "Switch to it" not in [button.label for button in app.button]
 
 
-@pytest.mark.parametrize(("delta", "shown"), [("true", "**this forest**"), ("false", "**one greedy tree**")])
+@pytest.mark.parametrize(
+    ("delta", "shown"),
+    [pytest.param("true", "**this forest**", marks=pytest.mark.slow), ("false", "**one greedy tree**")],
+)
 def test_the_recommended_forest_has_at_most_the_delta_of_the_shown_forest(delta, shown):
     app = visit(data="breast_wisconsin", forest="random-tree booster", eps="0.1", delta=delta)
     assert shown in words(app)

@@ -236,9 +236,9 @@ def release_page() -> None:
     domain = of_visits.table.domain
     preview = of_visits.settings.estimator(domain).preview(domain, tables.n_persons(of_visits.table))
     if "just_released" in st.session_state:
-        release._dialog(of_visits, preview[1], 0.0)
+        release._dialog(of_visits, preview[1], 0.0, is_useless=False)
     else:
-        release.button(of_visits, *preview)
+        release.button(of_visits, *preview, st.sidebar, is_useless=False)
     session_ledger.in_sidebar()
 
 
