@@ -22,7 +22,7 @@ PAGE: Final = """<style>
 .st-key-answer_words, .st-key-compared_words {min-height: 3.25rem}
 .st-key-answer_chart {min-height: 21.8rem}
 .st-key-compared_chart {min-height: 420px}
-.st-key-recommended {min-height: 2.5rem; justify-content: center}
+.st-key-recommended {min-height: 2.5rem}
 [data-testid=stElementToolbarButton]:has([aria-label^="Download as CSV"]) {display: none}
 [data-testid=stCaptionContainer] {opacity: 1}
 [data-testid=stCaptionContainer] code {font-size: inherit}
