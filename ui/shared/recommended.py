@@ -79,8 +79,8 @@ def size_of(table: Table) -> int:
 
 def _is_public(table: Table) -> bool:
     """Return whether everything that the rule reads is public: the number of persons, and the classes."""
-    is_confirmed = table.is_public or _key(table) in state.PUBLIC_SIZES.value
-    return is_confirmed and table.domain.classes_source != "data"
+    is_stated = _key(table) in state.PUBLIC_SIZES.value and table.domain.classes_source != "data"
+    return table.is_public or is_stated
 
 
 def _about(table: Table) -> str:

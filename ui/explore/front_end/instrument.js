@@ -38,7 +38,7 @@ function build(root) {
   const live = element("p", "live");
   live.setAttribute("aria-live", "polite");
   root.replaceChildren(sliders, pictures, live);
-  return {root, inputs, curve, tree, votes, live, seq: 0, held: null, at: null, frame: 0, timer: 0, flicker: 0};
+  return {root, inputs, curve, tree, votes, live, seq: 0, held: null, moved: new Set(), at: null, frame: 0, timer: 0, flicker: 0};
 }
 
 function figure(kind) {
@@ -58,6 +58,7 @@ function connect(state) {
     range.addEventListener("pointerdown", () => { state.held = control; });
     range.addEventListener("input", () => {
       state.at = {...state.at, [control]: state.data[control].values[Number(range.value)]};
+      state.moved.add(control);
       request(state);
       flicker(state, control);
       window.clearTimeout(state.timer);
@@ -86,8 +87,7 @@ function finish(state, control) {
   request(state);
   if (state.at[control] === state.data[control].value && state.seq === state.data.seq) return;
   state.seq += 1;
-  const moved = CONTROLS.filter((other) => other === control || state.at[other] !== state.data[other].value);
-  const values = Object.fromEntries(moved.map((other) => [other, state.at[other]]));
+  const values = Object.fromEntries([...state.moved].map((other) => [other, state.at[other]]));
   state.send("moved", {values, seq: state.seq});
 }
 
@@ -153,7 +153,8 @@ function take(state, data) {
   state.seq = Math.max(state.seq, data.seq);
   const isAnswered = data.seq >= state.seq && state.held === null && !state.timer;
   const sent = Object.fromEntries(CONTROLS.map((control) => [control, data[control].value]));
-  if (state.at === null || isAnswered) state.at = sent;
+  if (isAnswered) state.moved.clear();
+  state.at = {...sent, ...Object.fromEntries([...state.moved].map((control) => [control, state.at[control]]))};
   for (const control of CONTROLS) {
     const {values, name, why} = data[control];
     const parts = state.inputs[control];
