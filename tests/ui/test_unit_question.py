@@ -172,3 +172,22 @@ def test_without_a_unit_leaves_have_rows_only(page):
     text = words(page)
     assert "Per row: **" in text and "most rows does not count" in text.replace("the ", "")
     assert "per person" not in text.lower()
+
+
+def looks() -> None:
+    """Store which columns look like identifiers; streamlit runs this source as a page."""
+    import streamlit as st
+
+    from dpforest.tables.datasets import read_csv, suggest_domain
+    from ui.explore.unit_question import candidates
+    from ui.shared.tables import Table
+
+    rows = [f"{i % 7},P-{i},{'<5' if i % 9 == 0 else i + 0.25},{'yes' if i % 3 else 'no'}" for i in range(1_200)]
+    csv = read_csv("\n".join(["x,patient,crp,ill", *rows]).encode())
+    table = Table("limits", "limits", csv.table, "ill", suggest_domain(csv, "ill", ["x"]), csv=csv)
+    st.session_state["looks"] = dict(candidates(table))
+
+
+def test_measurements_beyond_a_limit_do_not_look_like_identifiers():
+    app = AppTest.from_function(looks, default_timeout=60).run()
+    assert not app.exception and app.session_state["looks"] == {"patient": True, "crp": False, "x": False}

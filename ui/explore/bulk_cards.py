@@ -34,6 +34,8 @@ _SHOWN: Final = 5
 _REST: Final = "(for rows that do not say it)"
 _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
 _LEFT_OUT: Final = {
+    column_kinds.NUMBER: "numbers with signs",
+    column_kinds.NUMBER_WITH_WORDS: "numbers and words",
     column_kinds.IDENTIFIER: "nearly all cells differ",
     column_kinds.FREE_TEXT: "sentences",
     column_kinds.DATE: "dates",

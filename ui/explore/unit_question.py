@@ -11,9 +11,11 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
+from dpforest.tables import column_kinds
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from ui import state
+from ui.explore.card_parts import proposal_of
 from ui.shared import tables
 from ui.shared.controls import known
 from ui.shared.page import sorry, titled
@@ -82,12 +84,22 @@ def show(table: Table) -> None:
 def candidates(table: Table) -> list[tuple[str, bool]]:
     """Return the columns that may identify persons, and for each whether it looks like an identifier.
 
-    Columns that look like identifiers come first.
+    Columns that look like identifiers come first. Texts such as "<5" among numbers do not look like identifiers.
     """
     assert table.csv is not None
     columns = [c for c in table.csv.columns if c.name != table.label and c.kind not in ("constant", "empty")]
-    looks = {c.name: c.kind == "id" or "identifier" in c.reason for c in columns}
+    looks = {
+        c.name: (c.kind == "id" or "identifier" in c.reason) and not _has_numbers_as_texts(table, c.name)
+        for c in columns
+    }
     return sorted(looks.items(), key=lambda item: not item[1])
+
+
+def _has_numbers_as_texts(table: Table, column: str) -> bool:
+    """Return whether a column of texts seems to hold numbers with signs or words among them. Curator only."""
+    assert table.csv is not None
+    is_text = table.csv.table[column].dtype.kind not in "if"
+    return is_text and proposal_of(table, column).kind in (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
 
 
 def same_person(column: str) -> str:
