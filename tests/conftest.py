@@ -1,5 +1,6 @@
 """Fixtures and helpers of all tests: small domains, random rows from fixed seeds, and the choice of slow tests."""
 
+import functools
 import os
 from collections.abc import Iterable
 
@@ -8,9 +9,13 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from dpforest.tables.domain import Domain, Feature
+
+# Each `AppTest` reads the metadata of all installed packages, which takes 0.14 s. They do not change during the tests.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 
 def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear") -> Domain:

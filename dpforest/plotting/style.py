@@ -17,7 +17,7 @@ FOLLOWED = "#CC79A7"  # path of the selected record through the trees
 QUIET = "#8A929C"  # readable on a light and on a dark page
 ON_PAGE_ONLY = "on the page only"  # name of a mark, or meta of a trace, that a figure for a paper leaves out
 EMPTY = "#FFFFFF"  # leaves without data, with an outline in QUIET
-FLIP_SCALE = "Cividis"
+FLIP_SCALE = "Viridis"
 
 CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
 

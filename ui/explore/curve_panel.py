@@ -18,6 +18,7 @@ from ui import state
 from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
+from ui.explore.stories import class_words
 from ui.jobs.baselines import Baselines, best, floor
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.shared.controls import LINKED, known
@@ -126,7 +127,7 @@ class Panel:
     def _nothing(self, at: Headroom) -> str:
         """Explain why this forest learns nothing here, and what may help."""
         table, settings = self._choice.table, self._choice.settings
-        guess = "always saying “" + plain(table.domain.classes[int(self._level.floor["class"])], 20) + "”"
+        guess = "always saying “" + plain(class_words(table)[int(self._level.floor["class"])], 20) + "”"
         if self.measure == "balanced_accuracy":
             guess = "always naming one class"
         held_out, noun = len(self._level.labels), unit_noun(table.unit)
@@ -164,7 +165,7 @@ class Panel:
         return value
 
     def _figure(self, result: SweepResult):
-        settings, classes = self._choice.settings, self._choice.table.domain.classes
+        settings, classes = self._choice.settings, class_words(self._choice.table)
         figure = plotting.accuracy_curve(
             result.epsilons,
             result.private(self.measure),

@@ -20,10 +20,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.plotting.instrument import Curves, drawn_tree, line_of
 from dpforest.plotting.small_trees import small_trees
-from dpforest.plotting.style import percent, visible
+from dpforest.plotting.style import percent
 from dpforest.simulation.views import ForestView
 from ui import state
-from ui.explore.stories import class_words
 from ui.jobs.baselines import THIS_FOREST, Baselines
 from ui.jobs.priority import SCHEDULER
 from ui.jobs.results import SweepResult, ceiling_of
@@ -190,7 +189,7 @@ class Instrument:
                 others[kind][value] = line_of([row for row in rows if row[kind] == value], epsilons, self._measure)
         line = line_of(self._result.rows, epsilons, self._measure)
         curves = Curves(epsilons, line, others["depth"], others["trees"], others["alpha"])
-        by_rule = "a rule sets it at each ε" if shape.by_rule else ""
+        by_rule = "set by a rule" if shape.by_rule else ""
         no_depth = "" if FORESTS[settings.kind].has_depth(settings.mode) else "no limit, as published"
         return {
             "seq": state.MOVES.value,
@@ -198,7 +197,7 @@ class Instrument:
             "byRule": shape.by_rule,
             "curves": curves.to_dict(),
             "levels": self._levels(),
-            "tree": self._tree and {**self._tree, "classes": self._class_words()},
+            "tree": self._tree,
             "epsilon": _slider("Privacy budget ε", sorted({*scale_of(), settings.epsilon}), settings.epsilon),
             "depth": _slider("Depth", shape.depths, shape.depth, no_depth or by_rule),
             "trees": _slider(
@@ -209,15 +208,6 @@ class Instrument:
             "votes": self._votes,
             "words": self._words(),
         }
-
-    def _class_words(self) -> list[str]:
-        """Return a word for each class of the drawn tree.
-
-        If each class has a booster, a tree of a booster has two classes: the booster's class and all others.
-        """
-        assert self._view is not None and self._tree is not None
-        words = [visible(word) for word in class_words(self._choice.table)]
-        return words if len(words) == len(self._tree["classes"]) else self._tree["classes"]
 
     def _levels(self) -> list[dict[str, Any]]:
         """Return two horizontal lines: guessing, and the best model without privacy.
@@ -284,7 +274,7 @@ class Instrument:
     def _votes_title(self) -> str:
         if self._votes is None:
             return ""
-        label = self._class_words()[self._votes["truth"]] if self._votes["votes"] else ""
+        label = self._tree["classes"][self._votes["truth"]] if self._tree and self._votes["votes"] else ""
         record = f"held-out record {self._votes['record']}{f' (“{label}”)' if label else ''}"
         return f"Votes on {record}" if self._votes["votes"] else f"What each tree adds to the score of {record}"
 

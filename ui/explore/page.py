@@ -24,6 +24,7 @@ from ui.explore import (
     tree_tab,
     welcome,
 )
+from ui.explore.stories import with_class_words
 from ui.jobs import baselines, first_release
 from ui.jobs.results import SweepResult, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
@@ -107,7 +108,8 @@ def show() -> None:
     if open_tab and not is_desk:
         with tabs[open_tab]:
             refine_tab = _show_tab(open_tab, choice, certificate, ledger, job, result)
-    drawing.show_tree(job.releases.view(settings.epsilon))  # after the tabs, because some forests take seconds
+    # after the tabs, because some forests take seconds
+    drawing.show_tree(with_class_words(job.releases.view(settings.epsilon), table))
     with drawn:
         figures.offer()
 
@@ -139,9 +141,9 @@ def _show_tab(
     """Draw the open tab. Return a function that refines it, or None if it needs no refinement."""
     epsilon, releases = choice.settings.epsilon, job.releases
     if name == "Tree":
-        tree_tab.show(choice, releases.view(epsilon))
+        tree_tab.show(choice, with_class_words(releases.view(epsilon), choice.table))
     elif name == "Leaves":
-        leaves_tab.show(choice, releases.view(epsilon))
+        leaves_tab.show(choice, with_class_words(releases.view(epsilon), choice.table))
     elif name == "Budget":
         budget_tab.show(choice, certificate, ledger)
     elif name == "Data":

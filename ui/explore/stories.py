@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from ui.shared.tables import Table, bundled
 from ui.shared.wording import plain
@@ -100,3 +103,13 @@ def class_words(table: Table) -> list[str]:
     """Return a word for each class of the domain: the word of the story, or else the class as text."""
     words = story(table).classes
     return [words.get(str(label), str(label)) for label in table.domain.classes]
+
+
+def with_class_words(view: ForestView, table: Table) -> ForestView:
+    """Return a view of a forest of this table, with a word for each class."""
+    return _renamed(view, tuple(class_words(table))) if story(table).classes else view
+
+
+@lru_cache(maxsize=4)  # a view keeps its figures; only views of bundled tables come here
+def _renamed(view: ForestView, classes: tuple[str, ...]) -> ForestView:
+    return replace(view, domain=replace(view.domain, classes=classes))

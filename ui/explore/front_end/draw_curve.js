@@ -2,10 +2,9 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A new SVG element. Text is inserted as text, never as markup. `ink` is the color of text on a colored ground. */
-function shape(name, {ink = "", ...attributes} = {}, text = "") {
+/** A new SVG element. Text is inserted as text, never as markup. */
+function shape(name, attributes = {}, text = "") {
   const element = document.createElementNS(SVG, name);
-  if (ink) element.style.fill = ink; // an attribute would not override the style sheet
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   if (text) element.textContent = text;
   return element;

@@ -2,6 +2,7 @@
 // first trees of the forest as small drawings, each with its vote on one record.
 
 const ROW = 46; // height in pixels of a level with text
+const LEAST_TEXT = 6; // characters; a question of which less fits becomes a dot
 const MARKS = new Map([["yes", "✓"], ["no", "✗"], ["no or missing", "✗"]]);
 const MOST_TEXTS = 5000; // largest number of measured texts that are kept
 const pen = document.createElement("canvas").getContext("2d"); // measures text without a layout of the page
@@ -29,11 +30,11 @@ function textWidth(text) {
 }
 
 /**
- * The color of a flip rate: {fill, ink}, where ink is readable on fill. The scale is Cividis, which readers with any
- * color vision can follow. It goes from dark blue for 0 to yellow for `top`.
+ * The color of a flip rate: {fill, ink}, where ink is readable on fill. The scale is Viridis, which readers with any
+ * color vision can follow. It goes from dark violet for 0 to yellow for `top`.
  */
 function flipColor(share, top) {
-  const stops = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
+  const stops = [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [122, 209, 81], [253, 231, 37]];
   const place = Math.min(Math.max(share / top, 0), 1) * (stops.length - 1);
   const before = Math.min(Math.floor(place), stops.length - 2);
   const mixed = stops[before].map((value, i) => value + (place - before) * (stops[before + 1][i] - value));
@@ -71,126 +72,168 @@ function treePicture(svg, data) {
   svg.replaceChildren();
   if (!tree) return {draw() {}, flicker() {}, settle() {}};
   measureBy(svg);
-  const {width, height} = svg.getBoundingClientRect();
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  const most = Math.max(...tree.nodes.map((node) => node.level));
-  const top = 1 - 1 / tree.classes.length; // the flip rate of pure noise
-  const step = most ? Math.min(ROW, (height - ROW) / most) : ROW;
-  const middle = (node) => ((node.left + node.right) / 2) * width;
-  const upper = (level) => 14 + level * step;
+  const places = placesIn(svg, tree);
+  const nodes = tree.nodes.map((node) => nodePicture(node, tree.nodes[node.parent], places, data));
   const edges = shape("g", {class: "edges"});
-  const drawn = tree.nodes.map((node) => {
-    const parent = node.parent < 0 ? null : tree.nodes[node.parent];
-    let edge = null;
-    if (parent) {
-      edge = shape("g");
-      edge.append(shape("line", {x1: middle(parent), y1: upper(parent.level) + 6, x2: middle(node),
-        y2: upper(node.level) - 11}));
-      const room = (node.right - node.left) * width;
-      if (room > 26 && step > 30) {
-        const mark = MARKS.get(node.answer) ?? fitted(node.answer, room - 10);
-        edge.append(shape("text", {class: "answer", x: (middle(parent) + 2 * middle(node)) / 3,
-          y: upper(parent.level) + 0.6 * step, "text-anchor": middle(node) < middle(parent) ? "end" : "start"}, mark));
-      }
-      edges.append(edge);
-    }
-    return {node, edge, group: shape("g"), title: shape("title"), drawnLabel: null};
-  });
-  svg.append(edges, ...drawn.map((one) => one.group));
-
-  const isEnd = (node, depth) => node.asks === "" || node.flips !== null || node.level >= depth;
-  const labelOf = (node) => (node.label < 0 ? "no rows" : tree.classes[node.label]);
-  const flipAt = (node, epsilon) =>
-    node.flips && node.label >= 0 ? valueAt(data.curves.epsilons, node.flips, epsilon) : {value: null, isExact: false};
-
-  /** Draw one node. While leaves flicker, `drawnLabel` of a leaf replaces its label. */
-  function drawNode({node, edge, group, title, drawnLabel: label}, at) {
-    const isShown = node.level <= at.depth;
-    group.style.display = edge && !isShown ? "none" : "";
-    if (edge) edge.style.display = isShown ? "" : "none";
-    if (!isShown) return;
-    const room = (node.right - node.left) * width;
-    group.replaceChildren(title);
-    if (!isEnd(node, at.depth)) {
-      const text = room > 34 ? fitted(node.asks, Math.min(room - 10, 260)) : "";
-      if (text && step > 20) {
-        const half = textWidth(text) / 2 + 5;
-        group.append(shape("rect", {class: "question", x: middle(node) - half, y: upper(node.level) - 11,
-          width: 2 * half, height: 19, rx: 5}));
-        group.append(shape("text", {class: "question", x: middle(node), y: upper(node.level) + 3,
-          "text-anchor": "middle"}, text));
-      }
-      else group.append(shape("circle", {class: "question", cx: middle(node), cy: upper(node.level) - 2, r: 3}));
-      title.textContent = `${node.asks} ${amount(node)}`;
-      return;
-    }
-    const {value} = flipAt(node, at.epsilon);
-    const color = value === null ? null : flipColor(value, top);
-    const boxWidth = Math.max(Math.min(room - 2, 96), 1.5);
-    const boxHeight = step > 30 ? 33 : Math.max(step - 2, 8);
-    group.append(shape("rect", {class: color ? "end" : "end unknown", x: middle(node) - boxWidth / 2,
-      y: upper(node.level) - 11, width: boxWidth, height: boxHeight, rx: Math.min(4, boxWidth / 3),
-      ...(color ? {fill: color.fill} : {})}));
-    const shown = label === null ? labelOf(node) : tree.classes[label];
-    // A leaf of a booster has no label: it shows what it adds to the score, with the noise beside it.
-    const words = node.value ? fittedValue(node.value, boxWidth - 4) : fitted(shown, boxWidth - 4);
-    if (words && boxHeight > 28) {
-      const ink = color ? {ink: color.ink} : {};
-      group.append(shape("text", {class: label === null ? "label" : "label flipped",
-        x: middle(node), y: upper(node.level) + 3, "text-anchor": "middle", ...ink}, words));
-      const below = node.value || boxWidth <= 26 ? "" : rateText(value);
-      if (below) {
-        group.append(shape("text", {class: "rate", x: middle(node), y: upper(node.level) + 15,
-          "text-anchor": "middle", ...ink}, below));
-      }
-    }
-    title.textContent = endWords(node, value, at);
-  }
-
-  /** Return the number of rows of a node as text, or with a unit of privacy the numbers of persons and rows. */
-  function amount(node) {
-    const counted = many(node.rows, data.words.rows);
-    return node.rows_of_persons === null ? counted : `${counted} in ${many(node.rows_of_persons, "rows")}`;
-  }
-
-  /** Return a number with its noun. Small numbers have a decimal, because a row may count as a third of a person. */
-  function many(number, nouns) {
-    const text = number.toLocaleString("en", {maximumFractionDigits: number < 10 ? 1 : 0});
-    return `${text} ${text === "1" ? nouns.slice(0, -1) : nouns}`;
-  }
-
-  function endWords(node, value, at) {
-    if (node.label < 0) return "No rows: the label is pure noise.";
-    const share = rateText(value);
-    const flips = value === null ? "" : `; noise flips the label in ${share} of releases at ε = ${at.epsilon}`;
-    const below = node.below > 1 ? ` (${node.below} leaves together)` : "";
-    if (node.value) return `Adds ${node.value} to the score of ${amount(node)}${below}, most of them ${labelOf(node)}.`;
-    return `${labelOf(node)}: ${amount(node)}${below}${flips}`;
-  }
+  edges.append(...nodes.flatMap(({edge}) => edge ?? []));
+  svg.append(edges, ...nodes.map(({group}) => group));
+  const flipAt = ({flips, label}, epsilon) =>
+    (flips && label >= 0 ? valueAt(data.curves.epsilons, flips, epsilon).value : null);
+  const drawNodes = (at, labels) => {
+    for (const [i, {node, draw}] of nodes.entries()) draw(at, flipAt(node, at.epsilon), labels ? labels[i] : null);
+  };
 
   let last = null;
   return {
     draw(at) {
-      const key = `${at.epsilon} ${Math.min(at.depth, most)}`;
+      const key = `${at.epsilon} ${Math.min(at.depth, places.levels)}`;
       if (key === last) return;
       last = key;
-      for (const one of drawn) drawNode(one, at);
+      drawNodes(at, null);
     },
     /** Draw the noise once: an end flips with its flip rate, and then shows the class that most likely replaces it. */
     flicker(at) {
       last = null;
-      for (const one of drawn) {
-        const {value} = flipAt(one.node, at.epsilon);
-        one.drawnLabel = value !== null && Math.random() < value ? one.node.other : null;
-      }
-      this.draw(at);
+      const isFlipped = (flip) => flip !== null && Math.random() < flip;
+      drawNodes(at, nodes.map(({node}) => (isFlipped(flipAt(node, at.epsilon)) ? node.other : null)));
     },
     /** End the flicker, so that the next drawing shows the labels without noise. */
     settle() {
       last = null;
-      for (const one of drawn) one.drawnLabel = null;
     },
   };
+}
+
+/** The places of the nodes in pixels: functions of a node, and the height of a level. */
+function placesIn(svg, tree) {
+  const {width, height} = svg.getBoundingClientRect();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  const levels = Math.max(...tree.nodes.map((node) => node.level));
+  const step = levels ? Math.min(ROW, (height - ROW) / levels) : ROW;
+  const middle = (node) => ((node.left + node.right) / 2) * width;
+  const upper = (node) => 14 + node.level * step;
+  const room = (node) => (node.right - node.left) * width;
+  return {levels, step, middle, upper, room};
+}
+
+/**
+ * One node: {node, edge, group, draw(at, flip, label)}. It is a question above the depth of `at`, and an end at this
+ * depth. Its elements are made when they are first shown; after that, each drawing changes only what differs.
+ */
+function nodePicture(node, parent, places, data) {
+  const edge = parent ? edgePicture(node, parent, places) : null;
+  const [group, title] = [shape("g"), shape("title")];
+  const isAlwaysEnd = node.asks === "" || node.flips !== null;
+  let [question, end, shown] = [null, null, null];
+  function draw(at, flip, label) {
+    const isShown = node.level <= at.depth;
+    group.style.display = edge && !isShown ? "none" : "";
+    if (edge) edge.style.display = group.style.display;
+    if (!isShown) return;
+    const isEnd = isAlwaysEnd || node.level >= at.depth;
+    if (isEnd) {
+      end ??= endPicture(node, places, data);
+      end.draw(flip, label);
+      setText(title, endWords(node, flip, at, data));
+    } else {
+      question ??= questionPicture(node, places);
+      setText(title, `${node.asks} ${amountOf(node, data)}`);
+    }
+    const elements = isEnd ? end.elements : question;
+    if (elements !== shown) group.replaceChildren(title, ...elements);
+    shown = elements;
+  }
+  return {node, edge, group, draw};
+}
+
+/** The line from a node to its parent, with the answer that leads to the node if there is room for it. */
+function edgePicture(node, parent, {step, middle, upper, room}) {
+  const edge = shape("g");
+  const [x, fromX] = [middle(node), middle(parent)];
+  edge.append(shape("line", {x1: fromX, y1: upper(parent) + 6, x2: x, y2: upper(node) - 11}));
+  if (room(node) > 26 && step > 30) {
+    const answer = MARKS.get(node.answer) ?? fitted(node.answer, room(node) - 10);
+    edge.append(shape("text", {class: "answer", x: (fromX + 2 * x) / 3, y: upper(parent) + 0.6 * step,
+      "text-anchor": x < fromX ? "end" : "start"}, answer));
+  }
+  return edge;
+}
+
+/** The elements of a question: its text in a box, or a dot where there is no room for text. */
+function questionPicture(node, {step, middle, upper, room}) {
+  const [x, y] = [middle(node), upper(node)];
+  const text = step > 20 ? fitted(node.asks, Math.min(room(node) - 10, 260)) : "";
+  const isTooShort = text.length < LEAST_TEXT && text !== node.asks;
+  if (isTooShort) return [shape("circle", {class: "question", cx: x, cy: y - 2, r: 3})];
+  const half = textWidth(text) / 2 + 5;
+  return [shape("rect", {class: "question", x: x - half, y: y - 11, width: 2 * half, height: 19, rx: 5}),
+    shape("text", {class: "question", x, y: y + 3, "text-anchor": "middle"}, text)];
+}
+
+/** An end: {elements, draw(flip, label)}. While leaves flicker, `label` replaces the label of the node. */
+function endPicture(node, {step, middle, upper, room}, {tree}) {
+  const [x, y] = [middle(node), upper(node)];
+  const width = Math.max(Math.min(room(node) - 2, 96), 1.5);
+  const height = step > 30 ? 36 : Math.max(step - 2, 8);
+  const box = shape("rect", {x: x - width / 2, y: y - 11, width, height, rx: Math.min(4, width / 3)});
+  const labelText = shape("text", {class: "label", x, y: y + 2, "text-anchor": "middle"});
+  const rate = shape("text", {class: "rate", x, y: y + 18, "text-anchor": "middle"});
+  const top = 1 - 1 / tree.classes.length; // the flip rate of pure noise
+  // A leaf of a booster has no label: it shows what it adds to the score, with the noise beside it.
+  const words = (label) => (node.value
+    ? fittedValue(node.value, width - 4)
+    : fitted(label === null ? labelOf(node, tree) : tree.classes[label], width - 4));
+  const hasWords = height > 28 && words(null) !== "";
+  const hasRate = hasWords && !node.value && width > 26 && node.flips !== null && node.label >= 0;
+  function draw(flip, label) {
+    const color = flip === null ? null : flipColor(flip, top);
+    setAttribute(box, "class", color ? "end" : "end unknown");
+    setAttribute(box, "fill", color ? color.fill : "none");
+    if (!hasWords) return;
+    setText(labelText, words(label));
+    setText(rate, rateText(flip));
+    setAttribute(labelText, "class", label === null ? "label" : "label flipped");
+    const ink = color ? color.ink : "";
+    for (const text of [labelText, rate]) text.style.fill = ink; // an attribute would not override the style sheet
+  }
+  const elements = [box, ...(hasWords ? [labelText] : []), ...(hasRate ? [rate] : [])];
+  return {elements, draw};
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function setAttribute(element, name, value) {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
+function labelOf(node, tree) {
+  return node.label < 0 ? "no rows" : tree.classes[node.label];
+}
+
+/** The number of rows of a node as text, or with a unit of privacy the numbers of persons and rows. */
+function amountOf(node, {words}) {
+  const counted = many(node.rows, words.rows);
+  return node.rows_of_persons === null ? counted : `${counted} in ${many(node.rows_of_persons, "rows")}`;
+}
+
+const [WHOLE, DECIMAL] = [0, 1].map((digits) => new Intl.NumberFormat("en", {maximumFractionDigits: digits}));
+
+/** A number with its noun. Small numbers have a decimal, because a row may count as a third of a person. */
+function many(number, nouns) {
+  const text = (number < 10 ? DECIMAL : WHOLE).format(number);
+  return `${text} ${text === "1" ? nouns.slice(0, -1) : nouns}`;
+}
+
+/** The title of an end: its label or value, its rows, and its flip rate. */
+function endWords(node, flip, at, data) {
+  if (node.label < 0) return "No rows: the label is pure noise.";
+  const [label, amount] = [labelOf(node, data.tree), amountOf(node, data)];
+  const below = node.below > 1 ? ` (${node.below} leaves together)` : "";
+  if (node.value) return `Adds ${node.value} to the score of ${amount}${below}, most of them ${label}.`;
+  const flips = flip === null ? "" : `; noise flips the label in ${rateText(flip)} of releases at ε = ${at.epsilon}`;
+  return `${label}: ${amount}${below}${flips}`;
 }
 
 const CLASS_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
@@ -231,8 +274,10 @@ function smallTrees(svg, title, data) {
     draw(at) {
       const n = Math.min(at.trees ?? trees.length, trees.length);
       for (const [place, group] of drawn.entries()) group.style.display = place < n ? "" : "none";
+      // The votes of trees that are not drawn are unknown until the server answers.
       const isWhole = at.trees === data.trees.value || at.trees === null;
-      title.textContent = votes.length ? tally(isWhole ? votes : votesOf(trees.slice(0, n), votes.length)) : "";
+      const isKnown = votes.length > 0 && (isWhole || n === at.trees);
+      title.textContent = isKnown ? tally(isWhole ? votes : votesOf(trees.slice(0, n), votes.length)) : "";
     },
   };
 

@@ -38,7 +38,9 @@ function build(root) {
   const live = element("p", "live");
   live.setAttribute("aria-live", "polite");
   root.replaceChildren(sliders, pictures, live);
-  return {root, inputs, curve, tree, votes, live, seq: 0, held: null, moved: new Set(), at: null, frame: 0, timer: 0, flicker: 0};
+  const moves = {seq: 0, held: null, moved: new Set(), at: null}; // what the user does with the sliders
+  const timers = {frame: 0, timer: 0, flicker: 0};
+  return {root, inputs, curve, tree, votes, live, ...moves, ...timers};
 }
 
 function figure(kind) {

@@ -30,13 +30,13 @@ PAGE: Final = """<style>
 a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !important; outline-offset: 2px}
 [data-testid=stCaptionContainer] a {color: light-dark(#005F94, #7CC3EC)}
 @media (min-width: 1100px) {
-  .st-key-instrument_place {min-height: 25.9rem}
+  .st-key-instrument_place {min-height: 24rem}
   .st-key-below_curve, .st-key-below_answers {flex-wrap: nowrap; align-items: flex-start}
   .st-key-below_curve > :first-child, .st-key-below_answers > :first-child {flex: 1 1 0; min-width: 0}
   .st-key-below_answers {min-height: 5.25rem}
 }
 @media (min-width: 1100px) and (max-height: 760px) {
-  .st-key-instrument_place {min-height: 24rem}
+  .st-key-instrument_place {min-height: 22rem}
 }
 @media (min-width: 641px) {
   [data-testid=stMainBlockContainer] {padding-top: 1.4rem}
@@ -55,7 +55,7 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] {padding-top: 3.6rem}
-  .st-key-instrument_place {min-height: 51.5rem}
+  .st-key-instrument_place {min-height: 47.8rem}
   .st-key-asked [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
   .st-key-asked [data-testid=stColumn] {width: auto; min-width: 0}
   .st-key-asked [data-testid=stColumn]:nth-child(2) {grid-column: 1 / 3; order: 1}
