@@ -2,6 +2,7 @@
 
 import functools
 import os
+from collections import defaultdict
 from collections.abc import Iterable
 
 # scikit-learn skips its check of array API inputs without this variable, which scipy reads at import.
@@ -36,6 +37,30 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
         for i, kind in enumerate(kinds)
     )
     return Domain(features, tuple(range(n_classes)), "y", "documented", "made up")
+
+
+# A plain run takes one of three cases of each parametrized test in these folders and files, and without compiled kernels
+# in all files, because the tests have then run with them.
+SAMPLED = (
+    *("tests/ui/", "tests/plotting/", "tests/simulation/", "tests/evaluation/", "tests/models/test_estimator_checks"),
+    *(f"tests/audit/test_{what}" for what in ("tails", "replay", "units", "black_box", "mutants", "exact_samplers")),
+)
+if os.environ.get("NUMBA_DISABLE_JIT"):
+    SAMPLED = ("",)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark two of three cases of parametrized tests in `SAMPLED` as slow, unless the test chooses its slow cases."""
+    families = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and item.nodeid.startswith(SAMPLED):
+            families[item.nodeid.split("[")[0]].append(item)
+    for cases in families.values():
+        if not any(case.get_closest_marker("slow") for case in cases):
+            for i, case in enumerate(cases):
+                if i % 3:
+                    case.add_marker(pytest.mark.slow)
 
 
 def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:

@@ -92,6 +92,7 @@ def test_an_irregular_curve_gives_no_number():
     assert rows_needed(learned, 0.2, float(learned.by_rows(0.5)[-1])).how == "unclear"
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth():
     pmf, inside, n = power(0.15, 6.0, 0.5), 0, 60
     for seed in range(n):

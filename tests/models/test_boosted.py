@@ -338,6 +338,7 @@ def accuracies(n_seeds: int, **parameters) -> np.ndarray:
     return np.array([clone(model).set_params(random_state=s).fit(X, y).score(held_out, truth) for s in range(n_seeds)])
 
 
+@pytest.mark.slow
 def test_the_published_booster_learns_at_a_tiny_epsilon():
     """At ε = 0.0001 nothing can be learned privately, but the published booster learns from its exact coefficients.
 

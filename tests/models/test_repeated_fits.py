@@ -118,6 +118,7 @@ def test_one_fit_is_one_release():
     assert len(warned(lambda: GridSearchCV(forest(), {"max_depth": [2]}, cv=alone).fit(X, Y))) == 1
 
 
+@pytest.mark.slow
 def test_with_other_processes_the_refit_warns():
     assert len(warned(lambda: GridSearchCV(forest(), DEPTHS, cv=2, n_jobs=2).fit(X, Y))) == 1
 

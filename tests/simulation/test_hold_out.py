@@ -44,6 +44,7 @@ def test_texts_that_differ_are_different_persons_and_rows_without_identifier_are
     assert len(set(ranks[1:4])) == 1 and len(set(ranks)) == 4
 
 
+@pytest.mark.slow
 def test_another_process_holds_out_the_same_persons():
     code = "from dpforest.simulation.hold_out import hold_out\n"
     code += "print(hold_out([f'p{i}' for i in range(50)], share=0.3, seed=3).nonzero()[0].tolist())"

@@ -18,6 +18,7 @@ def upload_page(app) -> AppTest:
     return app.run()
 
 
+@pytest.mark.slow
 def test_refused_one_after_the_other(upload_page):
     """One session refuses all bad files in turn and then accepts a good one."""
     for name, bad in REFUSED.items():

@@ -62,6 +62,7 @@ def test_the_booster_starts_without_delta(page):
     assert "What ε = 1 means" in words(page)
 
 
+@pytest.mark.slow
 def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
     """The card states the limit from the exact curve of Gaussian noise; ε and δ alone would give 73.2 %."""
     page.query_params["delta"] = "true"

@@ -171,6 +171,7 @@ def test_a_group_gets_one_range(page):
     assert "6 of 11 columns are ready." in words(page)
 
 
+@pytest.mark.slow
 def test_a_group_says_that_it_shares_its_rules_and_can_be_opened(page):
     open_card(page, "x…")
     assert "All of them get the same range, the same rules and the same source." in words(page)
@@ -354,6 +355,7 @@ def test_the_kind_can_be_changed_by_hand(page):
     assert "Alter" not in schema(page).names and "Alter (left out)" in chooser(page).options
 
 
+@pytest.mark.slow
 def test_later_offers_the_next_card_and_then_starts_again(page):
     first = chooser(page).value
     press(page, "Later")

@@ -170,6 +170,7 @@ def test_a_leaking_schema_promises_nothing(choose):
     assert "Not promised now. If the schema of this table were public" in text and "2.72" in text
 
 
+@pytest.mark.slow
 def test_under_replace_one_only_values_are_mentioned(choose):
     def questions(page: AppTest) -> list[str]:
         return [option for control in page.segmented_control for option in control.options]
@@ -178,6 +179,7 @@ def test_under_replace_one_only_values_are_mentioned(choose):
     assert "who is in the table" not in questions(choose(neighbors="a row exchanged", look_eps="1", need="80.0"))
 
 
+@pytest.mark.slow
 def test_the_report_holds_the_sentences_of_the_page(choose, monkeypatch):
     made = []
     monkeypatch.setattr(
@@ -192,6 +194,7 @@ def test_the_report_holds_the_sentences_of_the_page(choose, monkeypatch):
     assert "NOT certified" in made[-1] and "What is promised" not in made[-1]
 
 
+@pytest.mark.slow
 def test_the_report_has_rates_by_group_if_they_are_wanted(choose, monkeypatch):
     page, pages = choose(choose_tab="Report", data="cmc", need="45.0"), []
     assert page.toggle(key="report_groups").value is False and "groups_by" not in [box.key for box in page.selectbox]
@@ -225,6 +228,7 @@ def test_an_attack_is_run_and_stays_until_the_record_changes(choose, kind, monke
     assert not page.exception and "guesses**" not in words(page)
 
 
+@pytest.mark.slow
 def test_the_need_for_more_data_is_computed(choose):
     page = choose(data="zoo", choose_tab="More data", need="50.0")
     button(page, "Work it out").click().run()
@@ -240,6 +244,7 @@ def test_without_an_answer_there_is_no_button_to_it(choose):
     assert [b.label for b in page.button if b.label.startswith("Look at the answer")] == []
 
 
+@pytest.mark.slow
 def test_more_data_name_their_forest_and_compare_no_guesses(choose):
     page = choose(data="zoo", choose_tab="More data", need="60.0", look_eps="0.05")
     name = page.selectbox(key="looked_at").value

@@ -92,6 +92,7 @@ def test_as_published_is_dashed_and_shows_its_true_loss(compare):
     assert "Not certified" not in words(compare(data="car"))
 
 
+@pytest.mark.slow
 def test_five_parts_hold_every_row_out_once(compare):
     page = compare(held_out="every row once, in 5 parts")
     assert "2 simulated releases on each of 5 splits" in words(page)
@@ -110,6 +111,7 @@ def test_a_result_states_what_its_points_rest_on(n, folds, text):
     assert SweepResult([], n, folds).rests_on == text
 
 
+@pytest.mark.slow
 def test_depth_and_trees_have_a_panel_a_forest(compare):
     spec = drawn(compare(compare_tab="Depth"), 1)
     assert {a["text"] for a in spec["layout"]["annotations"]} == {"RF-E", "one greedy tree"}
@@ -138,6 +140,7 @@ def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider
     assert (frame["x0"], frame["x1"]) == (at - 0.5, at + 0.5)
 
 
+@pytest.mark.slow
 def test_the_map_at_a_typed_epsilon_equals_one_sweep(compare):
     """The simulation at the slider's ε is separate, and its numbers equal those of one sweep over the whole grid."""
     page = compare(compare_tab="ε × depth", mapped="RF-E", eps="0.4", forests="RF-E")
@@ -253,6 +256,7 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
     assert "overlaps with that of 4 of the 5 others:" in insight_for({"a": 0.8, **many, "f": 0.7})
 
 
+@pytest.mark.slow
 def test_a_measure_that_needs_two_classes_gets_a_message(compare):
     rows = "".join(f"{i % 9};{'yes' if i == 3 else 'no'}\n" for i in range(60))
     page = compare(data="upload a CSV", compared="AUC", forests="RF-E")
@@ -339,6 +343,7 @@ def test_the_code_of_the_grid_gives_the_page_its_numbers(compare, held_out):
     )
 
 
+@pytest.mark.slow
 def test_alpha_has_a_line_for_each_strategy_and_states_which_differ(compare):
     page = compare(compare_tab="α and voting", eps="3", forests="RF-E")
     spec = drawn(page, 1)

@@ -162,6 +162,7 @@ def test_any_epsilon_can_be_asked_for(app, how):
     assert app.text_input(key="eps_typed").value == "0.5"
 
 
+@pytest.mark.slow
 def test_one_number_after_another_can_be_typed(app):
     app.query_params["data"] = "zoo"
     app.run()
@@ -319,6 +320,7 @@ def test_parts_of_the_domain_have_separate_sources(with_upload):
     assert schema(app).features[1].source_note == "the list of towns"
 
 
+@pytest.mark.slow
 def test_an_edit_keeps_the_source_of_the_file_format(with_upload):
     app = answer(open_card(data_tab_of(with_upload), "the label"), "our export program writes it so")
     classes = next(field for field in app.text_input if field.label.startswith("How everybody knows the classes"))

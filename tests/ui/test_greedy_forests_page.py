@@ -56,6 +56,7 @@ def test_alpha_drawn_by_hand_reaches_the_trees(app):
     assert any("level 0: α = 0.300" in figure and "level 1: α = 0.100" in figure for figure in figures(app))
 
 
+@pytest.mark.slow
 def test_the_page_reports_where_no_reweighting_happens(app):
     app.query_params.update({"data": "congressional_voting", "forest": "boosted", "alphas": "fixed", "alpha": "0.1"})
     app.query_params.update({"beta": "from the noisy leaves", "m": "±10"})

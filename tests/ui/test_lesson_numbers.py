@@ -314,6 +314,7 @@ def test_stored_plans_are_reproduced(partition):
     assert {name: again[name] for name in ("times", "each", "composition", "spent")}.items() <= kept.items()
 
 
+@pytest.mark.slow
 def test_stored_depths_are_reproduced():
     again, kept = lesson_numbers.depths([3, 6], [1.0]), HAS["depth"]
     places = [kept["depth"].index(depth) for depth in (3, 6)]

@@ -251,6 +251,7 @@ BOOK = (
 )
 
 
+@pytest.mark.slow
 def test_a_file_is_looked_at_and_loaded_on_a_press(app):
     app.query_params["data"] = "upload a CSV"
     app.run()

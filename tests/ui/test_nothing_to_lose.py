@@ -68,6 +68,7 @@ def test_explore_reports_a_forest_that_learns_nothing_and_names_others(opened, k
 
 
 @pytest.mark.refined
+@pytest.mark.slow
 def test_explore_names_the_forests_that_would_learn(opened):
     """Two of 60 columns decide the label, so trees with random splits mostly test other columns."""
     answers = np.random.default_rng(0).integers(0, 2, (900, 60))
@@ -89,6 +90,7 @@ def test_explore_names_the_price_where_there_is_one(opened):
     )
 
 
+@pytest.mark.slow
 def test_compare_names_no_price_and_no_winner(opened):
     kinds = ["RF-E", "one greedy tree"]
     page = opened("1_Compare", forests=kinds, releases_each="2")

@@ -131,6 +131,7 @@ def test_a_figure_becomes_svg_and_pdf_and_leaves_no_files(monkeypatch):
 
 
 @WITH_A_BROWSER
+@pytest.mark.slow
 def test_a_browser_that_does_not_start_or_takes_too_long_is_a_sentence(monkeypatch):
     figure = go.Figure(go.Scatter(y=[1, 2]))
     monkeypatch.setattr(paper, "SECONDS", 0.05)
@@ -142,6 +143,7 @@ def test_a_browser_that_does_not_start_or_takes_too_long_is_a_sentence(monkeypat
         paper.rendered(figure, "svg")
 
 
+@pytest.mark.slow
 def test_without_a_browser_a_sentence_says_what_to_install(tmp_path):
     code = "from dpforest.plotting import paper; import json; print(json.dumps(paper.missing()))"
     environment = {**os.environ, "PATH": str(tmp_path), "BROWSER_PATH": str(tmp_path / "none")}

@@ -174,6 +174,7 @@ def test_a_piece_that_no_other_process_computes_is_computed_here(monkeypatch):
     assert list(job.run(lines, 3, NoBar()))[-1] == 3
 
 
+@pytest.mark.slow
 def test_one_bar_shows_the_progress_of_a_long_sweep(monkeypatch):
     """A sweep updates one bar. A chain of a thousand bars would be too long for Python."""
     monkeypatch.setattr(job, "BAR_EVERY", 0.0)
@@ -268,6 +269,7 @@ def test_a_process_that_has_died_is_replaced_and_its_work_is_done_here():
     assert killed == [None, None] and not processes.is_ready
 
 
+@pytest.mark.slow
 def test_the_pool_is_ready_when_each_process_is():
     processes = Workers(2, 1)
     processes.start()
@@ -287,6 +289,7 @@ def test_a_worker_keeps_nothing_and_runs_no_page(worker):
     assert worker.work(_script) == "none"
 
 
+@pytest.mark.slow
 def test_a_page_of_another_session_is_not_run_by_a_new_process(monkeypatch, tmp_path):
     """A new worker runs no page, although a thread of another session may set `__main__` while the worker starts."""
     page, ran = tmp_path / "page.py", tmp_path / "ran"
