@@ -23,6 +23,7 @@ def processors_in_use(explore: Explore, server: Server, seconds: float) -> float
 
 # At depth 8 the work ends before the first curve, at depth 4 during its refinement.
 @pytest.mark.parametrize("depth", [pytest.param(8, marks=pytest.mark.slow), 4])
+@pytest.mark.slow
 def test_a_moved_control_ends_slow_work(explore: Explore, server: Server, depth: int) -> None:
     slow = f"data=magic&forest=multinomial&trees=100&depth={depth}"
     explore.page.goto(f"{explore.url}/?{slow}")

@@ -101,6 +101,7 @@ def test_the_control_moves_by_keyboard_and_is_in_the_link(small: Explore) -> Non
     expect(small.main.get_by_text("of rows get a lie, 79")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_lesson_fits_a_phone(phone: Explore) -> None:
     opened(phone)
     for number in range(len(STEPS)):
@@ -154,6 +155,7 @@ def test_a_phone_votes_and_follows_the_wall(explore: Explore) -> None:
         expect(phone.get_by_text(STEPS[1].question).first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_leader_leads_after_a_reload_and_nothing_on_the_wall_gives_this_right(explore: Explore) -> None:
     opened(explore)
     button(explore, "Let phones vote").click()

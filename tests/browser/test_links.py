@@ -24,6 +24,7 @@ def losses(explore: Explore) -> list[dict]:
     return Chart(explore.page, titled("Privacy loss of")).traces()
 
 
+@pytest.mark.slow
 def test_a_link_opens_audit_in_the_same_state(explore: Explore, friend: Explore) -> None:
     explore.page.goto(f"{explore.url}/Audit")
     wait_for_audit(explore)
@@ -119,6 +120,7 @@ def test_the_epsilon_slider_is_among_the_first_tab_stops(explore: Explore) -> No
         assert any(re.match("range .*ε", stop) for stop in stops), stops
 
 
+@pytest.mark.slow
 def test_a_link_opens_compare_in_the_same_state(explore: Explore, friend: Explore) -> None:
     query = "data=zoo&forests=RF-E&forests=JPW&releases_each=2&eps=0.3&compare_tab=Depth&compared=balanced+accuracy"
 

@@ -145,6 +145,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
     idle(page)
 
 
+@pytest.mark.slow
 def test_the_certificate_of_an_upload_names_its_source(explore: Explore) -> None:
     """The certificate contains the user's source in words, and the fact that the user looked at the table."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=21&tab=Data")

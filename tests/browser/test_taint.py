@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
+import pytest
 from playwright.sync_api import Page, expect
 
 from dpforest import Domain, Feature, RandomTreeBoosterClassifier
@@ -162,6 +163,7 @@ def _tainted(content: dict[str, Any], certified: bool) -> bytes:
     return json.dumps(content).encode()
 
 
+@pytest.mark.slow
 def test_texts_in_a_forest_file_stay_text(explore: Explore) -> None:
     """Markup in a forest's file stays text in its certificate, explanation, predictions and error messages."""
     page, taint = explore.page, Taint(explore.page)

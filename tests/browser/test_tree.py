@@ -63,6 +63,7 @@ def test_a_tree_is_read_by_keyboard(tree: Explore) -> None:
     assert tree.focus.nodes()[0] == 2
 
 
+@pytest.mark.slow
 def test_any_question_of_the_overview_is_reached_by_keyboard(tree: Explore) -> None:
     panel = tree.page.get_by_role("tabpanel")
     box = panel.get_by_role("combobox", name="Read from a question")
@@ -76,6 +77,7 @@ def test_any_question_of_the_overview_is_reached_by_keyboard(tree: Explore) -> N
     assert box.evaluate("box => box === document.activeElement"), "the next one is a few keys away"
 
 
+@pytest.mark.slow
 def test_epsilon_keeps_the_node_and_recolors_it(tree: Explore) -> None:
     overview = tree.overview.traces()[-1]
     node = next(int(n) for n, level in zip(overview["customdata"], overview["y"], strict=True) if level == 3)
@@ -118,6 +120,7 @@ def test_a_followed_record_shows_its_path_and_votes(tree: Explore) -> None:
     expect(tree.page.get_by_role("spinbutton", name="Tree", exact=True)).to_have_value("5")
 
 
+@pytest.mark.slow
 def test_depth_width_and_tree_can_be_chosen(tree: Explore) -> None:
     expect(tree.page.get_by_role("radio", name="depth 3")).to_be_checked()
     for depth in (2, 5):
@@ -133,6 +136,7 @@ def test_depth_width_and_tree_can_be_chosen(tree: Explore) -> None:
         expect(tree.page.get_by_role("tabpanel")).to_contain_text("Tree 2 of 21")
 
 
+@pytest.mark.slow
 def test_redrawn_noise_flips_other_leaves(tree: Explore) -> None:
     panel = tree.page.get_by_role("tabpanel")
     with tree.refigured():

@@ -135,6 +135,7 @@ def test_a_category_with_a_semicolon_stays_whole(explore: Explore) -> None:
     assert categories() == sorted([*places, "Kiel"])
 
 
+@pytest.mark.slow
 def test_invalid_bounds_get_one_sentence(uploaded: Explore) -> None:
     """Invalid bounds give one sentence, and the page continues with the previous bounds."""
     uploaded.tab("Data")
