@@ -1,12 +1,16 @@
 #!/bin/sh
-# Make the environment of a peer: `peers.sh diffprivlib` or `peers.sh interpret`. diffprivlib 0.6.6 cannot be imported
-# with scikit-learn 1.9; interpret-core can, but no other program here needs it.
+# Make the environment of a peer: `peers.sh diffprivlib`, `peers.sh interpret` or `peers.sh lightgbm`. diffprivlib 0.6.6
+# cannot be imported with scikit-learn 1.9; the others can, but no other program here needs them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 venv="$here/.venv-$1"
 case $1 in
     diffprivlib) packages="diffprivlib==0.6.6 scikit-learn==1.8.0" module=diffprivlib.models ;;
     interpret) packages="interpret-core==0.7.8 scikit-learn==1.9.1" module=interpret.privacy ;;
+    lightgbm)
+        packages="lightgbm==4.7.0 onnxruntime==1.32.0 onnxmltools==1.16.0 treelite==4.8.1 scikit-learn==1.9.1"
+        module=treelite
+        ;;
     *) echo "unknown peer: $1" >&2; exit 1 ;;
 esac
 trap 'rm -rf "$venv"; exit 1' EXIT

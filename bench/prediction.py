@@ -1,0 +1,86 @@
+"""Time of prediction beside LightGBM, ONNX Runtime and Treelite: `python bench/prediction.py [--quick]`.
+
+300,000 rows of 14 numbers pass 100 trees of depth 10, on one thread. The other programs predict with one model that
+LightGBM trained (`prediction_worker.py`). Our forests have as many trees of the same depth. All programs get a float32
+array, and take turns in each round. This program is not part of the tests.
+"""
+
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from measure import Results, interleave, seconds
+from processes import HERE, ROOT, environment, make_peer, python_of
+
+sys.path.insert(0, str(ROOT))
+from dpforest import Domain, Feature, MajorityLabelForestClassifier, RandomTreeBoosterClassifier
+
+N_FEATURES, N_TREES, DEPTH = 14, 100, 10
+PEERS = ("LightGBM", "ONNX Runtime", "Treelite (GTIL)")
+
+
+def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return uniform numbers, and labels that depend on three of them and on noise."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, N_FEATURES), dtype=np.float32)
+    return X, (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(0, 0.3, n) > 0.8).astype(int)
+
+
+def our_forests(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+    """Return for each of our forests a function that predicts."""
+    features = tuple(
+        Feature(f"x{i}", "numeric", 0.0, 1.0, source="documented", source_note="uniform on [0, 1]")
+        for i in range(N_FEATURES)
+    )
+    domain = Domain(features, (0, 1), "y", "documented", "two classes")
+    shape = {"n_estimators": N_TREES, "max_depth": DEPTH, "domain": domain, "random_state": 0, "n_jobs": 1}
+    labels = MajorityLabelForestClassifier(**shape).fit(X, y)
+    booster = RandomTreeBoosterClassifier(**shape).fit(X, y)
+    return {
+        "majority labels, predict": labels.predict,
+        "majority labels, predict_proba": labels.predict_proba,
+        "random-tree booster, predict_proba": booster.predict_proba,
+    }
+
+
+def main() -> None:
+    n, rounds = (30_000, 3) if "--quick" in sys.argv else (300_000, 7)
+    if not make_peer("LightGBM"):
+        raise SystemExit("bench/peers.sh lightgbm failed; its message is above")
+    X, y = rows(n)
+    ours = our_forests(X, y)
+    command = [python_of("LightGBM"), HERE / "prediction_worker.py"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as worker:
+        assert worker.stdin and worker.stdout
+
+        def ask(do: str, **more: object) -> float:
+            assert worker.stdin and worker.stdout
+            pickle.dump({"do": do, "X": X, **more}, worker.stdin)
+            worker.stdin.flush()
+            return pickle.load(worker.stdout)
+
+        def timed(predict: Callable[[np.ndarray], np.ndarray]) -> float:
+            start = time.perf_counter()
+            predict(X)
+            return time.perf_counter() - start
+
+        leaves = ask("fit", y=y, n_trees=N_TREES, depth=DEPTH)
+        runs: dict[str, Callable[[], float]] = {name: lambda f=f: timed(f) for name, f in ours.items()}
+        runs |= {who: lambda who=who: ask("predict", who=who) for who in PEERS}
+        for run in runs.values():
+            run()  # compiles kernels and fills caches
+        results = Results()
+        interleave(results, runs, rounds)
+        worker.stdin.close()
+    print(f"{n:,} × {N_FEATURES}, {N_TREES} trees of depth {DEPTH}, one thread; medians of {rounds} rounds; LightGBM's")
+    print(f"trees have {leaves:.0f} leaves on average, ours {2**DEPTH:,}.")
+    for name in runs:
+        samples = sorted(results.samples[name])
+        print(f"{name:36} {seconds(results.median(name)):>9}   ({seconds(samples[0])} to {seconds(samples[-1])})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""LightGBM, ONNX Runtime and Treelite in the environment that `peers.sh lightgbm` makes, for `bench/prediction.py`.
+
+The program reads pickled commands on stdin and answers on stdout:
+
+    {"do": "fit", "X": ..., "y": ..., "n_trees": 100, "depth": 10}    -> mean number of leaves of a tree
+    {"do": "predict", "who": "LightGBM", "X": ...}                    -> seconds
+
+LightGBM trains one model, and all three programs predict with this model on one thread. X has type float32.
+"""
+
+import os
+import pickle
+import sys
+import time
+import warnings
+
+import lightgbm
+import numpy as np
+import onnxruntime
+import treelite
+from onnxmltools.convert import convert_lightgbm
+from onnxmltools.convert.common.data_types import FloatTensorType
+
+onnxruntime.set_default_logger_severity(3)  # a warning about the shape of an output that nobody reads
+
+
+class Worker:
+    def fit(self, X, y, n_trees, depth):
+        """Train trees that are as full as the depth allows, and hand them to the other programs."""
+        model = lightgbm.LGBMClassifier(
+            n_estimators=n_trees, max_depth=depth, num_leaves=2**depth, min_child_samples=1, n_jobs=1, verbose=-1
+        ).fit(X, y)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        types = [("X", FloatTensorType([None, X.shape[1]]))]
+        as_onnx = convert_lightgbm(model, initial_types=types, target_opset=15, zipmap=False).SerializeToString()
+        session = onnxruntime.InferenceSession(as_onnx, options, providers=["CPUExecutionProvider"])
+        as_treelite = treelite.frontend.from_lightgbm(model.booster_)
+        self.predictors = {
+            "LightGBM": lambda X: model.booster_.predict(X, num_threads=1),
+            "ONNX Runtime": lambda X: session.run(None, {"X": X})[1],
+            "Treelite (GTIL)": lambda X: treelite.gtil.predict(as_treelite, X, nthread=1),
+        }
+        scores = [np.asarray(predict(X[:1000])).reshape(1000, -1)[:, -1] for predict in self.predictors.values()]
+        assert all(np.allclose(scores[0], other, atol=1e-4) for other in scores), "the programs have different models"
+        return float(np.mean([tree["num_leaves"] for tree in model.booster_.dump_model()["tree_info"]]))
+
+    def predict(self, who, X):
+        start = time.perf_counter()
+        self.predictors[who](X)
+        return time.perf_counter() - start
+
+
+def main():
+    warnings.simplefilter("ignore")
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # sends the output of libraries to stderr, because stdout is for answers
+    worker = Worker()
+    while True:
+        try:
+            command = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        pickle.dump(getattr(worker, command.pop("do"))(**command), answers)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
