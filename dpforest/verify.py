@@ -1,8 +1,9 @@
 """Check the numbers of a released forest: python -I dpforest/verify.py FILE
 
-This script needs only Python 3.11 and its standard library, not dpforest. The file lists each question about the rows,
-and the noise of its answer. The script adds up the costs with independent arithmetic, and compares the sum with the
-promise of the file. Exit codes: 0 if the numbers agree, 1 if they do not agree, 2 if the script cannot read the file.
+This script needs only Python 3.11 and its standard library, not dpforest. The file of a forest contains a ledger: a
+list of the questions that the fit asked about the rows of its table, with the noise on each answer. The script computes
+the privacy cost of each question without the code of dpforest, adds up the costs, and compares the sum with the ε that
+the file promises. Exit codes: 0 if the numbers agree, 1 if they do not agree, 2 if the script cannot read the file.
 """
 
 import argparse
@@ -15,16 +16,19 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
 MOST_BYTES = 2**28  # largest size of a forest's text in bytes
-MOST_VALUES = 2_000_000
+MOST_VALUES = 2_000_000  # largest number of commas and opening brackets in this text
 EPSILONS = (Fraction(1, 10**4), 10**4)  # least and largest ε that a fit accepts
 DELTAS = (Fraction(1, 10**15), Fraction(1, 10))  # least and largest δ that a fit with Gaussian noise accepts
 GAUSSIAN_NOISE, LAPLACE_NOISE = "rounded-gaussian", "discrete-laplace"
 CHOICES = ("exponential", "permute-and-flip", "global-01")
 ALL, STRUCTURE, ESTIMATION = "", "structure rows", "estimation rows"
-# The questions of forests. The fields are: the first words of the question; its mechanisms; its sensitivity, None if it
-# depends on a setting; the rows that the question may read; whether it may read disjoint parts of the rows, so that all
-# parts together cost as much as one part; and how often a forest of this shape asks the question, None if the shape
-# does not determine it.
+# All questions that a fit may ask, one on each line. The fields of a line are:
+# - the first words of the question;
+# - the mechanisms that may answer the question;
+# - its sensitivity, or a name from which `sensitivity_of` computes it, or None if it depends on a setting of the fit;
+# - the parts of the rows that the question may read;
+# - whether the fit may ask the question once of each of several disjoint groups of rows, for the cost of one question;
+# - how often a fit asks the question (`times_of`), or None if the shape of the forest does not determine the number.
 QUESTIONS = (
     ("number of rows", (GAUSSIAN_NOISE, LAPLACE_NOISE), 1, (ALL,), False, "once"),
     ("number of persons", (GAUSSIAN_NOISE, LAPLACE_NOISE), 1, (ALL,), False, "once"),
@@ -52,7 +56,7 @@ LAST = (
 
 
 class Unreadable(ValueError):
-    """Raised if the file is not a released forest. The message is the end of a sentence."""
+    """Raised if the file is not a released forest. The message completes “This file cannot be read: ...”."""
 
 
 class Mismatch(ValueError):
@@ -63,7 +67,7 @@ class Mismatch(ValueError):
 
 
 def content_of(path):
-    """Return the JSON content of a compressed or plain file."""
+    """Return the JSON content of a file, which may be compressed by gzip."""
     with open(path, "rb") as file:
         is_compressed = file.read(2) == b"\x1f\x8b"
     with gzip.open(path) if is_compressed else open(path, "rb") as file:
@@ -79,9 +83,9 @@ def content_of(path):
 
 
 def number(digits):
-    """Return the exact value of a number with a point or an exponent.
+    """Return the exact value of a JSON number that has a decimal point or an exponent.
 
-    Raise Unreadable if the number is too long, too large or too small.
+    Raise Unreadable if the number is too long, too large, too small, or not finite.
     """
     if len(digits) > 60 or not re.fullmatch(r"-?[0-9.]+([eE][+-]?[0-9]{1,3})?", digits):
         raise Unreadable("a number in it is too long, too large or too small")
@@ -115,7 +119,7 @@ def real(x, what):
 # ---------------------------------------------------------------- arithmetic, in decimals of 120 digits
 
 EXACT = Context(prec=120, Emin=-(10**6), Emax=10**6)
-SLACK = Decimal("1e-60")  # far above the rounding error of a few thousand operations with 120 digits
+SLACK = Decimal("1e-60")  # tolerance, far above the rounding error of a few thousand operations with 120 digits
 
 
 def decimal(x):
@@ -130,7 +134,7 @@ def upper_tail(x):
     pi = Decimal(
         "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
     )
-    if x < 6:  # 1/2 - (x - x³/6 + x⁵/40 - ...)/√(2π); signs alternate, so the next term bounds the error
+    if x < 6:  # 1/2 - (x - x³/6 + x⁵/40 - ...)/√(2π); signs alternate, so the first omitted term bounds the error
         power, total, k = x, Decimal(0), 0
         while abs(power) > Decimal("1e-90") or k < x * x:
             total += power / (2 * k + 1)
@@ -138,7 +142,7 @@ def upper_tail(x):
             power *= -x * x / (2 * k)
         middle, error = Decimal("0.5") - total / (2 * pi).sqrt(), abs(power) + SLACK
         return max(middle - error, Decimal(0)), middle + error
-    ends = []  # Laplace's continued fraction; each further step moves the value to the other side of the limit
+    ends = []  # Laplace's continued fraction after 200 and 201 steps: one value is too low, one value is too high
     for steps in (200, 201):
         below = x
         for k in range(steps, 0, -1):
@@ -148,7 +152,10 @@ def upper_tail(x):
 
 
 def delta_at(mu_squared, epsilon):
-    """Return an upper bound on δ(ε) = P(Z > ε/μ - μ/2) - e^ε P(Z > ε/μ + μ/2)."""
+    """Return an upper bound on δ(ε), the least δ for which μ-Gaussian differential privacy implies (ε, δ).
+
+    For a standard normal Z, δ(ε) = P(Z > ε/μ - μ/2) - e^ε P(Z > ε/μ + μ/2).
+    """
     if not mu_squared:
         return Decimal(0)
     mu, at = decimal(mu_squared).sqrt(), decimal(epsilon)
@@ -159,7 +166,8 @@ def delta_at(mu_squared, epsilon):
 def shown(x, rounding=ROUND_CEILING):
     """Return a number as text with six digits.
 
-    Costs are rounded up and noise is rounded down, so the text never overstates privacy.
+    By default, the number is rounded up, which is right for costs. Callers round noise down. So no text overstates the
+    privacy of the forest.
     """
     x = Context(prec=6, rounding=rounding).plus(decimal(x) if isinstance(x, Fraction) else x).normalize()
     return f"{x:f}" if not x or -5 <= x.adjusted() < 7 else f"{x:e}"
@@ -174,7 +182,10 @@ def words(text):
 
 
 def sensitivity_of(rule, content, gaussian):
-    """Return the sensitivity of a question, computed from the domain, or its square if the noise is Gaussian."""
+    """Return the sensitivity that follows from the domain of the forest; its square if the noise is Gaussian.
+
+    `rule` is the third field of a line of `QUESTIONS`.
+    """
     if rule == "scale":
         numbers = sum(feature["kind"] == "numeric" for feature in content["domain"]["features"])
         return Fraction(3 * numbers)
@@ -187,7 +198,10 @@ def sensitivity_of(rule, content, gaussian):
 
 
 def times_of(often, content):
-    """Return how often a question can have been asked, computed from the number of trees and their depth."""
+    """Return the possible numbers of times that a fit asks a question, given the number of trees and their depth.
+
+    `often` is the last field of a line of `QUESTIONS`.
+    """
     trees, depth = content["trees"], whole(content["depth"] + 1, "depth") - 1
     n = trees["n_trees"] if content["version"] > 1 else trees["tree_start"]["shape"][0] - 1
     n = whole(n, "the number of trees")
@@ -196,7 +210,10 @@ def times_of(often, content):
 
 
 def unit_of(content):
-    """Print the unit of privacy, and return its name. Raise Mismatch if parts of the file state different units."""
+    """Return the unit of privacy, "row" or "person", and print the largest number of rows of a person.
+
+    Raise Mismatch if parts of the file state different units.
+    """
     unit = content["domain"].get("unit")
     column = None if unit is None else unit["column"]
     if not content["certificate"].get("unit") == content["ledger"].get("unit") == column:
@@ -210,7 +227,7 @@ def unit_of(content):
 
 
 def check_asked(content):
-    """Raise Mismatch if the file holds an answer for which its ledger has no entry."""
+    """Raise Mismatch if the file holds a scale or a number of rows, but its ledger has no entry for this answer."""
     asked = [str(entry["what"]) for entry in content["ledger"]["entries"]]
     if ("scale" in content) != any(what.startswith("scale of numeric attributes") for what in asked):
         raise Mismatch("The file has a scale but no ledger entry for it, or a ledger entry but no scale.")
@@ -223,7 +240,10 @@ def check_asked(content):
 
 
 def check_question(entry, content, gaussian):
-    """Print a question. Return its total cost for one added or removed row, and the rows that the question reads."""
+    """Print and check an entry of the ledger. Return its cost for one added or removed row, and the rows that it reads.
+
+    The cost is an ε or, if the noise is Gaussian, a μ².
+    """
     what, mechanism, part = entry["what"], entry["mechanism"], entry.get("part", "")
     sensitivity = fraction(entry["sensitivity"], "a sensitivity")
     times = whole(entry["times"], "how often something was asked")
@@ -260,7 +280,10 @@ def check_question(entry, content, gaussian):
 
 
 def check(content):
-    """Print the content of the file, question by question, and return the verdict. A contradiction raises Mismatch."""
+    """Print the ledger of a file, question by question, and return the verdict on the file as a sentence.
+
+    Raise Mismatch if two fields of the file contradict each other.
+    """
     certificate, ledger = content["certificate"], content["ledger"]
     for part in (certificate, ledger):  # older files have the British spelling of this key
         part.setdefault("neighbors", part.get("neighbours"))
@@ -325,11 +348,11 @@ def check_delta(mu_squared, epsilon, delta, what):
         )
 
 
-def main(arguments=None):
+def main(arguments=None, prog=None):
     """Check a file, and return the exit code."""
-    parser = argparse.ArgumentParser(description="Check the numbers of a released forest of dpforest.")
+    parser = argparse.ArgumentParser(prog, description="Check the numbers of a released forest of dpforest.")
     parser.add_argument("file", help="a file that dpforest wrote: .json.gz or .json")
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may not have the character ε
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may be unable to show the character ε
         sys.stdout.reconfigure(errors="backslashreplace")
     with localcontext(EXACT):
         try:

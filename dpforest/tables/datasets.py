@@ -32,7 +32,9 @@ __all__ = [
     "suggest_label",
 ]
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+_PACKAGE = Path(__file__).resolve().parents[1]
+# A wheel holds the tables in the package; a checkout holds them beside the package.
+DATA = next(folder for folder in (_PACKAGE / "_app" / "data", _PACKAGE.parent / "data") if folder.exists())
 
 # Fletcher and Islam 2017, table 1: number of informative attributes, number of attributes of pure noise.
 SYNTHETIC = {

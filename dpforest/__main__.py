@@ -1,0 +1,72 @@
+"""The command `dpforest`: open the app, or check a released forest. `python -m dpforest` is the same command."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from dpforest import __version__, verify
+
+_PACKAGE: Final = Path(__file__).resolve().parent
+_APPS: Final = (_PACKAGE / "_app" / "app.py", _PACKAGE.parent / "app.py")  # in a wheel, in a checkout
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command, and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Words after `dpforest`; by default those of the command line.
+
+    Returns
+    -------
+    int
+        0 if all went well, 1 if a forest is not what it claims, 2 if the command could not do its work.
+    """
+    parser = argparse.ArgumentParser(
+        "dpforest",
+        "dpforest [app] [options of streamlit run]\n       dpforest verify FILE",
+        "Open the app in a browser, or check the numbers of a released forest.",
+    )
+    parser.add_argument("--version", action="version", version=f"dpforest {__version__}")
+    parser.add_argument("command", choices=("app", "verify"), help="without a command, the app opens")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help", "--version")):
+        words.insert(0, "app")
+    # Only the first word is parsed here: Streamlit and `verify`, which is also a separate script, read the others.
+    if parser.parse_args(words[:1]).command == "verify":
+        return verify.main(words[1:], "dpforest verify")
+    return open_app(words[1:])
+
+
+def open_app(options: Sequence[str]) -> int:
+    """Run the app with Streamlit until the user stops it.
+
+    Parameters
+    ----------
+    options : sequence of str
+        Options of `streamlit run`.
+
+    Returns
+    -------
+    int
+        Exit code of Streamlit, or 2 if the app or Streamlit is not installed.
+    """
+    app = next((path for path in _APPS if path.exists()), None)
+    if app is None or find_spec("streamlit") is None:
+        print("The app is not installed. Install it with: pip install 'dpforest[app]'", file=sys.stderr)
+        return 2
+    try:
+        return subprocess.call([sys.executable, "-m", "streamlit", "run", str(app), *options])
+    except KeyboardInterrupt:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
