@@ -1,4 +1,4 @@
-"""Checks of parameters with error messages of one sentence, and constraints that estimators declare."""
+"""Checks of parameters, which raise errors of one sentence, and constraints that estimators declare on parameters."""
 
 import math
 import operator
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-Constraint = Callable[[str, Any], object]  # takes the name and the value of a parameter
+Constraint = Callable[[str, Any], object]  # takes the name and the value of a parameter, and raises if it is invalid
 
 
 def plain(value: Any) -> Any:
     """Convert a number, boolean or text to Python's built-in type; return any other value unchanged.
 
-    Numpy integers may overflow: if the bound on rows were `np.int32(16385)`, noise would be 65,536 times too small.
+    Arithmetic with numpy integers may overflow. For example, with `np.int32(16385)` as the bound on the number of rows,
+    the noise would be 65,536 times too small.
 
     >>> plain(np.int32(7)), plain(np.float32(0.1)), plain(np.bool_(True)), plain([7])
     (7, 0.1, True, [7])
@@ -53,7 +54,10 @@ def check_count(name: str, value: Any, low: int, high: int) -> None:
 
 
 def check_share(name: str, value: Any) -> Fraction:
-    """Return the exact value of a number as typed: 0.1 is 1/10. Raise ValueError unless it is between 0 and 1."""
+    """Return a share as the exact fraction that its decimal digits state: 1/10 for 0.1.
+
+    Raise ValueError unless the share is above 0 and below 1.
+    """
     if not is_number(value) or not 0 < float(value) < 1:
         raise ValueError(f"{name}={value!r} is not a number between 0 and 1")
     return Fraction(str(plain(value)))
@@ -86,7 +90,7 @@ def threads(value: Any) -> int:
 
 
 def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = None) -> Constraint:
-    """Return a constraint: a whole number from low to high, None if `optional` is True, or the text `or_rule`."""
+    """Return a constraint that accepts whole numbers from low to high, the text `or_rule` and, if `optional`, None."""
 
     def check(name: str, value: Any) -> None:
         if not (optional and value is None or isinstance(value, str) and value == or_rule):
@@ -96,5 +100,5 @@ def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = 
 
 
 def choice(*choices: Any) -> Constraint:
-    """Return a constraint: the value must be one of these choices."""
+    """Return a constraint that accepts each of these choices."""
     return lambda name, value: check_choice(name, value, choices)

@@ -1,7 +1,8 @@
 """Explain forests whose scores add up: importances and effects of attributes, and contributions to one prediction.
 
 All explanations are computed from the forest and its public schema alone, so explaining a released forest costs no
-further budget. Because no rows are read, the two sides of a test have equal weights of one half.
+further privacy budget. Averages over a tree would weight the two sides of a test by their numbers of rows, but these
+numbers are private. Instead, each side has the weight one half.
 """
 
 import math
@@ -25,7 +26,7 @@ from dpforest.trees.released_scale import TOP, ReleasedScale
 from dpforest.voting import CLIPPED_LOGISTIC
 
 _AT_ONCE: Final = 2**21  # number of leaf weights in memory at a time
-_MOST_NOISE: Final = 1e9  # a larger value is treated as unknown, because scores are below this number
+_MOST_NOISE: Final = 1e9  # scores are below this number, so a larger standard deviation of noise is treated as unknown
 _SAMPLE: Final = 256  # number of artificial rows for typical contributions
 _SPREAD: Final = 24  # number of values that represent a numeric attribute
 _MOST_CODES: Final = 64  # largest number of values of an attribute for which weights are computed together
@@ -33,12 +34,12 @@ _MOST_CODES: Final = 64  # largest number of values of an attribute for which we
 
 @dataclass(frozen=True, eq=False)
 class AddedScores:
-    """Trees whose leaves add to the score of each class.
+    """Trees in which each leaf adds a number to the score of each class.
 
     Parameters
     ----------
     trees : Trees
-        Every test has two answers.
+        Trees in which every test has two answers.
     domain : Domain
         Public schema.
     leaf_scores : float64 array of shape (n_leaves, n_classes)
@@ -66,22 +67,22 @@ class AddedScores:
 
     @classmethod
     def of(cls, forest: Forest) -> "AddedScores":
-        """Return the added scores of a random-tree booster, fitted or read from a file.
+        """Extract the trees and leaf scores of a random-tree booster, fitted or read from a file.
 
         Parameters
         ----------
         forest : Forest
-            Its voting must be "clipped-logistic".
+            Forest with the voting "clipped-logistic".
 
         Returns
         -------
         AddedScores
-            The trees of the forest and their additions to scores.
+            The trees of the forest and the additions of their leaves to the scores.
 
         Raises
         ------
         ValueError
-            If the forest is of another kind.
+            If the forest has another voting.
 
         Examples
         --------
@@ -98,21 +99,21 @@ class AddedScores:
 
     @property
     def score_noise(self) -> float:
-        """Standard deviation of the noise on the score of a class, under the assumption that rounds are independent.
+        """Standard deviation of the noise on the score of a class, under the assumption that trees are independent.
 
-        The true value is lower, because later rounds see the effect of earlier noise and correct part of it.
+        The true value is lower, because each tree corrects part of the noise of earlier trees.
         """
         return self.noise * math.sqrt(self.trees.n_trees)
 
     @cached_property
     def _right(self) -> np.ndarray:
-        """Weight of the second child of each node: one half, or 0 if no code leads there."""
+        """Weight of the second child of each node: one half, or 0 if no code leads to this child."""
         never = (self.trees.kind == NUMERIC) & (self.trees.threshold == NO_THRESHOLD)
         return np.where(never, 0.0, 0.5)
 
     @cached_property
     def node_scores(self) -> np.ndarray:
-        """Scores of each node, (n_nodes, n_classes). An inner node's score is the weighted mean over its children."""
+        """Scores of each node, (n_nodes, n_classes). An inner node has the weighted mean of its children's scores."""
         trees, right = self.trees, self._right[:, None]
         scores = np.zeros((trees.n_nodes, self.leaf_scores.shape[1]))
         scores[trees.leaf_nodes] = self.leaf_scores
@@ -130,18 +131,18 @@ class AddedScores:
 
     @property
     def base(self) -> np.ndarray:
-        """Scores before any test is answered, (n_classes,)."""
+        """Scores before any test is answered, (n_classes,): the sum of the scores of all roots."""
         return self.node_scores[self.trees.tree_start[:-1]].sum(axis=0)
 
     @cached_property
     def typical_parts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Typical contribution of each attribute to a score, and that of noise alone.
+        """Typical contribution of each attribute to a score, and typical contribution of noise alone.
 
-        Each is a float array of shape (n_features,), in log-odds. The first array holds root mean squares of
+        Both values are float arrays of shape (n_features,), in log-odds. The first array holds root mean squares of
         `taken_apart` over classes and `_SAMPLE` artificial rows. The second array holds root mean squares of
-        `parts_noise` over the same rows; it is NaN if the noise is unknown. In the artificial rows, the values of a
-        numeric attribute are spread as in the released scale or, if there is none, evenly on the public scale.
-        Categories are spread evenly. Attributes are independent of each other.
+        `parts_noise` over the same rows; it is NaN if the noise is unknown. The artificial rows are drawn with
+        independent attributes. The values of a numeric attribute follow the released histogram of the attribute or,
+        without a histogram, are evenly spread on the public scale. Categories are equally likely.
         """
         rng = np.random.default_rng(0)
         spread = [self._spread_codes(feature) for feature in range(self.domain.n_features)]
@@ -154,14 +155,15 @@ class AddedScores:
         """Importance of each attribute for the scores, as a float array of shape (n_features,).
 
         An importance is proportional to the attribute's typical contribution to a score (`typical_parts`). If the noise
-        is known, its variance is subtracted. The importances sum to 1. If no contribution is above noise, all are 0.
+        is known, its variance is subtracted from the square of the contribution. The importances sum to 1. If no
+        contribution is above the noise, all importances are 0.
         """
         typical, noise = self.typical_parts
         moved = np.sqrt(np.maximum(typical**2 - np.nan_to_num(noise) ** 2, 0.0))
         return moved / moved.sum() if moved.any() else moved
 
     def _spread_codes(self, feature: int) -> np.ndarray:
-        """Return codes of an attribute that are spread evenly over its released scale, or else its public scale."""
+        """Return codes of an attribute, spread evenly over its released histogram or, without one, its public scale."""
         attribute = self.domain.features[feature]
         if attribute.kind == "categorical":
             return np.arange(attribute.n_codes)[:: -(-attribute.n_codes // _MOST_CODES)]
@@ -172,7 +174,10 @@ class AddedScores:
         return (attribute.first_code + share * (N_CODES - attribute.first_code)).astype(np.int64)
 
     def effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean score at each code of one attribute (partial dependence, with public weights).
+        """Return the mean score at each code of one attribute, as in a plot of partial dependence.
+
+        Tests of this attribute are answered by the code. Both sides of a test of another attribute have the weight one
+        half, because the numbers of rows on the two sides are private.
 
         Parameters
         ----------
@@ -186,8 +191,8 @@ class AddedScores:
         scores : float array of shape (n, n_classes)
             Weighted mean of the score of each class at each code.
         noise : float array of shape (n,)
-            Standard deviation of the noise on these scores, under the assumption that rounds are independent. NaN if
-            the noise is unknown.
+            Standard deviation of the noise on these scores, under the assumption that trees are independent. NaN if the
+            noise is unknown.
         """
         codes = np.asarray(codes, np.int64)
         parts = [self._effect(feature, codes[i : i + _MOST_CODES]) for i in range(0, len(codes), _MOST_CODES)]
@@ -195,7 +200,7 @@ class AddedScores:
         return scores, self.noise * np.sqrt(squares)
 
     def _effect(self, feature: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean scores at each code, and the sum over leaves of squared weights."""
+        """Return mean scores at each code, and the sum over all leaves of squared weights, which scales the noise."""
         scores, squares = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros(len(codes))
         first, start = 0, self.trees.tree_start
         while first < self.trees.n_trees:  # handle as many trees at a time as memory allows, but at least one
@@ -251,7 +256,7 @@ class AddedScores:
         Returns
         -------
         float array of shape (n_features,)
-            In log-odds, under the assumption that rounds are independent. NaN if the noise is unknown.
+            In log-odds, under the assumption that trees are independent. NaN if the noise is unknown.
         """
         return self.noise * np.sqrt(self._parts(np.asarray(codes, np.int64)[None])[1][0])
 
@@ -269,8 +274,8 @@ class AddedScores:
     def _parts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the contributions of attributes in each row, and the variances of their noise.
 
-        An attribute may have several tests on the path of a row. The contributions of these tests share leaves, so
-        their noise is correlated.
+        An attribute may have several tests on the path of a row. The contributions of these tests depend on the same
+        leaves, so their noise is correlated. The variances account for this correlation.
 
         Parameters
         ----------
@@ -296,7 +301,8 @@ class AddedScores:
         """Add the contributions of some trees to `parts` and `variances`, see `_parts`."""
         trees, n = self.trees, len(rows)
         nodes, of_row, of_path = np.tile(roots, n), np.repeat(np.arange(n), len(roots)), np.arange(n * len(roots))
-        # For each path and attribute: the factor of the present node's noise in the sum of the contributions so far.
+        # A path is the way of one row through one tree. shared[path, attribute] is the coefficient of the current
+        # node's noise in the sum of the attribute's contributions so far.
         shared = np.zeros((n * len(roots), rows.shape[1]))
         while (asks := trees.n_children[nodes] > 0).any():
             nodes, of_row, of_path = nodes[asks], of_row[asks], of_path[asks]
@@ -315,9 +321,10 @@ class AddedScores:
 
 
 def _noise_in(forest: Forest) -> float:
-    """Return the standard deviation of the noise on a leaf's addition to a score, from the fields of a forest.
+    """Compute the standard deviation of the noise on a leaf's addition to a score from the fields of a forest.
 
-    Without privacy, the result is 0. If a file lacks the number of rows or the total step, the result is NaN.
+    Without noise, the result is 0. If the forest lacks its number of rows or the sum of the steps of all rounds (the
+    total step), the result is NaN.
     """
     each = next((entry.each for entry in forest.ledger.entries if entry.what == GRADIENT_SUMS), None)
     if each is None:
@@ -335,6 +342,6 @@ def _noise_in(forest: Forest) -> float:
 
 
 def _answers(trees: Trees, nodes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the answer, 0 or 1, of each node's test to its code."""
+    """Return the answer of each node's test for the code of its attribute: 0 or 1, the index of the next child."""
     threshold = trees.threshold[nodes]
     return np.where(trees.kind[nodes] == NUMERIC, codes > threshold, codes == threshold).astype(np.int64)

@@ -2,34 +2,35 @@
 
 from typing import Final
 
-# Numeric features are read on a public grid; codes are uint16.
+# A fit replaces each value by a code of type uint16. The codes of a numeric feature are positions on a public grid.
 N_CODES: Final = 65_536
-MISSING_STRIP: Final = N_CODES // 11  # codes below a numeric range, if "missing" is a separate value
+MISSING_STRIP: Final = N_CODES // 11  # number of lowest codes that stand for missing cells of a numeric feature
 
 MIN_CLASSES: Final = 2
 MAX_CLASSES: Final = 50
 MAX_CATEGORIES: Final = 1_000
-MAX_WORDS: Final = 100  # words for missing cells of an attribute
+MAX_WORDS: Final = 100  # words that mean a missing cell of an attribute
 MAX_SPELLINGS: Final = 1_000  # spellings of the values of an attribute, or of the classes
-# A packed node numbers columns with 15 bits. Half of these numbers are for additional columns of one-vs-rest tests.
+# A packed tree node stores the number of the column that it tests in 15 bits. Half of these numbers are for attributes,
+# and the other half are for the additional columns of one-vs-rest tests.
 MAX_FEATURES: Final = 16_383
 
 MAX_DEPTH: Final = 15
 MAX_TREES: Final = 1_000
-MAX_CANDIDATES: Final = 16_384  # candidates of a split; a draw from more could fail (`samplers.MAX_LANES`)
+MAX_CANDIDATES: Final = 16_384  # candidates of a split; with more, a draw could need more than `samplers.MAX_LANES`
 LEAF_CAP: Final = 4_096  # default of the public cap on leaves of one multiway tree
 MAX_LEAVES: Final = 2**20
 
 EPSILON_MIN: Final = 1e-4
 EPSILON_MAX: Final = 1e4
-# (ε, δ)-privacy allows a mechanism that publishes each row with probability δ. With a δ above 1/10, it is useless.
+# (ε, δ)-privacy allows a mechanism that publishes each row with probability δ, so a δ above 1/10 protects nobody.
 DELTA_MIN: Final = 1e-15
 DELTA_MAX: Final = 0.1
 
 # Limits of a whole forest. Every forest that a fit accepts can be read from a file, so no release is lost.
 MAX_FOREST_TREES: Final = MAX_TREES * MAX_CLASSES  # a boosted forest has separate trees for each class
 MAX_FOREST_LEAVES: Final = 6_000_000
-MAX_FOREST_NODES: Final = 2 * MAX_FOREST_LEAVES  # every test has at least two answers
+MAX_FOREST_NODES: Final = 2 * MAX_FOREST_LEAVES  # an inner node has at least two children
 MAX_LEAF_NUMBERS: Final = 2**25  # leaves times classes
 
 BLOCK_ROWS: Final = 65_536  # rows encoded and routed at a time
@@ -38,7 +39,7 @@ MAX_UPLOAD_MB: Final = 200
 # Limits of a file. Every forest within the limits above has a smaller file.
 MAX_FILE_BYTES: Final = MAX_UPLOAD_MB * 2**20  # compressed
 MAX_JSON_BYTES: Final = 2**28  # not compressed
-MAX_WIDE_BYTES: Final = 2**25  # JSON with characters beyond ASCII, which dpforest never writes
+MAX_WIDE_BYTES: Final = 2**25  # not compressed, with characters beyond ASCII; dpforest never writes these characters
 MAX_JSON_VALUES: Final = 2_000_000  # values in lists and objects; arrays of leaves and nodes are packed
 MAX_DOMAIN_BYTES: Final = 2**24  # a domain as JSON
 MAX_DOMAIN_VALUES: Final = MAX_JSON_VALUES // 3  # the certificate repeats values of the domain
@@ -47,6 +48,7 @@ MAX_NOTE: Final = 10_000  # characters of a sentence
 
 MIN_ROWS: Final = 2
 MAX_LEAF: Final = 1e6  # largest addition of a leaf of a boosted tree to a score
-# Largest number of rows. Sums of their weights, in units of 1/1024, fit in 31 bits, and products of sums in 62 bits.
+# Largest number of rows. With this limit, a sum of row weights, in units of 1/1024, fits in 31 bits, and the product of
+# two such sums fits in 62 bits.
 MAX_BOUND: Final = 2_000_000
-MANY_DISTINCT: Final = 0.9  # if a text column has this share of distinct values, it holds identifiers
+MANY_DISTINCT: Final = 0.9  # a text column with at least this share of distinct values is taken for identifiers

@@ -71,7 +71,10 @@ class Loss(ABC):
 
     @abstractmethod
     def inverse_link(self, z: ArrayLike) -> Values:
-        """Return the u with ψ(u) = z. Inside the jump of ψ, u is 1/2; if z is beyond the range of ψ, u is 0 or 1."""
+        """Return the u with ψ(u) = z.
+
+        If ψ jumps over z at 1/2, then u is 1/2. If z is beyond the range of ψ, then u is 0 or 1.
+        """
 
     @abstractmethod
     def surrogate(self, z: ArrayLike) -> Values:
@@ -98,8 +101,8 @@ class Loss(ABC):
         Returns
         -------
         float
-            The largest change, over all children and classes that a row may leave or join. Both adding a row and
-            replacing a row attain this change. Adding a row never lowers the score.
+            Largest change of the score, over all children and classes that a row may leave or join. Adding one row can
+            cause this change, and so can replacing one row.
         """
         weight = np.asarray(weight, float)
         if not np.all(weight > 0):
@@ -107,9 +110,9 @@ class Loss(ABC):
         return weight * self.potential(1.0, _rows(n) - 1.0)
 
     def published_sensitivity(self, n: ArrayLike) -> Values:
-        """Return the paper's bound for weights up to 1, by Theorem 3 with Lemma 5 or Corollary 7.
+        """Return the paper's bound on `sensitivity` for weights up to 1, by Theorem 3 with Lemma 5 or Corollary 7.
 
-        For many rows, this bound is too large by 1.
+        For many rows, this bound exceeds `sensitivity` by about 1.
         """
         return 1.0 + self.potential(1.0, _rows(n))
 
@@ -135,8 +138,8 @@ class _MAlpha(Loss):
 
     def inverse_link(self, z):
         z = np.asarray(z, float)
-        # IEEE 754 rounds all these operations correctly, so the bits of a result depend neither on the machine nor on
-        # the place of a number in an array.
+        # By IEEE 754, each of these operations is rounded correctly. So the bits of a result depend neither on the
+        # machine nor on the place of a number in an array.
         beyond = np.minimum(np.maximum(np.abs(z) / 2 - (1 - self.alpha), 0), 1e100)
         length = np.sqrt(beyond * beyond + self.alpha * self.alpha)
         return 0.5 * (1 + np.sign(z) * beyond / np.where(length > 0, length, 1))
@@ -180,7 +183,7 @@ class _Entropy(Loss):
         return np.logaddexp2(0, -np.asarray(z, float))
 
     def published_sensitivity(self, n):
-        return 1.0 + (1.0 + np.log(_rows(n) + 1)) / np.log(2)  # Lemma 5 uses a bound on the potential instead
+        return 1.0 + (1.0 + np.log(_rows(n) + 1)) / np.log(2)  # Lemma 5 bounds the potential from above
 
 
 MATSUSHITA: Final[Loss] = _MAlpha("matsushita", 1.0)
@@ -203,9 +206,9 @@ def m_alpha(alpha: float) -> Loss:
 def partial_loss(alpha: float, y: int, u: ArrayLike) -> Values:
     """Return the Mα-loss of the predicted probability u of the positive class if the true class is y.
 
-    For the positive class, the loss is alpha √((1 - u) / u) + 2 (1 - alpha) [u < 1/2], with half of the second term at
-    u = 1/2. Definition 6 of the paper has 2 alpha in place of the first alpha, and counts u = 1/2 as an error for
-    either class. With either of these two differences, the least expected loss would not be `Loss.bayes_risk`.
+    For the positive class, the loss is alpha √((1 - u) / u) + 2 (1 - alpha) e, where e is 1 if u < 1/2, one half if
+    u = 1/2, and 0 if u > 1/2. Definition 6 of the paper differs in two ways: its first factor is 2 alpha, and e is 1 at
+    u = 1/2 for both classes. With either difference, the least expected loss would not be `Loss.bayes_risk`.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from dpforest.privacy.hashing import GOLDEN, mixed
 CLIPPED_LOGISTIC: Final = "clipped-logistic"
 VOTING = ("majority", "threshold", "probabilistic", "log-odds", "additive", CLIPPED_LOGISTIC)
 NEGATIVE_RULES = ("clamp", "paper")
-_LEAST_SHARE: Final = 1e-4  # a smaller share counts as this share, because the logarithm of 0 is infinite
+_LEAST_SHARE: Final = 1e-4  # smaller shares are raised to this share, because the logarithm of 0 is infinite
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,10 @@ class LogOdds:
     """Voting "log-odds": for each class, a leaf adds ln(share of the class in the leaf / share in all leaves).
 
     If shares were averaged instead, the mean share of a rare class would hardly exceed one half, because each tree
-    tests few of the attributes that matter. The score of a class is the logarithm of its share in all leaves, plus
-    twice the mean over the trees of what their leaves add (once, if there is one tree). Twice the mean is a compromise:
-    the sum is right if trees are independent, and the mean is right if trees are equal.
+    tests few of the attributes that matter. The score of a class for a row is the logarithm of the class's share in all
+    leaves, plus twice the mean of the additions of the row's leaves in all trees. (With one tree, the factor is 1.) The
+    factor 2 is a compromise: the sum of the additions is right if trees are independent, and their mean is right if
+    trees are equal.
 
     Parameters
     ----------
@@ -39,7 +40,10 @@ class LogOdds:
 
     @classmethod
     def of_signal(cls, noise_scale: float, signal: float) -> "LogOdds":
-        """Choose the prior weight: 2 b if the signal is below 300, otherwise b / 2. Without noise, b counts as 1."""
+        """Choose the prior weight: 2 b if the signal is below 300, otherwise b / 2. Without noise, b counts as 1.
+
+        The signal is the number of rows times the ε for leaves.
+        """
         scale = noise_scale or 1.0
         return cls(noise_scale, 2 * scale if signal < 300 else scale / 2)
 
@@ -96,7 +100,7 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
         silent |= (counts < 0).any(axis=1)
     numbers = np.arange(len(counts)) if leaves is None else leaves
     cells = (numbers[silent, None] * counts.shape[1] + np.arange(counts.shape[1])).astype(np.uint64)
-    known[silent] = -np.log1p(-uniform(seed, cells))  # divided by their sum, exponentials are uniform shares
+    known[silent] = -np.log1p(-uniform(seed, cells))  # exponential draws; divided by their sum, they are uniform shares
     return known / known.sum(axis=1, keepdims=True)
 
 
@@ -140,8 +144,9 @@ def additive_scores(values: np.ndarray, class_of_leaf: np.ndarray, n_classes: in
 def additive_shares(scores: np.ndarray, alpha: float) -> np.ndarray:
     """Return class shares from scores, by the inverse link of the Mα-loss (Nock and Henecka 2020, Lemma 8).
 
-    Rows sum to 1. All scores between -2(1 - α) and 2(1 - α) have the same share under the link. Therefore a billionth
-    of each share follows the order of the scores, and another billionth makes the predicted class's share the largest.
+    Rows sum to 1. The inverse link maps all scores between -2(1 - α) and 2(1 - α) to the same share. To preserve the
+    order of the scores, the function mixes each share with a billionth of an increasing function of the score. It adds
+    another billionth to the share of the predicted class, so that this share is the largest.
     """
     order = 0.5 + np.arcsinh(2.0**60 * scores) / 200  # from 0 to 1, as |scores| < 1e18
     shares = (1 - 2e-9) * m_alpha(alpha).inverse_link(scores) + 1e-9 * order
@@ -175,5 +180,5 @@ def coins(codes: np.ndarray, seed: int) -> np.ndarray:
 def uniform(seed: int, keys: np.ndarray) -> np.ndarray:
     """Return numbers in [0, 1) that depend only on a public seed and uint64 keys."""
     with np.errstate(over="ignore"):
-        start = mixed(np.array([seed % 2**64], np.uint64) + GOLDEN)  # mixed(0) is 0
+        start = mixed(np.array([seed % 2**64], np.uint64) + GOLDEN)  # without GOLDEN, seed 0 would stay 0
         return (mixed(keys * GOLDEN + start) >> np.uint64(11)) * 2.0**-53

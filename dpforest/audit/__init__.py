@@ -1,1 +1,1 @@
-"""Attacks on all shipped forests: by enumeration (`exact`), on fits as black boxes (`black_box`), and by `replay`."""
+"""Attacks on all shipped forests: enumeration of small leaves (`exact`), repeated fits (`black_box`), and `replay`."""

@@ -1,10 +1,11 @@
-"""Black-box audit of whole fits: fit two neighboring tables many times, and bound the loss from below.
+"""Black-box audit of whole fits: fit two neighboring tables many times, and compute a lower bound on the privacy loss.
 
-The attack splits the fits into three parts. From the first part, the attack proposes events: a statistic of the forest,
-or a score of all statistics, equals some value or is at most this value. On the second part, the attack picks the most
-promising events. On the third part, which no earlier step has used, the frequencies of the picked events yield a lower
-bound on ε (Clopper & Pearson 1934), corrected for the number of picked events. The bound exceeds the true loss with a
-probability of at most 1 - confidence, whatever events the search picks.
+The attack splits the fits into three parts. From the first part, the attack proposes events. An event is that a
+statistic of the forest, or a score that combines all statistics, equals a value or is at most a value. On the second
+part, the attack picks the events that promise the largest bounds. On the third part, which no earlier step has used,
+the frequencies of the picked events yield a lower bound on ε (Clopper & Pearson 1934). The bound is corrected for the
+number of picked events. So it exceeds the true loss with a probability of at most 1 - confidence, whatever events the
+attack picks.
 """
 
 import math
@@ -58,7 +59,7 @@ def attack_fits(
         Neighboring tables.
     trials : int
         Number of fits of each table. The attack proposes events from one sixth of the fits, picks events on another
-        sixth, and bounds ε on the rest.
+        sixth, and bounds ε with the remaining fits.
     confidence : float
         Least probability that the bound is at most the true loss, between 0 and 1.
     n_events : int
@@ -66,7 +67,7 @@ def attack_fits(
     probes, n_jobs, on_progress
         As for `run_many`.
     delta : float
-        The δ of the (ε, δ) loss that is bounded.
+        The attack bounds the least ε for which the target is (ε, δ)-private.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def attack_fits(
         nonlocal done
 
         def report(share: float) -> None:
-            """Report the share of all fits that are done, given the share within this part."""
+            """Report the share of all fits that are done. `share` is the share of the n fits that are done."""
             if on_progress is not None:
                 on_progress((done + share * n) / (2 * trials))
 
@@ -114,8 +115,9 @@ def attack_unaided(
 ) -> tuple[Bound, str]:
     """Attack a mechanism that has no known weak point, with the best of many generic pairs of tables.
 
-    The search ranks all pairs of neighboring tables by a few fits of each table. It ranks the best eighth of the pairs
-    again, by ten times as many fits. Then `attack_fits` attacks the mechanism with the best pair, on new fits.
+    First, the search fits each table of all pairs a few times, and ranks the pairs by the bound that these fits
+    promise. Then it ranks the best eighth of the pairs again, with ten times as many fits. Finally, `attack_fits`
+    attacks the mechanism with the best pair, on new fits.
 
     Parameters
     ----------
@@ -158,9 +160,10 @@ def attack_unaided(
 def generic_pairs(
     domain: Domain, neighbors: str, sizes: tuple[int, ...], seed: int = 0
 ) -> Iterator[tuple[str, Data, Data]]:
-    """Yield triples of a description and two neighboring tables, whose labels are in a simple order.
+    """Yield triples (description, first table, second table), in which the two tables are neighbors.
 
-    Under add-remove, the second table lacks one row of the first table. Under replace-one, one label differs.
+    The labels alternate, come in pairs, are sorted, are all equal, or are random. Under add-remove, the second table
+    lacks one row of the first table. Under replace-one, the label of one row differs.
     """
     rng, classes = np.random.default_rng(seed), np.array(domain.classes)
     for n in sizes:

@@ -1,9 +1,10 @@
 """Canaries: the smallest pairs of neighboring tables that would expose a known weak point of an algorithm.
 
-The attacks use the same pairs on the published mechanism and on the certified mechanism. The attacks should prove a
-loss above ε for the published mechanism, and must not prove such a loss for the certified mechanism. In most canaries,
-the rows have a single attribute with the values 0 and 1, and every test of a tree separates these two values. The
-canaries for weak points in the choice of tests have other values or two attributes.
+Most algorithms exist in two forms: the mechanism that a paper has published, and the certified mechanism, for which
+this package proves ε. The attacks use the same pairs of tables on both mechanisms. They should prove a loss above ε for
+the published mechanism, and must not prove such a loss for the certified mechanism. In most canaries, the rows have a
+single attribute with the values 0 and 1, and every test of a tree separates these two values. The canaries for weak
+points in the choice of tests have other values or two attributes.
 """
 
 from dataclasses import dataclass
@@ -57,8 +58,9 @@ class Canary:
     estimator : ForestClassifier
         Unfitted forest with its parameters and its domain.
     before, after : (X, y)
-        Attributes (n, n_features) and classes (n,). `after` contains the added row, or the replacement. If the unit of
-        privacy is a person, the attributes are a DataFrame with identifiers, and `after` contains the person's rows.
+        Neighboring tables: attributes (n, n_features) and classes (n,). Only `after` contains the added row or, under
+        replace-one, the replacement. If the unit of privacy is a person, the attributes are a DataFrame with a column
+        of identifiers, and only `after` contains the rows of the added person.
     probes : array of shape (n, n_features)
         Rows for which the attack records the votes of a forest.
     trials : int
@@ -82,8 +84,9 @@ def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canar
     name : str
         One of `ALGORITHMS`.
     mode : {"certified", "persons", "as_published", "data-derived"}
-        "persons" is the certified mechanism with persons as the unit of privacy, and "data-derived" is the certified
-        mechanism without a public domain.
+        "certified": the mechanism for which this package proves ε. "persons": the certified mechanism with persons as
+        the unit of privacy. "as_published": the mechanism of the paper. "data-derived": the certified mechanism without
+        a public domain.
     neighbors : {"add-remove", "replace-one"}
         How the two tables of a canary differ. The forests get the same value as their parameter `neighbors`.
     epsilon : float
@@ -123,7 +126,7 @@ def modes_of(name: str) -> tuple[str, ...]:
 # Each forest has one tree with one or two leaves, unless a canary sets other parameters.
 _SMALL: Final[dict[str, dict[str, Any]]] = {
     **{name: {"n_estimators": 1, "max_depth": 1} for name in ALGORITHMS},
-    "RF-L": {"n_estimators": 1, "max_depth": 0},  # in the published mode, the leaves of a tree share the tree's budget
+    "RF-L": {"n_estimators": 1, "max_depth": 0},  # if published, a tree divides its budget among its leaves
     "RF-E": {"n_estimators": 1, "max_depth": 0},
     "multinomial": {"n_estimators": 1, "max_depth": 1, "n_bins": 2},
     "boosted": {"n_estimators": 1, "max_depth": 1, "n_bins": 2, "n_bound": 64},

@@ -13,10 +13,10 @@ from dpforest.audit.black_box import TRIALS
 from dpforest.audit.fits import Data
 from dpforest.privacy.ledger import ADD_REMOVE
 
-OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has these, so they have no published mode
+OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has published these algorithms
 MANY: Final = 20  # number of trees of a canary that detects the sum of the small losses of all trees
 UNIT: Final = "person"  # name of the column of identifiers
-CLASSES: Final = 50  # the largest number that a domain allows: with more classes, a losing label is drawn more often
+CLASSES: Final = 50  # the most that a domain allows, because more classes make it likelier that a losing label is drawn
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,11 @@ class CanaryPair:
     """The rows of both tables, and the row in which the two tables differ. A row is a pair (values, class).
 
     `rows` are in both tables. Only the second table has the row `more`. Under replace-one, the first table has the row
-    `instead_of` in place of `more`. If `rows_of_person` is above 0, the unit of privacy is a person. Then `more` and
-    `instead_of` each stand for a person with `rows_of_person` equal rows, each other row belongs to a separate person,
-    and the tables have a column `UNIT` of identifiers.
+    `instead_of` in place of `more`.
+
+    If `rows_of_person` is above 0, the unit of privacy is a person, and the tables have a column `UNIT` of identifiers.
+    Then `more` stands for a person with `rows_of_person` equal rows, and so does `instead_of`. Each row of `rows`
+    belongs to a separate person.
     """
 
     name: str
@@ -102,7 +104,8 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
 def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
     """Return the least lead for which smooth sensitivity draws a losing label with probability at most `wrong`.
 
-    At lead j, the probability of each losing label is exp(-(ε/2) exp(jε)) times the probability of the top label.
+    The lead j is the number of rows by which the top label is ahead of each other label. At lead j, the probability of
+    each losing label is exp(-(ε/2) exp(jε)) times the probability of the top label.
     """
     exponent = math.log((1 / wrong - 1) * (n_classes - 1))
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))

@@ -39,10 +39,11 @@ def lower_bound(
 ) -> np.ndarray:
     """Return a lower bound on ε at δ from the frequencies of an event on two tables.
 
-    A Clopper-Pearson interval encloses the event's probability on each table (Clopper and Pearson 1934). Each end of an
-    interval is wrong with a probability of at most alpha / (4 n_events). So, with confidence 1 - alpha, four bounds
-    hold at once for each event: in both directions, for the event and for its complement. The function returns the
-    largest of the four.
+    Each event yields four bounds: either table can be the one on which the event is more likely, and the complement of
+    the event yields bounds in the same way. The function returns the largest of these four bounds. They follow from a
+    confidence interval of the event's probability on each table (Clopper and Pearson 1934). Each end of an interval is
+    wrong with a probability of at most alpha / (4 n_events). An event has four ends, so all bounds of all events hold
+    at once with confidence 1 - alpha.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ def lower_bound(
     n_events : int
         Number of events that are tried on the same fits.
     delta : float
-        The δ of the (ε, δ) loss: the definition P <= exp(ε) Q + δ allows an excess of δ.
+        The δ of (ε, δ)-privacy. The bound is on the least ε with P <= exp(ε) Q + δ, where P and Q are the probabilities
+        of an event on the two tables.
 
     Returns
     -------

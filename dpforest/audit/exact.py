@@ -1,7 +1,8 @@
-"""Exact audit: the largest loss and δ(ε) of a law, by enumeration of all small neighboring inputs.
+"""Exact audit: the largest privacy loss and δ(ε) of a mechanism, by enumeration of all small neighboring inputs.
 
-A law is a function from inputs to the logarithms of the probabilities of all outputs. It returns logarithms, because
-the smallest probabilities, which determine the loss, underflow. The inputs are the class counts of leaves.
+The law of a mechanism is a function that maps an input to the logarithms of the probabilities of all outputs. An input
+is the class counts of a leaf. The function returns logarithms, because the smallest probabilities determine the loss,
+but would underflow in floating point.
 """
 
 import itertools
@@ -25,13 +26,12 @@ _ROUNDING = 1e-9  # relative tolerance for errors of floats
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Neighboring leaves, and the outputs with the largest ratio of probabilities.
+    """The class counts that one row changes, and the probabilities of outputs before and after the change.
 
     Parameters
     ----------
     before, after : int array (n_leaves, n_classes)
-        Counts of one leaf. If the new row and the row that it replaces lie in different leaves: the counts of both
-        leaves.
+        Counts of one leaf. There are two leaves if one row replaces another row that lies in a different leaf.
     log_before, log_after : float array (n_leaves, n_outputs)
         Logarithms of the probabilities of each leaf's outputs.
     """
@@ -43,7 +43,7 @@ class Change:
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """Return, for each leaf, the output with the largest ratio of probabilities."""
+        """Return, for each leaf, the output with the largest ratio of probabilities, in the direction of `loss`."""
         ratio, sign = self._ratio(), self._sign()
         return tuple(int(i) for i in (sign * ratio).argmax(axis=1))
 
@@ -64,7 +64,7 @@ class Change:
 def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> LogPmf:
     """Return the law of a leaf's label under a mechanism of `dpforest.privacy.mechanisms` at this rate.
 
-    `negative` is the rule of `noisy_argmax_pmf` for negative noisy counts. The other mechanisms ignore it.
+    For noisy counts, `negative` is the rule of `noisy_argmax_pmf` for negative counts. Other mechanisms ignore it.
     """
     if mechanism == NOISY_COUNTS:
         return lambda counts: np.log(noisy_argmax_pmf(counts, 1 / rate, negative))
@@ -85,8 +85,8 @@ def neighboring_leaves(
     moved : bool
         True: the row changes its class within the leaf. False: the row is added (or removed, in the other direction).
     symmetric : bool
-        True: of several leaves that differ only in the order of their classes, the function includes one. This suffices
-        for laws that treat all classes alike.
+        True: of several leaves that differ only in the order of their classes, the function includes one. One leaf is
+        enough if the law treats all classes alike.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def worst_change(
 def first_violation(
     pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change | None:
-    """Return the pair of neighboring leaves with the fewest rows whose loss is above ε; None if there is no such pair.
+    """Return the smallest pair of neighboring leaves, in rows, with a loss above ε; None if no pair has such a loss.
 
     Parameters are as for `worst_change`.
 
@@ -172,8 +172,8 @@ def first_violation(
 def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: bool, *, at_once: bool):
     """Yield candidates for the change with the largest loss.
 
-    If `at_once` is True, one of them has the largest loss of all changes. If it is False, the function also yields the
-    candidates for each number of rows in a leaf.
+    If `at_once` is True, one of the candidates has the largest loss of all changes. If `at_once` is False, the function
+    searches separately among leaves with each number of rows, and yields the candidates of every search.
     """
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
     p, q = pmf(before), pmf(after)
@@ -223,9 +223,10 @@ def delta_curve(
     Returns
     -------
     float array (n,)
-        Largest hockey-stick divergence Σ max(0, P - exp(ε) Q). Under replace-one, two leaves may change, so the
-        function combines each two different changes of one leaf. If there are more than 300 changes, the function
-        combines only the 300 changes with the largest loss, and the result is a lower bound.
+        Largest hockey-stick divergence Σ max(0, P - exp(ε) Q), where P and Q are the probabilities of an output on two
+        neighboring inputs. Under replace-one, a row may leave one leaf while another row enters a second leaf, so the
+        function combines changes of one leaf into pairs. If there are more than 300 changes, the function combines only
+        the 300 changes with the largest loss, and the result is a lower bound.
     """
     epsilons = np.atleast_1d(np.asarray(epsilons, float))
     before, after = neighboring_leaves(n_classes, most, symmetric=symmetric)
@@ -251,7 +252,10 @@ def loss_between(log_p: np.ndarray, log_q: np.ndarray) -> float:
 
 
 def delta_between(log_p: np.ndarray, log_q: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
-    """Return for each ε the least δ that holds for two laws in both directions, float array of shape (n_epsilons,)."""
+    """Return for each ε the least δ with P <= exp(ε) Q + δ and Q <= exp(ε) P + δ, float array (n_epsilons,).
+
+    P and Q are the probabilities of any event under the two distributions with the log-probabilities `log_p`, `log_q`.
+    """
     return np.maximum(*_delta_both(np.atleast_2d(log_p), np.atleast_2d(log_q), np.atleast_1d(epsilons)))
 
 
@@ -274,7 +278,7 @@ def most_mu(epsilon: float, delta: float) -> float:
 
 def _ratios(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
-        return np.where(log_p == log_q, 0.0, log_p - log_q)  # equal, also if both are -inf
+        return np.where(log_p == log_q, 0.0, log_p - log_q)  # 0 for equal probabilities, even if both are 0
 
 
 def _delta_both(log_p: np.ndarray, log_q: np.ndarray, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -105,8 +105,7 @@ def run_many(
     Raises
     ------
     ValueError
-        If two parts of the fits are identical with several processes: each process has then copied the same random
-        state of the target.
+        If two processes return identical fits, because both processes have copied the same random state of the target.
     """
     parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
     work = (delayed(_run)(target, X, y, part, probes) for part in parts)
@@ -182,7 +181,7 @@ def as_table(records: list[Record]) -> pd.DataFrame:
 def column(table: pd.DataFrame, name: str) -> np.ndarray:
     """Return the values of a statistic, float (n,); all are `ABSENT` if no fit has this statistic.
 
-    The value of a fit does not depend on the other fits. The lower bound requires this independence.
+    The value of a fit does not depend on other fits in the table. The lower bound is valid only for independent values.
     """
     if name in table:
         return table[name].to_numpy()

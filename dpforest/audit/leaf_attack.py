@@ -1,7 +1,7 @@
 """Attack one leaf: find two neighboring tables that are easy to distinguish, draw releases of both, and count outputs.
 
-A rule is a mechanism for a leaf, by its name in `dpforest.privacy.mechanisms`. The tables are synthetic: the attack
-needs no real data.
+A rule is a mechanism that releases the label or the class counts of a leaf. A rule is identified by its name in
+`dpforest.privacy.mechanisms`. The tables are synthetic: the attack needs no real data.
 """
 
 import itertools
@@ -30,7 +30,7 @@ LOOKS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_00
 CONFIDENCE: Final = 0.999
 SECONDS: Final = 4.0  # default time limit of an attack
 _CHUNK: Final = 100_000  # releases between two reports of progress
-_NEAR: Final = 0.99  # a pair may replace the worst pair if its loss is at least this share of the worst loss
+_NEAR: Final = 0.99  # `first_pair` considers pairs whose loss is at least this share of the largest loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +46,10 @@ class LeafPair:
     neighbors : {"add-remove", "replace-one"}
         How the two tables differ.
     change : Change
-        The change between the tables. Each row of its laws is a *part*. A part is a leaf that releases its label or,
-        for noisy counts, a count that differs between the tables. All parts are released independently. The attack
-        distinguishes only two outputs of a noisy count: below the larger of the two true counts, or at least this
-        large.
+        The change between the tables. Each row of `change.log_before` belongs to a *part* of a release. A part is a
+        leaf that releases its label or, under noisy counts, a count that differs between the tables. All parts are
+        released independently. The attack distinguishes only two outputs of a noisy count: the noisy count is below the
+        larger of the two true counts, or it is not.
     """
 
     mechanism: str
@@ -79,9 +79,10 @@ class LossEstimate:
     hits : (int, int)
         For each table, the number of releases in which the event happened.
     bound : float
-        Largest lower bound on the loss so far. With the confidence of the attack, all bounds hold together.
+        Largest lower bound on the loss so far. All bounds of an attack hold at once, with the confidence of the attack.
     event : tuple of tuple of int
-        The event, as a set of combinations of outputs. A combination has one output of every part.
+        The event, as a set of combinations of outputs. A combination has one output of every part. The event happens if
+        a release equals one of these combinations.
     """
 
     trials: int
@@ -101,9 +102,9 @@ def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
 def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -> LeafPair:
     """Return the pair of tables with the fewest rows that shows the privacy loss of a rule.
 
-    For a published rule, this is the pair with the fewest rows whose loss exceeds ε. A certified rule has no such pair.
-    For a certified rule, the function considers all pairs with a loss within 1 % of the largest loss, and returns the
-    pair with the largest provable bound.
+    For a published rule, the function returns the pair with the fewest rows among all pairs whose loss exceeds ε. For a
+    certified rule, no loss exceeds ε. Then the function considers all pairs whose loss is within 1 % of the largest
+    loss, and returns the pair for which the attack is likely to prove the largest bound.
 
     Examples
     --------
@@ -146,7 +147,10 @@ def can_be_proved(pair: LeafPair) -> bool:
 
 
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return the approximate bound after all releases for each pair of leaves: the larger bound of both directions."""
+    """Return for each pair of leaves the bound, approximately, that the attack would prove with all of its releases.
+
+    Each table can be the one on which an event is more likely; the function returns the larger of these two bounds.
+    """
     n, z = LOOKS[-1], 5.0  # z is the number of standard errors between an estimate and a limit
     out = np.zeros(len(log_p))
     for a, b in ((log_p, log_q), (log_q, log_p)):
@@ -162,10 +166,10 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs of leaves that differ in one row, as counts before and after the change.
 
-    The leaves are the smallest leaves with each lead of the top class, without and with a row of a second class, and
-    leaves whose classes tie. A published rule depends only on the top classes and their lead, so these leaves cover all
-    cases. The loss of any other rule approaches its largest value as the lead grows; at a lead of 10/ε, the loss is
-    within 1 % of this value.
+    For each lead, the leaves are the leaf that has only rows of the top class, and the same leaf with one more row, of
+    a second class. In further leaves, several classes tie. A published rule depends only on the top classes and their
+    lead, so these leaves cover all cases. The loss of any other rule approaches its largest value as the lead grows; at
+    a lead of 10/ε, the loss is within 1 % of this value.
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
@@ -215,9 +219,9 @@ def attack_leaf(
 ) -> Iterator[tuple[float, LossEstimate | None]]:
     """Draw releases of both tables, and yield a lower bound on the loss as the number of releases grows.
 
-    The attack chooses the event from a separate sample; the bound uses all later releases. A *look* computes a bound.
-    The error probability 1 - confidence is divided among all looks, so that all bounds hold at once, wherever the
-    attack stops.
+    The attack chooses an event from a separate sample; the bound uses all later releases. The attack computes a bound
+    after each number of releases in `LOOKS`. The error probability 1 - confidence is divided among all these bounds, so
+    that they hold at once, whenever the attack stops.
 
     Parameters
     ----------
@@ -275,8 +279,9 @@ def attack_leaf(
 def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
     """Return the event to count, as a bool array (n_codes,).
 
-    The event consists of the outputs with the largest ratios of probabilities. Their number is the one that yields the
-    largest bound in the sample `seen`. If the complement yields this bound, the function returns the complement.
+    The event consists of the outputs whose probability is largest on the first table relative to the second table. The
+    function chooses the number of these outputs that yields the largest bound in the sample `seen`. If the complement
+    of the event yields this bound, the function returns the complement.
     """
     share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
     order = np.argsort(-share, kind="stable")

@@ -1,4 +1,8 @@
-"""Compare the flip rates and losses of all rules for the label of a leaf, as functions of the leaf's lead."""
+"""Compare the flip rates and losses of all rules for the label of a leaf, as functions of the leaf's lead.
+
+The lead of a leaf is the number of rows by which its most frequent class is ahead of each other class. The flip rate of
+a rule is the probability that the rule releases another label than the most frequent class.
+"""
 
 import math
 from dataclasses import dataclass
@@ -36,7 +40,7 @@ class LeafCurves:
     loss : dict of float array of shape (n_gaps,)
         For each rule, the privacy loss of one added (or replaced) row at this lead.
     crossing : int
-        First lead at which the flip rate of the published rule without a cap is below `floor`.
+        First lead at which the flip rate of the published rule "smooth-sensitivity" is below `floor`.
     first_over : dict of int or None
         For each rule, the first lead at which the loss exceeds ε; None if there is no such lead.
     """
@@ -95,7 +99,7 @@ def verdict(rule: str, epsilon: float, n_classes: int, neighbors: str) -> Verdic
 
 
 def crossing(epsilon: float, n_classes: int = 2) -> int:
-    """Return the first lead at which the published rule without a cap flips less often than any ε-private rule can.
+    """Return the first lead at which the published rule "smooth-sensitivity" flips less often than ε-privacy allows.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Check that a person with several rows costs at most the charge, in each query of a fit.
+"""Check that a person with several rows costs at most the ε (or μ) that a fit charges, in each query of the fit.
 
 The checks cover weights, draws, splits, labels, counts, scales and gradients. Tables are tiny or random. Each loss is
-computed from the exact law of a mechanism, at the rate that a release uses. A fit keeps up to 256 rows of a person,
-which may be in any leaves, nodes, children and classes.
+computed from the exact probabilities of a mechanism's outputs, at the rate that a release uses. A fit keeps up to 256
+rows of a person. These rows may be in any leaves, nodes, children and classes.
 """
 
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def _draws(rng: np.random.Generator) -> Iterator[str]:
 
 
 def _leaves() -> Iterator[str]:
-    """Compare the losses of noisy counts, and of labels for enumerated counts and weights, with the charged rate."""
+    """Check that a person's loss is at most the charged rate, for noisy counts and for labels of small leaves."""
     for rate in _RATES:
         if UNIT_WEIGHT / noise_scale(rate, UNIT_WEIGHT) > rate:
             yield f"noisy counts cost more than {rate} for a person"
@@ -133,7 +133,7 @@ def _worst_labels(mechanism: str, n_classes: int, rate: float) -> float:
 
 
 def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
-    """Check the sum and the L2 norm of what a person adds to the histograms of the scale."""
+    """Check that what a person adds to the histograms of the scale has a bounded sum and a bounded L2 norm."""
     for _ in range(n_cases):
         r = int(rng.choice([1, 2, 7, 256]))
         codes = rng.integers(0, 65_536, (r, _N_TESTS)).astype(np.uint16)
@@ -146,7 +146,7 @@ def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
 
 
 def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str]:
-    """Add a person to random nodes of a level, and compare the sum of the changes with the declared sensitivity."""
+    """Add a person to random nodes of a level, and compare the total change of split scores with the sensitivity."""
     extreme = case % 8 < 4  # if True, `one_of` returns the last option
 
     def one_of(*options: Any) -> Any:

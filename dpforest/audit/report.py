@@ -94,7 +94,7 @@ def in_markdown(content: dict[str, Any]) -> str:
 
 
 def _reach(trials: int) -> float:
-    """Return the largest bound that `trials` fits can prove, which is for an event that occurs on only one table."""
+    """Return the largest bound that `trials` fits can prove, for an event of all fits of one table and no other fit."""
     fresh = trials - 2 * (trials // 6)
     return float(lower_bound(0, fresh, fresh, alpha=1 - CONFIDENCE))
 

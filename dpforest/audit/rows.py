@@ -23,8 +23,8 @@ from dpforest.privacy.release import rate_for
 from dpforest.tables.domain import Domain
 
 EPSILONS: Final = (0.1, 1.0, 4.0)
-MODES: Final = ("certified", "persons", "as_published")  # the modes of `canaries.MODES` that are in the table
-CONFIDENCE: Final = 1 - 1e-6  # of each attack; all 420 bounds hold with a probability of at least 0.9995
+MODES: Final = ("certified", "persons", "as_published")  # the table omits the mode "data-derived" of `canaries.MODES`
+CONFIDENCE: Final = 1 - 1e-6  # confidence of each attack; all 420 bounds hold with a probability of at least 0.9995
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Row:
     canary, event : str
         The pair of tables and the event that prove the bound.
     faults : tuple of str
-        Mistakes that record and replay found in a certified forest; empty for a published forest.
+        Mistakes that `replay` found in a certified forest; empty for a published forest.
     """
 
     algorithm: str
@@ -168,9 +168,9 @@ def audit_all(
 
 
 def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
-    """Return the largest loss by enumeration and replay, and the messages of replay.
+    """Return the largest loss that enumeration and replay compute for a canary, and the messages of replay.
 
-    The loss of Gaussian noise is stated as an ε at `DELTA`.
+    If the forest has Gaussian noise, its loss is converted from μ to the ε at `DELTA`.
     """
     model, loss = canary.estimator, 0.0
     budget = model.preview(_domain(canary), len(canary.after[1]))[1].budget
@@ -203,7 +203,10 @@ def _is_enumerated(canary: Canary) -> bool:
 
 
 def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the table with row ids: the same ids for both tables, but a replaced last row gets a new id."""
+    """Return a table with row ids. `place` is 0 for the first table of a pair and 1 for the second table.
+
+    Both tables have the same ids, except that under replace-one the last row of the second table has a new id.
+    """
     X, y = data
     if isinstance(X, pd.DataFrame):  # each row has the identifier of its person
         return X, y
@@ -232,10 +235,10 @@ def _random_pairs(canary: Canary, neighbors: str, n_pairs: int = 3, n_rows: int 
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
-    """Return the largest loss over leaves of two and three classes, composed over leaves and trees.
+    """Return the largest total loss of a changed row in all leaves and trees, for leaves of two and three classes.
 
-    The result includes the queries before the leaves. These queries only add noise to counts, so their loss is the
-    amount that the ledger charges.
+    The result includes the cost of queries before the leaves. These queries only add noise to counts, so their loss is
+    the amount that the ledger charges.
     """
     spec = model.spec(domain, n_rows)
     before = float(printed_decimal(model.epsilon) * (1 - spec.preparation.left))

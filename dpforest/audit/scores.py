@@ -1,4 +1,4 @@
-"""Check the declared sensitivity of split scores: add one row to every small node, and compare the scores."""
+"""Check the declared sensitivity of split scores: add one row to every small node, and measure how scores change."""
 
 from collections.abc import Iterator
 from typing import Final

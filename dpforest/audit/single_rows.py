@@ -1,10 +1,11 @@
 """Second check of sensitivities: search for the largest change by one row, and compare it with the noise of a fit.
 
-This module does not use the sensitivity that a mechanism declares. It records the questions of a tiny fit and the noise
-of each answer. For each question, a search runs the kernels on single rows to find the largest change by one row. The
-total cost of these changes must not exceed the promised loss of the forest. For scales, the search tries every code of
-an attribute. For gradients, the search climbs from three kinds of rows: rows with some very high scores, rows whose
-scores are all 0, and rows whose scores have a small or large spread.
+This module does not use the sensitivity that a mechanism declares. It records the questions of a tiny fit, which are
+its accesses to private rows, and the noise of each answer. For each question, a search runs the compiled functions of
+the fit on single rows to find the largest change by one row. The total cost of these changes must not exceed the loss
+that the forest promises. For scales, the search tries every code of an attribute. For gradients, the search climbs from
+three kinds of rows: rows with some very high scores, rows whose scores are all 0, and rows whose scores have a small or
+large spread.
 """
 
 from collections.abc import Iterator
@@ -65,9 +66,10 @@ def _rounds(n_classes: int, delta: float, neighbors: str, whole: bool) -> Iterat
 
 
 def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = False) -> tuple[float, float]:
-    """Return the largest total loss of a row over all questions of a booster, and the promised loss, both in ε or in μ.
+    """Return the largest total loss of a row over all questions of a booster, and the loss that the booster promises.
 
-    The fit of the booster also asks for the number of rows and for the scale of the attributes.
+    Both losses are ε or, if `delta` is above 0, μ. The fit also asks for the number of rows and for the scale of the
+    attributes.
     """
     domain = _domain(n_classes)
     model = RandomTreeBoosterClassifier(
@@ -98,7 +100,10 @@ def _asked(fit: Any, table: Any) -> list[Question]:
 
 
 def _domain(n_classes: int) -> Domain:
-    """Return a domain of two numeric attributes, one with a code for missing cells, and one categorical attribute."""
+    """Return a domain with two numeric attributes and a categorical attribute.
+
+    The first numeric attribute has separate codes for missing cells. The second one reads a missing cell as 0.5.
+    """
     features = (
         Feature("a", "numeric", 0.0, 1.0, missing="category", **_NOTE),
         Feature("b", "numeric", 0.0, 1.0, missing="value", missing_value=0.5, **_NOTE),
@@ -120,7 +125,7 @@ def _codes(first: int, whole: bool) -> np.ndarray:
 def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> float:
     """Return the largest L1 or L2 norm of what one row adds to the three histograms of all numeric attributes.
 
-    The search treats attributes separately, because one row may have the worst code of each attribute.
+    The search treats attributes separately, because one row may have the worst code in every attribute.
     """
     domain = _domain(n_classes)
     total = 0.0
@@ -175,7 +180,7 @@ def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
 
 
 def _splits(whole: bool) -> Iterator[str]:
-    """Check the cost of a choice of a split, in nodes with up to 50 classes and up to the largest allowed row count."""
+    """Check that choosing a split costs at most the charge, in nodes with up to 50 classes and all sizes of tables."""
     for model, n_classes in _choosers():
         lost, paid = _worst_choice(model, n_classes, 400 if whole else 100)
         if lost > paid * (1 + _ROUNDING):

@@ -21,7 +21,7 @@ from dpforest.audit.scores import check_scores
 from dpforest.audit.single_rows import check_single_rows
 from dpforest.privacy.ledger import NEIGHBORS
 
-_MORE = 24  # number of seeds for each theme and forest in the whole suite
+_MORE = 24  # number of seeds for each forest and each theme of random cases in the whole suite
 
 
 def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
@@ -86,7 +86,7 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 
 
 def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
-    """Yield the findings of the first replay of each forest, then the findings of all second replays, and so on."""
+    """Yield the findings of the first replay of each series, then of the second replay of each series, and so on."""
     for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
         for what, (where, outcome) in zip(replays, turn):
             for finding in outcome.findings if outcome else ():

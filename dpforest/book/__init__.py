@@ -1,4 +1,4 @@
-"""A ledger across releases: a file with all releases on the same people, and their total privacy loss."""
+"""A ledger across releases: a file that lists all releases about the same people, and their total privacy loss."""
 
 from dpforest.book.account import PopulationAccount
 from dpforest.book.book import Book

@@ -1,4 +1,4 @@
-"""Accounts: an account books each fit on a population, and writes the file of the fit."""
+"""Accounts: an account books each fit on a population in a ledger across releases, and writes the file of the fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PopulationAccount:
-    """An account that books fits on one population. It is the argument `account` of `fit` (see `Account`).
+    """An account that enters fits on one population into a book. Pass it to `fit` as the argument `account`.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class PopulationAccount:
         self.booking: str | None = None
 
     def book(self, ledger: Ledger, delta: float, title: str) -> str:
-        """Book the budget of a fit (`Account.book`)."""
+        """Enter the budget of a fit into the book. `fit` calls this method (`Account.book`)."""
         if ledger.budget is None:
             raise BookError("A fit without a privacy budget has no known loss, so it cannot be booked.")
         cost = Cost(ledger.budget, ledger.neighbors, ledger.unit)
@@ -54,9 +54,9 @@ class PopulationAccount:
         return self.booking
 
     def write(self, forest: ReleasedForest, path: str | os.PathLike[str]) -> None:
-        """Write the file of the last fit, and note its hash in the book.
+        """Write the file of the last fit, and store the hash of the file in the book.
 
-        The file gets its name only when it is complete. The method raises BookError if nothing was booked.
+        The file gets its name only when it is complete. The method raises BookError if no fit was booked.
         """
         self._last_booking()
         file = forest.to_bytes()
@@ -64,7 +64,7 @@ class PopulationAccount:
         self.mark_written(file)
 
     def mark_written(self, file: bytes, record: dict[str, Any] | None = None) -> None:
-        """Note that the file of the last fit was written (`Book.mark_written`)."""
+        """Store in the book that the file of the last fit was written (`Book.mark_written`)."""
         self._book.mark_written(self._last_booking(), file, record)
 
     def _last_booking(self) -> str:

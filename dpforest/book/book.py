@@ -21,21 +21,22 @@ from dpforest.book.sums import Cost
 
 
 class Book:
-    """A ledger across releases, in a file that survives the program.
+    """A ledger across releases, stored in a file.
 
-    A release is booked before its noise is drawn. So if the program dies between booking and writing, the loss of the
-    release counts as spent, and no release lacks a booking.
+    Each release is entered (booked) before its noise is drawn. So no release lacks a booking. If the program dies
+    between booking a release and writing its file, the loss of this release counts as spent.
 
     Parameters
     ----------
     path : path, optional
-        The file; it is created if it does not exist. By default, `book.sqlite` in the folder that the environment
-        variable `DPFOREST_DATA_DIR` names, or in the user's folder for the data of applications.
+        Path of the file, which is created if it does not exist. By default, `book.sqlite` in the folder that the
+        environment variable `DPFOREST_DATA_DIR` names, or in the user's folder for the data of applications.
 
     Raises
     ------
     BookError
-        Here and in all methods: if the file is damaged, locked or write-protected, or was made by a newer version.
+        Raised here and by all methods if the file is damaged, locked or write-protected, or was made by a newer version
+        of dpforest.
 
     Examples
     --------
@@ -70,17 +71,17 @@ class Book:
     def add_population(
         self, name: str, *, cap: float | str | Fraction | None = None, rows_per_person: int | None = None
     ) -> None:
-        """Add a population.
+        """Add a population: the people whom the rows of several releases describe.
 
         Parameters
         ----------
         name : str
-            The people whom the rows describe, such as "patients of ward 3, 2025".
+            Name of the population, such as "patients of ward 3, 2025".
         cap : number, optional
             Largest ε that the sum of all releases may reach; by default there is no cap.
         rows_per_person : int, optional
-            Largest number of rows of one person. Only if this number is stated, losses for rows and losses for persons
-            have a sum.
+            Largest number of rows of one person. A population can have both releases that protect rows and releases
+            that protect persons only if this number is stated, because otherwise their losses have no sum.
         """
         check_name(name, "A population")
         with self._store.writing() as db:
@@ -96,7 +97,10 @@ class Book:
             db.execute("UPDATE populations SET cap = ? WHERE name = ?", (cap_text, name))
 
     def set_rows_per_person(self, name: str, rows: int) -> None:
-        """Set the largest number of rows of one person. A smaller number than before is refused: it lowers the sum."""
+        """Set the largest number of rows of one person.
+
+        Raise BookError if the number is smaller than before, because it would lower the total loss of earlier releases.
+        """
         limits(None, rows)
         with self._store.writing() as db:
             before = population_of(db, name).rows_per_person
@@ -127,7 +131,7 @@ class Book:
     # ------------------------------------------------------------ bookings
 
     def book(self, population: str, cost: Cost, *, title: str, delta: float = 0.0) -> str:
-        """Book a release, before its noise is drawn.
+        """Enter a release into the book. Call this method before the noise of the release is drawn.
 
         Parameters
         ----------
@@ -136,7 +140,7 @@ class Book:
         cost : Cost
             Loss of the release, with its neighbor relation and its unit of privacy.
         title : str
-            Name of what is released, for people.
+            Name of the release, which is shown to people.
         delta : float
             δ at which the ε of a Gaussian loss is stated; 0 for a pure loss.
 
@@ -160,7 +164,7 @@ class Book:
         return booking.id
 
     def mark_written(self, identifier: str, file: bytes, record: dict[str, Any] | None = None) -> None:
-        """Note that the file of a booked release was written, with its hash and its public record."""
+        """Store that the file of a booked release was written, with the hash of the file and its public record."""
         with self._store.writing() as db:
             booking_of(db, identifier)
             db.execute(
@@ -192,7 +196,7 @@ class Book:
         document : dict
             The project, as values that JSON can hold.
         revision : int
-            Revision that this document was made from; 0 for a new project.
+            Revision of the project that the document is based on; 0 for a new project.
 
         Returns
         -------
@@ -202,7 +206,7 @@ class Book:
         Raises
         ------
         StaleProjectError
-            If the project was saved elsewhere since this revision, or was deleted.
+            If somebody saved or deleted the project after this revision, for example in another browser tab.
         """
         check_name(name, "A project")
         text = json.dumps(document)
@@ -258,14 +262,15 @@ class Book:
     def import_copy(self, content: Any) -> int:
         """Add the populations and bookings of a copy (`export`), and return the number of new bookings.
 
-        A booking that is in the book and in the copy is kept once. If a population is in both, it gets the smaller of
-        the two caps, and the larger of the two numbers of rows for each person. So no sum becomes smaller.
+        A booking that is in the book and in the copy is kept once. A population that is in the book and in the copy
+        gets the smaller of its two caps, and the larger of its two numbers of rows for each person. So an import never
+        lowers a total loss or raises a cap.
 
         Raises
         ------
         BookError
-            If the content is no copy of a book, or has another release under the identifier of a booking here. Nothing
-            is added.
+            If the content is no copy of a book, or if it has a different release under the identifier of a booking in
+            this book. Then nothing is added.
         """
         populations, bookings = read_copy(content)
         with self._store.writing() as db:

@@ -1,4 +1,4 @@
-"""Copies of a book as JSON: what a copy holds, and how its bookings are added to another book."""
+"""Copies of a book as JSON: make the entry of a booking, read a copy, and add its bookings to another book."""
 
 from __future__ import annotations
 

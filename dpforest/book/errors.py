@@ -2,8 +2,8 @@
 
 
 class BookError(ValueError):
-    """Raised if a book cannot be read or written, or refuses a release. Nothing was released."""
+    """Raised if a book cannot be read or written, or if it refuses a release. In all cases, nothing was released."""
 
 
 class StaleProjectError(BookError):
-    """Raised if a project was saved elsewhere since it was read."""
+    """Raised if somebody saved or deleted a project after it was read, for example in another browser tab."""

@@ -1,4 +1,4 @@
-"""A population: the people whom several releases describe, the cap on their loss, and the releases that are booked."""
+"""A population: the people whom several releases describe, a cap on their privacy loss, and all booked releases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CHARACTERS: Final = 200  # in the name of a population, a project or a rele
 
 @dataclass(frozen=True)
 class Booking:
-    """A release that is booked. Its loss counts as spent, even if its file was never written.
+    """The entry of a release in a book. The loss of the release counts as spent, even if its file was never written.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Booking:
     time : str
         Time of the booking in UTC, as in "2026-11-27T14:30:00+00:00".
     title : str
-        Name of what is released, for people.
+        Name of the release, which is shown to people.
     cost : Cost
         Loss of the release, with its neighbor relation and its unit of privacy.
     delta : float
@@ -66,7 +66,7 @@ class Total:
     neighbors : str
         Neighbor relation for which the sum holds.
     unit : str or None
-        Column that identifies persons, if the sum is for a person; None if it is for a row.
+        Column that identifies persons if the sum is the loss of a person; None if it is the loss of a row.
     """
 
     epsilon: Fraction
@@ -82,12 +82,13 @@ class Population:
     Attributes
     ----------
     name : str
-        The people whom the rows describe.
+        Name of the population, such as "patients of ward 3, 2025".
     cap : Fraction or None
         Largest ε that the sum of all releases may reach; None for no cap.
     rows_per_person : int or None
-        Largest number of rows of one person, as the curator states. Without this number, losses for rows and losses for
-        persons have no sum, so a population takes only one of these two kinds of releases.
+        Largest number of rows of one person, as the curator (the holder of the data) states it. Without this number,
+        losses of rows and losses of persons have no sum, so a population accepts only one of these two kinds of
+        releases.
     bookings : tuple of Booking
         All bookings, in the order in which they were made.
     """
@@ -116,7 +117,7 @@ class Population:
         Raises
         ------
         BookError
-            If the releases protect different units of privacy and no sum is known.
+            If the releases protect different units of privacy and their losses have no known sum.
         """
         costs = self._of_one_unit([*(booking.cost for booking in self.bookings), *planned])
         at = max([delta, *(booking.delta for booking in self.bookings)])
@@ -124,7 +125,10 @@ class Population:
         return Total(epsilon, at, neighbors, costs[0].unit if costs else None)
 
     def check(self, cost: Cost, delta: float) -> Total:
-        """Return the total loss after a further release. Raise BookError if no sum is known, or it exceeds the cap."""
+        """Return the total loss after one more release.
+
+        Raise BookError if the losses have no known sum, or if the total loss would exceed the cap.
+        """
         after = self.total(cost, delta=delta)
         if self.cap is not None and after.epsilon > self.cap:
             before = self.total().epsilon
@@ -136,7 +140,7 @@ class Population:
         return after
 
     def _of_one_unit(self, costs: Sequence[Cost]) -> list[Cost]:
-        """Return all costs for the same unit of privacy: a person if any release is for persons, otherwise a row."""
+        """Convert all costs to one unit of privacy: a person if any release protects persons, otherwise a row."""
         units = list(dict.fromkeys(cost.unit for cost in costs))
         persons = [unit for unit in units if unit is not None]
         if len(units) < 2:
@@ -166,7 +170,7 @@ def check_name(name: Any, what: str) -> None:
 
 
 def check_cost(cost: Cost, delta: float) -> None:
-    """Raise BookError unless a cost has a loss above 0, a neighbor relation, and a δ that fits its kind of loss."""
+    """Raise BookError unless a cost has a loss above 0 and a known neighbor relation, and δ fits its kind of loss."""
     loss = as_loss(cost.loss)
     is_possible = delta == 0 if loss.kind == PURE else 0 < delta < 1
     if loss.amount <= 0 or cost.neighbors not in NEIGHBORS or not is_possible:

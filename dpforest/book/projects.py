@@ -1,4 +1,4 @@
-"""Revisions of projects: a browser tab with an old state of a project must not overwrite a newer state."""
+"""Revisions of projects, which prevent that a browser tab with an old state of a project overwrites a newer state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dpforest.book.errors import StaleProjectError
 
 
 def check_revision(db: sqlite3.Connection, name: str, revision: int) -> None:
-    """Raise StaleProjectError unless a project has this revision. The revision of a project that is absent is 0."""
+    """Raise StaleProjectError unless a project has this revision. A project that does not exist has revision 0."""
     row = db.execute("SELECT revision FROM projects WHERE name = ?", (name,)).fetchone()
     if (row["revision"] if row else 0) != revision:
         raise StaleProjectError(

@@ -1,6 +1,7 @@
-"""The release record: the public facts about one release, for those who approve it and for those who check it later.
+"""The release record: public facts about one release, for the people who approve the release or check it later.
 
-A record has no rows, no examples and no numbers that are computed from rows. docs/FORMAT.md describes its JSON.
+A record has no rows, no examples and no numbers that are computed from rows. docs/FORMAT.md describes the JSON of a
+record.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ _DAMAGED: Final = "This file was changed or is damaged: get it again from the ow
 
 
 class SchemaSource(NamedTuple):
-    """Source of a part of the public schema.
+    """Source of a part of the public schema, such as the range of a column or the list of classes.
 
     Attributes
     ----------
     column : str
-        Name of the column; empty if the part concerns all columns.
+        Name of the column that the part describes; empty if the part describes all columns.
     part : str
         Name of the part, such as "domain", "type" or "classes".
     source : {"documented", "asserted"}
-        Whether a document or the curator states this part.
+        "documented": a document states this part. "asserted": the curator (the holder of the data) states this part.
     note : str
-        Where it is documented, or why it is asserted.
+        The document, or the reason of the curator.
     """
 
     column: str
@@ -39,18 +40,18 @@ class SchemaSource(NamedTuple):
 
 
 class PopulationLoss(NamedTuple):
-    """The loss of all releases on a population, and the sums of both kinds of loss.
+    """The total loss of all releases on a population, and the sums of its pure losses and of its Gaussian losses.
 
     Attributes
     ----------
     epsilon : Fraction
-        ε of the sum, at δ.
+        Total loss as an ε at δ.
     delta : float
-        δ at which the sum is stated; 0 if all losses are pure.
+        δ at which the total loss is stated; 0 if all losses are pure.
     neighbors : str
-        Neighbor relation for which the sum holds.
+        Neighbor relation for which the total loss holds.
     unit_column : str or None
-        Column that identifies persons, if the sum is for a person; None if it is for a row.
+        Column that identifies persons if the total is the loss of a person; None if it is the loss of a row.
     pure_epsilon : Fraction
         Sum of ε over the pure losses.
     mu_squared : Fraction
@@ -72,11 +73,11 @@ class ReleaseRecord:
     Attributes
     ----------
     title, purpose, owner : str
-        What is released, what for, and who answers for it.
+        Name of the release, its purpose, and the person who is responsible for it.
     approver : str
-        Who approves the release; empty if nobody has to approve it.
+        Person who approves the release; empty if nobody has to approve it.
     delta_reason : str
-        Why δ is acceptable; empty if and only if δ is 0.
+        Reason why δ is acceptable; empty if and only if δ is 0.
     population : str
         Name of the population in the book.
     unit : {"row", "person"}
@@ -90,21 +91,21 @@ class ReleaseRecord:
     delta : float
         δ of the certificate, at least 0 and below 1.
     mu_squared : Fraction or None
-        Booked loss as μ², if it is Gaussian; None if δ is 0.
+        Booked loss as μ² if the release has Gaussian noise; None if δ is 0.
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation of the booking.
     loss : str
-        A sentence about how much an attacker can learn at most from this release.
+        A sentence that states how much an attacker can learn at most from this release.
     settings : mapping of str to str, int, float, bool or None
         Name of the estimator ("estimator") and its parameters.
     sources : tuple of SchemaSource
         Sources of the public schema.
     chosen_by_looking : bool
-        Whether the settings were chosen by looking at this table.
+        Whether somebody looked at this table to choose the settings.
     sum_before, sum_after : PopulationLoss
         Loss of all releases on the population, before and after this release.
     cap : Fraction or None
-        Largest ε that the sum may reach; None for no cap.
+        Largest ε that the loss of all releases may reach; None for no cap.
     booking : str
         Identifier of the booking.
     time : str
@@ -163,7 +164,7 @@ class ReleaseRecord:
 
     @classmethod
     def from_dict(cls, content: Any) -> ReleaseRecord:
-        """Read what `to_dict` returned. Raise RecordError if the content is anything else."""
+        """Read a record from the dictionary that `to_dict` returned. Raise RecordError for any other content."""
         if not isinstance(content, dict) or content.get("format") != cls.format:
             raise RecordError("This is JSON, but not a release record of dpforest. Choose the file of the record.")
         version = content.get("version")
@@ -181,7 +182,7 @@ class ReleaseRecord:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ReleaseRecord:
-        """Read what `to_json` returned.
+        """Read a record from the text that `to_json` returned.
 
         Parameters
         ----------
@@ -191,7 +192,7 @@ class ReleaseRecord:
         Returns
         -------
         ReleaseRecord
-            The record, which is checked.
+            The record. All of its fields have been checked.
 
         Raises
         ------
@@ -207,7 +208,7 @@ class ReleaseRecord:
 
 
 def _written(value: Any) -> Any:
-    """Return a field as a JSON value."""
+    """Convert a field to a JSON value."""
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, SchemaSource | PopulationLoss):
@@ -218,7 +219,7 @@ def _written(value: Any) -> Any:
 
 
 def _read(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checked JSON values as fields."""
+    """Convert JSON values, which were checked before, to fields."""
     fractions = {name: written_fraction(values[name]) for name in ("epsilon", "mu_squared", "cap")}
     sums = {name: _sum_in(values[name]) for name in ("sum_before", "sum_after")}
     sources = tuple(SchemaSource(**source) for source in values["sources"])

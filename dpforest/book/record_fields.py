@@ -13,7 +13,7 @@ from dpforest.privacy.ledger import NEIGHBORS
 from dpforest.privacy.rationals import written_fraction
 
 UNITS: Final = ("row", "person")
-PUBLIC_SOURCES: Final = ("documented", "asserted")  # a forest whose schema was read from the rows is not released
+PUBLIC_SOURCES: Final = ("documented", "asserted")  # no other source is public, for example a schema read from the rows
 _Rule = tuple[Callable[[Any], bool], str]  # function that tests a value, and description of the values that pass
 
 
@@ -34,7 +34,8 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
     Raises
     ------
     RecordError
-        If a text is empty or too long, or if there is a reason for δ = 0 or none for another δ.
+        If a text is empty or too long, if there is a reason although δ is 0, or if there is no reason although δ is not
+        0.
     """
     texts = {"title": title, "purpose": purpose, "owner": owner, "approver": approver, "delta_reason": delta_reason}
     for name, text in texts.items():
@@ -43,7 +44,7 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
 
 
 def check_fields(content: Mapping[str, Any]) -> None:
-    """Raise RecordError unless these JSON values are the fields of a record, without format and version."""
+    """Raise RecordError unless these JSON values are valid fields of a record. They exclude format and version."""
     _check_object("The record", content, FIELDS)
     for name in ("sum_before", "sum_after"):
         _check_object(f"“{name}”", content[name], SUM)
@@ -58,7 +59,7 @@ def check_fields(content: Mapping[str, Any]) -> None:
 
 
 def _check_sums(content: Mapping[str, Any]) -> None:
-    """Raise RecordError if a sum becomes smaller, or is smaller after the release than the loss of the release."""
+    """Raise RecordError if a sum after the release is smaller than before, or smaller than the loss of the release."""
     amounts = {"pure_epsilon": content["epsilon"] if content["mu_squared"] is None else 0}
     amounts["mu_squared"] = content["mu_squared"] or 0
     for name, amount in amounts.items():
@@ -103,7 +104,7 @@ def _shown(value: Any) -> str:
 
 
 def _text(least: int, most: int, *, lines: bool = False) -> _Rule:
-    """Return the rule for a text that UTF-8 can hold, in one line or in several."""
+    """Return the rule for a text that UTF-8 can encode. Only if `lines` is True, the text may have several lines."""
 
     def is_valid(value: Any) -> bool:
         if not isinstance(value, str) or not len(value.strip()) >= least or len(value) > most:
@@ -179,7 +180,7 @@ def _is_hash(value: Any) -> bool:
 
 
 _LINE: Final = _text(1, 200)
-_NAME: Final = _text(1, 1_000, lines=True)  # the limit for column names in a forest file
+_NAME: Final = _text(1, 1_000, lines=True)  # 1,000 characters are also the limit for column names in a forest file
 _DELTA: Final[_Rule] = _is_delta, "a number from 0 to below 1"
 _FRACTION: Final[_Rule] = _is_fraction, "a fraction in lowest terms as text, such as “5/2”"
 _ABOVE_ZERO: Final[_Rule] = _is_above_zero, "a fraction above 0 in lowest terms as text, such as “5/2”"

@@ -25,7 +25,7 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 if TYPE_CHECKING:
     from dpforest.models.base import ForestClassifier
 
-_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # a record has the sources of the domain, not the domain
+_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # of the domain, a record states only the sources
 _ROUNDED: Final = 10**12  # denominator of a sum that has too many digits for a file
 
 
@@ -42,9 +42,10 @@ def record_of(
     delta_reason: str = "",
     chosen_by_looking: bool,
 ) -> ReleaseRecord:
-    """Return the record of a release that is booked and whose noise is drawn.
+    """Return the record of a release, after the release is booked and the forest is fitted.
 
-    Check the texts with `check_words` before the fit, because the loss is spent even if this function raises an error.
+    Call `check_words` on the texts before the fit: if this function refuses a text after the fit, the privacy loss is
+    already spent.
 
     Parameters
     ----------
@@ -62,13 +63,13 @@ def record_of(
     Returns
     -------
     ReleaseRecord
-        Its time and losses are those of the booking. Later releases are not in its sums.
+        The record, with the time and the loss of the booking. Its sums exclude later releases.
 
     Raises
     ------
     RecordError
-        If the forest is not certified, the booking is not in the population or is for another loss, or a text is not
-        valid.
+        If the forest is not certified, if the population lacks the booking, if the booking has another loss than the
+        forest, or if a text is not valid.
     """
     certificate, ledger = estimator.certificate_, estimator.ledger_
     place = next((i for i, each in enumerate(population.bookings) if each.id == booking), None)
@@ -110,10 +111,10 @@ def record_of(
 def verify(file: bytes, record: ReleaseRecord) -> list[str]:
     """Check whether a file is the file that a record describes.
 
-    The function compares the hash of the file with the record. Then it compares statements of the certificate and of
-    the domain in the file with the record: ε, δ, μ², neighbors, unit, estimator and sources. It does not detect other
-    changes of the record, such as another owner, or that somebody changed both the file and the record. A signature of
-    the record shows such changes.
+    The function compares the hash of the file with the record. Then it compares what the file and the record state: ε,
+    δ, μ², neighbors, unit, estimator and sources. It does not detect other changes of the record, such as another
+    owner. It also does not detect consistent changes of both the file and the record. To detect these changes, check a
+    signature of the record.
 
     Parameters
     ----------
@@ -174,9 +175,9 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
 
 
 def _loss_sentences(forest: ReleasedForest) -> set[str]:
-    """Return the sentences about an attacker that a record of this certified forest may have.
+    """Return the possible values of `ReleaseRecord.loss` for this certified forest.
 
-    Records of earlier versions state a larger success rate, which follows from ε, δ and μ² alone.
+    Records of earlier versions of dpforest state a larger success rate, which follows from ε, δ and μ² alone.
     """
     certificate = forest.certificate
     epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(forest.ledger)
@@ -185,7 +186,7 @@ def _loss_sentences(forest: ReleasedForest) -> set[str]:
 
 
 def _inner_contradictions(record: ReleaseRecord) -> list[str]:
-    """Return a sentence for each fact of a record that contradicts its ε, its δ or its neighbor relation."""
+    """Return a sentence for each contradiction within a record, about its ε, its δ or its neighbor relation."""
     try:
         Guarantee(record.epsilon, record.delta, record.neighbors, record.mu_squared, unit=record.unit_column)
     except ValueError:
@@ -209,7 +210,7 @@ def _stated(name: str, value: object) -> str:
 
 
 def loss_sentence(guarantee: Guarantee) -> str:
-    """Return a sentence about how much an attacker can learn at most from one release.
+    """Return a sentence that states how much an attacker can learn at most from one release.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ def loss_sentence(guarantee: Guarantee) -> str:
     Returns
     -------
     str
-        A sentence with the success rate of a guess at 50:50, rounded up.
+        A sentence with the success rate of an attacker for whom both answers are equally likely, rounded up.
 
     Examples
     --------
@@ -276,7 +277,7 @@ def _sum_of(population: Population) -> PopulationLoss:
 
 
 def _short(amount: Fraction) -> Fraction:
-    """Return a loss, rounded up if it has too many digits for a file."""
+    """Round a loss up if it has too many digits for a file; otherwise return it unchanged."""
     if max(len(str(amount.numerator)), len(str(amount.denominator))) <= MOST_DIGITS:
         return amount
     return Fraction(-(-amount.numerator * _ROUNDED // amount.denominator), _ROUNDED)

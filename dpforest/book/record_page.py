@@ -37,7 +37,7 @@ def page(record: ReleaseRecord) -> str:
     Parameters
     ----------
     record : ReleaseRecord
-        Record to show. HTML in its texts is escaped. Characters that change the direction of text appear as escapes.
+        Record to show. HTML in its texts is escaped, and so are characters that change the direction of text.
 
     Returns
     -------
@@ -97,12 +97,12 @@ def _making(record: ReleaseRecord) -> _Rows:
     looked = "yes; ε does not cover what this choice reveals" if record.chosen_by_looking else "no"
     yield "Settings chosen by looking at this table", looked
     for name, value in record.settings.items():
-        if value is not None:  # with None, a parameter has no effect or the rule of the estimator sets it
+        if value is not None:  # None means that a parameter has no effect, or that the estimator chooses its value
             yield name, _setting_text(value)
 
 
 def _sources(record: ReleaseRecord) -> _Rows:
-    """Yield each source once, with the names of all columns that have this source."""
+    """Yield each different source once, with the names of all columns that have this source."""
     columns: dict[tuple[str, str, str], list[str]] = {}
     for source in record.sources:
         columns.setdefault((source.part, source.source, source.note), []).append(source.column)

@@ -1,7 +1,7 @@
 """The file of a book (the ledger across releases): a SQLite database with populations, bookings and projects.
 
-Each operation opens the file, and writes in one transaction that SQLite puts on the disk before the operation returns
-(``synchronous=FULL``). So several processes may share a file, and a process may die at any time.
+Each operation opens the file and runs one transaction. SQLite writes the changes to the disk before the operation
+returns (``synchronous=FULL``). So several processes may share a file, and a process may die at any time.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Store:
     Raises
     ------
     BookError
-        If the file cannot be made or read, is damaged, is no book, or was made by a newer version.
+        If the file cannot be created or read, is damaged, is no book, or was made by a newer version of dpforest.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +79,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection while no other process can write. Its changes are kept only if no error is raised."""
+        """Yield a connection while no other process can write. If the caller raises an error, no change is kept."""
         with self._explained(), closing(self._connected()) as db:
             db.execute("BEGIN IMMEDIATE")
             yield db  # an error closes the connection, which undoes the changes
@@ -94,7 +94,7 @@ class Store:
         return db
 
     def _check(self, db: sqlite3.Connection) -> None:
-        if self.path.stat().st_size == 0:  # `_make` gives only a complete file this name
+        if self.path.stat().st_size == 0:  # damaged, because `_make` gives this name only to a complete file
             raise BookError(self._damaged)
         (application,), (version,) = (
             db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
@@ -117,7 +117,7 @@ class Store:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Replace errors of SQLite and of the file system by a `BookError` that says what to do."""
+        """Replace any error of SQLite or the file system by a `BookError` whose message says what to do."""
         try:
             yield
         except sqlite3.Error as error:
@@ -130,7 +130,7 @@ class Store:
             ) from None
 
     def _reason(self, error: sqlite3.Error) -> str:
-        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF  # without the details of an extended code
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF  # the lowest byte is the general kind of error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return f"Another program is writing to {self.path}. Nothing was booked; try again."
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
@@ -147,7 +147,7 @@ class Store:
 
 
 def _make(path: Path) -> None:
-    """Create the file under a temporary name. When it is complete, link it to `path`, unless that exists."""
+    """Create the file under a temporary name. When it is complete, give it the name `path`, unless `path` exists."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     os.close(handle)

@@ -1,9 +1,10 @@
 """Privacy loss of several releases on the same people: a sum of ε and a sum of μ², reported as one ε at one δ.
 
-The unit of privacy of a release is a row, or a person with all of their rows (`Domain.unit`). The losses of releases
-with the same unit add up for this unit. The losses of releases with different units have a sum only in two cases: for
-one row that another row with the same identifiers replaces, and for a person if each person has at most a stated number
-of rows. The proofs are in docs/PRIVACY.md, "A person instead of a row" and "The ledger across releases".
+The unit of privacy of a release is a row, or a person with all of their rows (`Domain.unit`). If all releases have the
+same unit, their losses add up to a loss of this unit. If the units differ, the losses have a sum only in two cases. In
+the first case, the sum is for the replacement of one row by another row with the same identifiers. In the second case,
+the sum is for a person, and each person has at most a stated number of rows. The proofs are in docs/PRIVACY.md, "A
+person instead of a row" and "The ledger across releases".
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ _DIFFERENT_UNITS: Final = "Releases for different units of privacy are added up 
 
 
 class Cost(NamedTuple):
-    """Cost of one release: an ε or a loss, and the neighbor relation and unit of privacy for which it is stated."""
+    """Privacy loss of one release (an ε or a `PrivacyLoss`), with its neighbor relation and its unit of privacy.
+
+    `unit` is the column that identifies persons; None if the unit is a row.
+    """
 
     loss: Fraction | PrivacyLoss
     neighbors: str
@@ -28,15 +32,16 @@ class Cost(NamedTuple):
 
 
 def as_loss(cost: Fraction | PrivacyLoss) -> PrivacyLoss:
-    """Return an ε as a `PrivacyLoss`."""
+    """Convert an ε to a `PrivacyLoss`; return a `PrivacyLoss` unchanged."""
     return cost if isinstance(cost, PrivacyLoss) else PrivacyLoss.pure(cost)
 
 
 def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> PrivacyLoss:
-    """Return the loss of one release under the relation of a sum.
+    """Convert the loss of one release from its neighbor relation to `relation`, the relation of a sum.
 
-    Replacing a row or a person removes one and adds another, so ε under add-remove costs 2ε under replace-one, and μ
-    costs 2μ. There is no conversion back: a guarantee under replace-one does not cover tables of different sizes.
+    To replace a row or a person means to remove one and to add another one. So a loss of ε under add-remove is a loss
+    of 2ε under replace-one, and μ becomes 2μ. There is no conversion from replace-one to add-remove, because a
+    guarantee under replace-one does not cover tables of different sizes.
     """
     if neighbors == REPLACE_ONE and relation == ADD_REMOVE:
         raise ValueError(_NO_WAY_BACK)
@@ -44,7 +49,7 @@ def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> P
 
 
 def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
-    """Return ε of one pure release under the relation of a sum (`loss_under`).
+    """Convert the ε of one release without δ to `relation`, the relation of a sum (`loss_under`).
 
     >>> counted(Fraction(1, 2), "add-remove", "replace-one")
     Fraction(1, 1)
@@ -55,11 +60,13 @@ def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
 def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = None) -> tuple[Fraction, str]:
     """Return (ε, relation) of several releases on the same people. Mixed relations add up under replace-one.
 
-    The sum is for the unit of privacy of the costs. If their units differ, the sum is for one row that another row with
-    the same identifiers replaces. In each release, this replaces one row, or one person whose identifier stays.
+    If all costs have the same unit of privacy, the sum is for this unit. If their units differ, the sum is for the
+    replacement of one row by another row with the same identifiers. For a release that protects persons, this replaces
+    the rows of one person by other rows with the same identifier.
 
-    For pure losses, ε adds up; for Gaussian losses, μ² adds up. The Gaussian sum is converted to an ε at δ, and this ε
-    is added to the pure sum: the composition of (ε, 0) and (ε', δ) is (ε + ε', δ) (Dwork and Roth 2014, Theorem 3.16).
+    For pure losses, ε adds up; for Gaussian losses, μ² adds up. The sum of μ² is converted to an ε at δ. This ε is
+    added to the sum of the pure losses, because the composition of an (ε, 0)-private release and an (ε', δ)-private
+    release is (ε + ε', δ)-private (Dwork and Roth 2014, Theorem 3.16).
 
     Parameters
     ----------
@@ -98,11 +105,12 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
 
 
 def for_person(cost: Cost, unit: str, rows_per_person: int) -> Cost:
-    """Return the cost of a release for rows, as a cost for a person who has at most `rows_per_person` rows.
+    """Convert the cost of a release for rows to a cost for a person who has at most `rows_per_person` rows.
 
-    Removing a person removes at most k rows, one after another. So a loss of ε for a row is a loss of kε for the
-    person, and μ is kμ (`PrivacyLoss.grouped`). A release under replace-one protects tables with the same number of
-    rows only, and a person who is exchanged may bring another number of rows, so it has no such cost.
+    With k = `rows_per_person`, the removal of a person is the removal of at most k rows, one after another. So a loss
+    of ε for a row is a loss of kε for the person, and μ becomes kμ (`PrivacyLoss.grouped`). A release for rows under
+    replace-one has no cost for a person: it protects only between tables with the same number of rows, but a new person
+    may have another number of rows than the person whom they replace.
 
     Raises
     ------

@@ -46,7 +46,10 @@ class Case:
 def _pair(
     rng: np.random.Generator, rows: Table, one: Table, other: Table, neighbors: str, *, last: bool = True
 ) -> tuple[Table, Table]:
-    """Return two tables in random order: `rows` with `one`, and `rows` alone (under replace-one: with `other`)."""
+    """Return two neighboring tables in random order: `rows` with the row `one`, and `rows` without this row.
+
+    Under replace-one, the second table has the row `other` in place of `one`.
+    """
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))
     pair = together(rows, one, place, n), rows
@@ -94,8 +97,8 @@ def random_case(
     input_format : function
         Function that fits the forest to a table in some format; by default a data frame.
     rare : str, optional
-        A key of `RARE`: rare answers replace the random answers of a fit. Empty: no answer is replaced. By default, the
-        function draws a key or the empty text.
+        A key of `RARE`, whose rare answers replace the random answers of a fit; empty if no answer is replaced. By
+        default, the function draws a key or the empty text.
     n_bad : int, optional
         Number of unreadable cells in each column of the common rows; these rows also get other odd cells. By default
         there are no odd cells.

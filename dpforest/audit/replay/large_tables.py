@@ -1,7 +1,8 @@
-"""Replay certified forests in all input formats, and on tables with more rows than a block of the encoder.
+"""Replay certified forests in all input formats, and on tables that fill a block of the encoder or exceed it by a row.
 
-Large tables are balanced, so that the row that differs changes every majority and every median. The row that differs
-lies at the end of a block, or at the beginning of the next block.
+A replay (`replay`) compares the fits of two neighboring tables. Large tables are balanced, so that the row in which the
+two tables differ changes every majority and every median. This row lies at the end of a block, or at the beginning of
+the next block.
 """
 
 from collections.abc import Iterator
@@ -93,7 +94,7 @@ def replay_large(
 
 
 def balanced_rows(n: int) -> Table:
-    """Return rows that alternate between low values with the first class and high values with the second."""
+    """Return rows that alternate between low values with the first class and high values with the second class."""
     high = np.arange(n) % 2
     gaps = np.arange(n) % 32 == 30
     X = pd.DataFrame(
@@ -112,8 +113,8 @@ def _replayed(
 ) -> Replay:
     """Record a fit, and replay it on a neighbor.
 
-    Under add-remove, the neighbor lacks the last row of `table`. Under replace-one, one table lacks the second-last row
-    of `table`, and the other lacks the last row. Rows without ids are identified by their positions.
+    Under add-remove, the neighbor lacks the last row of `table`. Under replace-one, the first table lacks the
+    second-last row of `table`, and the neighbor lacks the last row. Rows are identified by their positions.
     """
     X, y = table
     n = len(y) - 1

@@ -1,9 +1,9 @@
 """Replay every certified forest on tables that differ in a person with all of their rows.
 
-The person has 1, 2, 7, 256 or 300 rows; of 300 rows, a fit keeps 256. The rows are equal, or equal except for their
-classes, or random. The rows of all persons are in random order, and some rows have no identifier. In half of the
-tables, every other person has a single row. These tables test that nothing public shows whether any person has a second
-row.
+A replay (`replay`) compares the fits of two such tables. The person has 1, 2, 7, 256 or 300 rows; of 300 rows, a fit
+keeps 256. The rows are equal, or equal except for their classes, or random. The rows of all persons are in random
+order, and some rows have no identifier. In half of the tables, each of the other persons has a single row. These tables
+test that nothing public shows whether any person has a second row.
 """
 
 import warnings
@@ -26,7 +26,7 @@ from dpforest.privacy.ledger import rows_changed
 UNIT: Final = "person"
 N_ROWS: Final = (7, 300, 2, 256, 1)  # numbers of rows of the person that differs
 WAYS: Final = ("random rows", "equal rows", "several classes")
-# These settings have no bound for a person, so a fit refuses them (docs/PRIVACY.md).
+# With these settings, no bound on the loss of a person is known, so a fit for persons refuses them (docs/PRIVACY.md).
 REFUSED: Final = ("majority label, global-01", "multinomial, normalized", "boosted, values")
 OF_PERSONS: Final = tuple(name for name in VARIANTS if name not in REFUSED)
 

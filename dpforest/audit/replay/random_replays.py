@@ -1,7 +1,7 @@
 """Replay certified forests on random cases: up to 50 classes, 1 to a million rows, all settings and input formats.
 
-A theme, a forest and a seed determine a case: the settings of the forest, and two neighboring tables. `replay` compares
-the fits of the two tables.
+A case consists of the settings of a forest and two neighboring tables. `replay` compares the fits of the two tables. A
+case is determined by a theme (the kind of mistake that it targets), an estimator class and a seed.
 """
 
 import warnings
@@ -57,7 +57,7 @@ def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]
 
 
 def replay_case(case: Case) -> Replay | None:
-    """Replay one case. Return None if a fit refuses both tables, because the settings contradict each other."""
+    """Replay one case. Return None if the settings contradict each other, so that a fit refuses both tables."""
     model: Any = case.model
 
     def fit(table: Table) -> Any:

@@ -96,7 +96,7 @@ def random_domain(
 
 
 def edges(feature: Feature) -> np.ndarray:
-    """Return numbers on borders of histogram cells, just below these borders, and on and beyond both bounds."""
+    """Return numbers on and just below the borders of histogram cells, and on and beyond the bounds of an attribute."""
     assert feature.low is not None and feature.high is not None
     first, span = feature.first_code, 65_536 - feature.first_code
     codes = first + -(-np.arange(1, CELLS) * span // CELLS)

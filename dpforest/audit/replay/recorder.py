@@ -1,12 +1,13 @@
 """Record a fit: every question to private rows, every step from one line of code to the next, and all results.
 
-A question is one access to private rows: a call of a sampler. The recorder replaces answers only in the samplers, one
-level below `release` and `selection`, so it sees the rates and inputs that the samplers use. On a second run, the fit
-gets the recorded answers. The recorder stores the tree of each row under the id of the row.
+A question is one access to private rows: a call of a sampler. The recorder replaces the answers of the samplers
+themselves, not of the modules `release` and `selection` that call them, so it sees the rates and inputs that the
+samplers use. A second run of the fit, on a neighboring table, gets the recorded answers. The recorder stores the tree
+of each row under the id of the row, because the neighboring table may have the row at another position.
 
-The recorder replaces functions of `dpforest/privacy/` from outside, for the threads of the fit, one fit at a time. So
-`dpforest/privacy/` itself contains no way to replace noise. A test checks that no module outside of `dpforest/audit/`
-imports this module.
+The recorder replaces functions of `dpforest/privacy/` from outside, only in the threads of a fit, and for one fit at a
+time. So `dpforest/privacy/` itself contains no way to replace noise. A test checks that no module outside of
+`dpforest/audit/` imports this module.
 """
 
 import sys
@@ -33,13 +34,13 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 
 
 class _Stop(Exception):
-    """Raised to end a fit: its questions differ from the recorded questions, or its noise comes from a seed."""
+    """Raised to end a fit whose questions differ from the recorded questions, or whose noise comes from a seed."""
 
 
 def record(
     fit: Callable[[Any], Any], table: Any, recorded: Tape | None = None, *, forced: Forced | None = None
 ) -> Tape:
-    """Run a fit on a table and record the fit.
+    """Run a fit on a table and record it.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def record(
     Returns
     -------
     Tape
-        The recorded fit. If the fit on a neighbor cannot use the recorded answers, a finding says so.
+        The recorded fit. If the fit cannot use the answers in `recorded`, a finding of the tape says why.
     """
     tape = Tape()
     stand_ins = _StandIns(tape, recorded, forced)
@@ -175,7 +176,8 @@ class _StandIns:
             self._charged = None
             nodes = more.get("nodes", 1)
             self._declared = (float(sensitivity((private, *arguments), more)), np.array(private), nodes)
-            # The ε of `release_labels` and `release_counts` covers all changed rows and all trees.
+            # The ε of `release_labels` and `release_counts` covers all trees and all changed rows. `_paid` is for one
+            # changed row.
             if "epsilon" in more:
                 self._paid = float(more["epsilon"]) / rows_changed(more["neighbors"])
             try:

@@ -1,12 +1,13 @@
 """Record and replay: fit a table, then its neighbor with the same draws, and compare the two fits.
 
-A question is one access to private rows: a call of a sampler. With the same draws, everything public must be the same
-in both fits: the questions, their allowed answers, the executed lines, and the final state. Only the private inputs of
-questions may differ: by at most the declared sensitivity, and only in as many trees as one row may affect. From the
-inputs, `replay` computes the privacy loss: how much more likely an answer can be on one table than on the other.
+A question is one access to private rows: a call of a sampler. The second fit gets the answers that the first fit drew.
+Then everything public must be the same in both fits: the questions, their allowed answers, the executed lines, and the
+final state. Only the private inputs of questions may differ. The difference must be at most the declared sensitivity,
+and may concern only as many trees as one row may affect. From the inputs, `replay` computes the privacy loss: how much
+more likely an answer can be on one table than on the other table.
 
-The replay runs the shipped code. It does not trace compiled kernels. It compares the results of kernels when these
-results reach a question or the release.
+Both fits run the shipped code. `replay` does not trace compiled functions line by line. It sees a mistake in a compiled
+function when the result of the function reaches a question or the release.
 """
 
 from collections import Counter
@@ -100,7 +101,8 @@ def replay(
     if not any(f.kind in ("question", "public") for f in findings):
         findings += _released(first, second)
         findings += _not_in_the_ledger(first)
-    is_gaussian = any(a.is_gaussian for a, _ in asked)  # then all questions are, because a ledger has one kind of loss
+    # If one question has Gaussian noise, all questions have, because a ledger has only one kind of loss.
+    is_gaussian = any(a.is_gaussian for a, _ in asked)
     loss = max(_total((_loss(*pair) for pair in way), is_gaussian) for way in (asked, [(b, a) for a, b in asked]))
     if loss > epsilon * (1 + ROUNDING):
         worst = max(asked, key=lambda pair: _loss(*pair) + _loss(*pair[::-1]))[0]
@@ -153,7 +155,7 @@ def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: 
         rows = np.flatnonzero((a.private != b.private).any(axis=1))
         trees = _trees_of_leaves(tape.result, len(a.private))
         if trees is None and a.tree < 0:
-            continue  # this question is about the whole table, before trees grow; its loss counts elsewhere
+            continue  # this question is about the whole table, before any tree grows
         for tree in np.unique(trees[rows]) if trees is not None and a.what != "choice" else [a.tree] * (len(rows) > 0):
             touched.setdefault(int(tree), a.line)
     if len(touched) <= changed:
@@ -163,7 +165,7 @@ def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: 
 
 
 def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[Finding]:
-    """If splits and leaves use disjoint parts of the rows, check that a row affects only one part."""
+    """If splits and leaves must use disjoint parts of the rows, check that the changed row affects only one part."""
     forest = getattr(tape.result, "forest_", tape.result)
     if not isinstance(forest, Forest):
         return []
@@ -198,7 +200,7 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
 
 
 def _not_in_the_ledger(tape: Tape) -> list[Finding]:
-    """Report charges with more questions than they pay for, and charges without an entry in the released ledger."""
+    """Report the first charge that pays for fewer questions than were asked, or that the released ledger lacks."""
     ledger = getattr(tape.result, "ledger_", getattr(tape.result, "ledger", None))
     left = list(ledger.entries) if isinstance(ledger, Ledger) else None
     asked = Counter[int]()

@@ -1,10 +1,10 @@
 """Fit the same rows with more threads, in another format, in parts, and with labels of another type.
 
-The questions of a fit (its accesses to private rows) must depend only on the rows. If the answers are equal, the
-released file must also depend only on the rows. This module records a fit, and then a second fit of the same rows with
-one change: more threads, another input format, parts of the table, or another type of labels. The inputs of all
-questions and the released files must be bitwise equal. Each answer has no noise, or is the likeliest answer (`rare`),
-so the fits are deterministic.
+The questions of a fit (its accesses to private rows) must depend only on the rows, and the released file must depend
+only on the rows and the answers. This module records a fit, and then a second fit of the same rows with one change:
+more threads, another input format, parts of the table, or another type of labels. To make both fits deterministic, the
+recorder answers counts without noise, and other questions with the likeliest answer (`rare`). Then the inputs of all
+questions and the released files must be bitwise equal.
 """
 
 import warnings
@@ -101,7 +101,7 @@ def _others(
 
 
 def _large(kind: type[ForestClassifier]) -> Iterator[str]:
-    """Fit large tables with several threads. Many rows are equal, also rows that different threads read."""
+    """Fit a large table with several threads. Many of its rows are equal, even rows that different threads read."""
     n = MANY_OF_BOOSTER if kind is RandomTreeBoosterClassifier else MANY
     rng = np.random.default_rng(0)
     domain = random_domain(rng, 2, 1, classes=(0, 1))

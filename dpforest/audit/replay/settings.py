@@ -1,4 +1,4 @@
-"""Draw random settings of certified forests that are meant to be compatible with each other."""
+"""Draw random settings of certified forests. A fit should accept the settings that are drawn together."""
 
 from typing import Any, Final
 
@@ -54,9 +54,9 @@ _CHEAP: Final = 3_000  # a fit with more rows than this grows few trees
 
 
 def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, n_classes: int) -> dict[str, Any]:
-    """Draw parameters for a table of n rows. If there is an `n_bound`, it is above n.
+    """Draw parameters for a table of n rows. If `n_bound` is among the parameters, it is above n.
 
-    The estimator may lack some of these parameters; the caller drops those.
+    The estimator may lack some of the parameters. The caller must remove such parameters.
     """
     settings: dict[str, Any] = {name: _one(rng, options) for name, options in CHOICES[kind].items()}
     settings["n_estimators"] = _one(rng, (1, 2, 3, 7) if n <= _CHEAP else (1, 2))

@@ -1,8 +1,9 @@
 """The complete state of an object: everything that can be read from the object.
 
-The state holds more than the file of a release: every attribute of the estimator, its forest, trees, domain,
-certificate and ledger, the attributes of all these classes, the base arrays of views, the closures of functions, and
-the contents of a pickle. Two fits with the same draws must have the same state.
+A replay compares the states of two fitted estimators, not only their released files. The state holds every attribute of
+the estimator, its forest, trees, domain, certificate and ledger. It also holds the attributes of their classes, the
+base arrays of views, the closures of functions, and the bytes of a pickle. Two fits on neighboring tables with the same
+draws must have the same state.
 """
 
 import array
@@ -44,12 +45,12 @@ def difference(a: State, b: State) -> str:
 
 
 def _walk(thing: Any, path: str, state: State, seen: dict[int, tuple[str, Any]]) -> None:
-    """Add an object and all its parts to the state. A repeated object is stored as the path of its first occurrence."""
+    """Add an object and all its parts to the state. For a repeated object, add the path of its first occurrence."""
     kind = type(thing)
     if id(thing) in seen and not isinstance(thing, _PLAIN):
         state[path] = ("as", seen[id(thing)][0])
         return
-    seen[id(thing)] = path, thing  # a reference to the object, so that no other object gets the same id
+    seen[id(thing)] = path, thing  # the reference to the object prevents that a later object gets the same id
     if kind.__name__ in _LOCKS:
         return
     state[path] = (f"{kind.__module__}.{kind.__qualname__}", _value(thing))

@@ -1,4 +1,4 @@
-"""Types for a recorded fit: questions to private rows, charges, steps, and the final state."""
+"""Types for a recorded fit: its questions (accesses to private rows), charges, executed steps, and final state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Charge:
-    """One charge of a ledger.
+    """One charge of a ledger, which pays from the privacy budget for one or several questions.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Question:
     line : str
         Location of the question, as in `Finding`.
     public : tuple
-        Shapes, rates, and allowed candidates, which must not depend on the rows.
+        Arguments of the sampler that must not depend on the rows: shapes, rates, and allowed candidates.
     private : array
         Counts or scores that are the input of the sampler, one row for each independent draw. Empty for an assignment.
     log_pmf : function or None
@@ -88,9 +88,9 @@ class Question:
     log_pmf: Callable[[np.ndarray], np.ndarray] | None = None
     rate: float = 0.0
     answer: Any = None
-    # sensitivity, input of the release or the choice, and number of nodes that a row may affect
+    # declared sensitivity, input for which it is declared, and number of nodes that one row or person may affect
     declared: tuple[float, np.ndarray, int] | None = None
-    paid: float | None = None  # charge for one row: ε, or μ
+    paid: float | None = None  # privacy cost that was charged for one row: ε, or μ for Gaussian noise
     tree: int = -1  # number of the current tree; -1 before the first tree
     is_gaussian: bool = False
     charge: "Charge | None" = None  # the charge that paid for the question

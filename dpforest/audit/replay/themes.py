@@ -2,7 +2,7 @@
 
 The themes are: a number of rows on a threshold, a `size` far from the number of rows, many classes, many rounds,
 unreadable cells, values on borders of histogram cells, rows in parts, random settings, and persons with several rows.
-Each theme chooses the row or person that differs so that a mistake is likely to show.
+Each theme chooses the row or person in which the two tables differ so that a mistake is likely to show.
 """
 
 import math
@@ -43,8 +43,8 @@ Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case with a round number of rows, which exposes code that uses the true number of rows.
 
-    The seed modulo 4 selects one of three kinds: a multiple of 1,000 with very negative noise, one or two full blocks
-    of equal rows, or any round number with very negative noise, very positive noise, or drawn noise.
+    The seed modulo 4 selects one of three kinds. 0: a multiple of 1,000 rows with very negative noise. 1: one or two
+    full blocks of equal rows. 2 and 3: any round number of rows with very negative, very positive or drawn noise.
     """
     domain = random_domain(rng, 2 if rng.random() < 0.7 else 3, 2)
     depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster spends budget on the number of rows
@@ -107,9 +107,9 @@ def cell_borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: i
 
 
 def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with rows in parts or counts of parts, often after a query of the scale.
+    """Return a case that fits the rows in parts, or the counts of parts, often after a query of the scale.
 
-    Forests that accept no parts get a frame.
+    A forest that accepts no parts fits a data frame instead.
     """
     domain = random_domain(rng, _n_classes(rng), 6)
     n = 3 + _log_uniform(rng, 200)
@@ -127,7 +127,7 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
 def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
     """Return a case whose tables differ in a person with up to 600 rows.
 
-    In half of the cases, every other person has one row.
+    In half of the cases, each of the other persons has one row.
     """
     neighbors, n_others = str(rng.choice(NEIGHBORS)), 1 + _log_uniform(rng, 60)
     domain = replace(random_domain(rng, _n_classes(rng), 6), unit="person")

@@ -18,7 +18,7 @@ _UNNAMED: Final = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcom
 
 
 def caller() -> str:
-    """Return the innermost running line outside of `dpforest/privacy` and `dpforest/audit`, and its caller's line.
+    """Return the innermost line on the call stack outside of `dpforest/privacy` and `dpforest/audit`, and its caller.
 
     The result has the form "path:line <- path:line".
     """
@@ -43,9 +43,9 @@ def traced(tape: Tape, fit: Callable) -> Iterator[None]:
     """Record steps from one line to the next, in `dpforest/models`, `dpforest/trees` and the file of `fit`.
 
     Within each function call, a step is recorded only at its first occurrence, because a loop over rows has one more or
-    one fewer round on the other table. The trace also records which line returned each object. The trace omits all
-    other folders, because samplers in `dpforest/privacy` take a random number of steps. It also omits lambdas,
-    comprehensions, compiled kernels, and `trees/routing.py`, which reads blocks of rows and treats each row separately.
+    one fewer round on the neighboring table. The trace also records which line returned each object. It omits all other
+    folders, for example `dpforest/privacy`, whose samplers take a random number of steps. It also omits lambdas,
+    comprehensions, compiled functions, and `trees/routing.py`, which reads blocks of rows and treats each row alone.
     """
     watched = (os.path.join(_HOME, "models", ""), os.path.join(_HOME, "trees", ""), fit.__code__.co_filename)
 

@@ -1,9 +1,12 @@
 """Check that compiled samplers equal their Python source, and that a cut tape yields the results of an endless tape.
 
-A tape is an array of random 16-bit numbers (lanes), from which a sampler makes its draws. `identities` checks the
-Python source. This module runs the compiled kernels and the source on the same random tapes, some of which are short.
-Both must stop at the same row and tape position with the same results. A tape may end within a draw. The results must
-still be those of an endless tape. This shows that no fresh draw replaces an unfinished draw.
+A tape is an array of random 16-bit numbers (lanes), from which a sampler makes its draws. A kernel is a compiled loop
+that draws the results of many rows from a tape. `identities` checks the Python source of the kernels. This module runs
+the compiled kernels and the source on the same random tapes, some of which are short. Both must stop at the same row
+and tape position with the same results.
+
+A tape may end within a draw. Then the kernel is called again with a tape that begins with the lanes of the unfinished
+draw. The results must equal those of an endless tape. So no fresh draw replaces an unfinished draw.
 """
 
 import functools
@@ -119,7 +122,7 @@ class _OneStream(SecretSource):
 
 
 def _feeding(rng: np.random.Generator, cuts: int) -> Iterator[str]:
-    """Check that `run_tape` yields the results of one call on an endless tape, for any number of lanes per call."""
+    """Check that `run_tape` yields the results of one endless tape, for any number of lanes in each piece of tape."""
     words = rng.integers(0, 2**64, 8_192, np.uint64)
     for case in _cases(rng):
         endless = _walked(case[0], case, words.view(np.uint16))[2]

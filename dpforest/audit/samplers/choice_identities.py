@@ -1,4 +1,4 @@
-"""Identities that compare the samplers of labels and splits with their laws; see `identities`."""
+"""Checks that the samplers of labels and splits have exactly their intended laws; see `identities`."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -67,10 +67,10 @@ def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
 
 
 def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int, cap: int = 2**62) -> dict[int, Sum]:
-    """Return for each candidate the probability that a round draws it (uniformly) and keeps it.
+    """Return for each candidate the probability that a round draws the candidate (uniformly) and keeps it.
 
-    A round keeps a candidate with probability exp(-gap num/den), where gap is its distance to the best score, at most
-    `cap`.
+    A round keeps a candidate with probability exp(-gap num/den). The gap is the distance between the candidate's score
+    and the best score; a gap above `cap` counts as `cap`.
     """
     best = max(scores[c] for c in allowed)
     return {c: power(min(best - scores[c], cap) * num, den) * Fraction(1, len(allowed)) for c in allowed}
@@ -116,7 +116,7 @@ def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) 
 
 
 def _two_nodes() -> Case:
-    """Return the case of two nodes with different allowed candidates, which tie in each node, so no round is void."""
+    """Return the case of two nodes. In each node, the allowed candidates have equal scores, so no round is void."""
     scores, mask = np.array([[5, 9, 5], [2, 2, 2]]), np.array([[True, False, True], [False, True, True]])
     pmf: Law = {(a, b): Sum({0: Fraction(1, 4)}) for a in (0, 2) for b in (1, 2)}
     return "choices of two nodes", partial(_law_of_choices, scores, mask, 1, 8, 2), pmf

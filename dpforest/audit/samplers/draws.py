@@ -16,7 +16,7 @@ from dpforest.privacy.laws import log_pmf
 from dpforest.privacy.noisy_counts import discrete_laplace_pmf
 from dpforest.privacy.randomness import SecretSource
 
-FALSE_ALARM: Final = 1e-9  # probability for one test; there are about sixty tests besides those of random words
+FALSE_ALARM: Final = 1e-9  # probability of a false alarm in one test; there are about sixty tests of draws
 DRAWS: Final = 100_000
 _LEAVES: Final = (
     ([5, 3], "1/2"),
@@ -27,7 +27,8 @@ _LEAVES: Final = (
     ([90_000, 0], "123457/10000000"),
     ([2_000_003, 2_000_000, 7], "999983/2000003"),
 )
-# Lead times rate in a leaf of 50 classes, for all mechanisms except global-01. With 14, losing labels still occur.
+# The lead of the top label multiplied by the rate, in a leaf of 50 classes. Even at 14, losing labels still occur. The
+# mechanism global-01 treats every lead as a lead of one row, so it is tested with a single lead.
 _LEADS: Final = (5, 10, 14)
 _SCALES: Final = ("1/2", "4/3", "7", "60", "65537/65536", "51200", "204800/3")
 _LAGS: Final = (1, 2, 3, 64, 1_000, 8_192)

@@ -1,7 +1,8 @@
 """Exact checks of the sampler of round(sigma Z) for a standard normal Z, without random draws.
 
-The sampler draws a whole number k and a fraction x from 0 to 1, so that |Z| = k + x. The checks run its source as
-Python, with stand-ins that return every possible answer (`branches`). They show five facts:
+The sampler draws a whole number k and a fraction x from 0 to 1, so that |Z| = k + x. The checks run the source of the
+sampler as Python. Stand-ins replace the functions that the source calls, and return every possible answer (`branches`).
+The checks show five facts:
 
 - To compare two uniform numbers, the sampler reads digits of both in turn, and stops when the result is certain.
 - For fixed k and x, the function `_bernoulli_exp_digits` (below: the series) returns True with probability exp(-x p),
@@ -49,7 +50,7 @@ def check_gaussian(*, whole: bool = True) -> Iterator[str]:
 def _comparisons(whole: bool) -> Iterator[Case]:
     """Yield checks of the comparison of two uniform numbers: a new number, and a number with 0 to 3 known digits.
 
-    Known digits and tapes are all short sequences of the digits 0, 1 and 65,535.
+    As known digits and as tapes, the checks use all short sequences of the digits 0, 1 and 65,535.
     """
     digits, most = (0, 1, _BASE - 1), 6 if whole else 5
     for n in range(4):
@@ -152,7 +153,7 @@ def _run(k: int, x: Fraction, steps: int, draws: Draws) -> Any:
 
 
 def _proposals(whole: bool) -> Iterator[Case]:
-    """Yield identities: for a fixed x, a round keeps (k, sign) with the weight exp(-(k+x)**2/2)."""
+    """Yield checks that for a fixed x, a round keeps (k, sign) with a probability proportional to exp(-(k+x)**2/2)."""
     for x in [Fraction(x) for x in (_XS if whole else _XS[:3])]:
         for most, rounds in ((7, 1), (2, 2)):
             start = 1 - power(1, 2)
@@ -207,7 +208,7 @@ def _law_of_pairs(x: Fraction, most: int, rounds: int) -> Law:
 
 
 def _roundings(whole: bool) -> Iterator[Case]:
-    """Yield checks of the rounding of random x, and of x at or next to a rounding border, for any number of digits."""
+    """Yield checks of rounding, for random x, for x at or next to a border, and for several numbers of known digits."""
     for num, den in _SIGMAS:
         yield f"rounding at sigma = {num}/{den}", partial(_rounded_rightly, num, den, 60 if whole else 12), {}
 

@@ -1,8 +1,10 @@
 """Check the whole sampler of round(sigma Z) with digits of one bit; `gaussian` checks the functions of the sampler.
 
-The probability of a result is at least the sum over all completed paths to this result, and at most this sum plus the
-sum over all open paths, which the check does not follow to their end. Stand-ins answer only the coins of exp(-a/b) and
-the draws of `uniform`. The sampler reads each bit of a tape once.
+The check follows each path of the sampler until its probability is very small; then the path stays open. The
+probability of a result is at least the sum of the probabilities of all completed paths to this result. It is at most
+this sum plus the total probability of all open paths. Stand-ins (`branches`) answer only the coins of exp(-a/b), which
+succeed with this probability, and the draws of `uniform`. All other random digits are the bits of a tape, and the
+sampler must read each bit only once.
 """
 
 import math
@@ -54,7 +56,10 @@ def _normal(x: float) -> float:
 
 
 def _chance(p: float) -> Sum:
-    """Return a probability as a float, for speed. The rounding error is far below the probability of open paths."""
+    """Return p as a `Sum` with a float coefficient, for speed.
+
+    The rounding error is far below the probability of open paths.
+    """
     return Sum({0: p})  # type: ignore[dict-item]
 
 

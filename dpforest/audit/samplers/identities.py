@@ -7,8 +7,10 @@ probabilities, down to the two functions that read the tape, which `lanes` check
 kernels equal this source.
 
 The inputs are small tables, some of which have large counts or large gaps. The source has no branch that depends on the
-size of an input, so the identities hold for all inputs that `samplers` admits. The check would detect a mistake in such
-a branch only if one of these inputs reached it.
+size of an input, so the identities hold for all inputs that `samplers` admits. If somebody added such a branch, the
+check would detect a mistake in it only for inputs that the check tries.
+
+A coin of p, in this module, is a draw that succeeds with probability p.
 """
 
 from collections.abc import Iterator
@@ -94,7 +96,7 @@ def _noise(whole: bool) -> Iterator[Case]:
 
 
 def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
-    """Return the law of all noise values that need no geometric part above `most`."""
+    """Return the law of noise values that the sampler reaches with at most `most` successive coins of exp(-1)."""
 
     def run(draws: Draws) -> Any:
         oracles, hits = Oracles(draws), 0
@@ -135,7 +137,7 @@ def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
 
 
 def _cells(whole: bool) -> Iterator[Case]:
-    """Yield identities: noise has the same law for every count, and every tree gets a row with the same probability."""
+    """Yield checks that noise has the same law for every count, and that a row gets into each tree equally often."""
     some, chance = np.array(_COUNTS), Sum({0: Fraction(1, len(_NOISE))})
     for count in _COUNTS:
         cells = np.array([count], np.int64)

@@ -53,7 +53,7 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
 
 
 def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
-    """Check P(yes) and P(no) of a coin of p/q after one lane, two lanes, and so on, from tape position `start` on."""
+    """Check how often `bernoulli` says yes and no for p/q, after one lane, two lanes, and so on, from `start` on."""
     tape = np.full(start + _DEPTH + 1, _NEXT_LANE, np.uint16)
     yes = no = Fraction(0)
     for depth in range(1, _DEPTH + 1):

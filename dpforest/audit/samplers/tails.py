@@ -5,9 +5,10 @@ e^-1000. The checks run all code of a release, not only the kernels: release and
 samplers, and tables of more than 65,536 rows. Each tape forces a known answer, so a check detects an answer that is
 drawn again, omitted, clipped or exchanged.
 
-The lanes follow the definitions in `samplers`. A number below n is the upper 16 bits of lane·n. A coin of exp(-1)
-succeeds if its trial of probability 1/2 succeeds and its next trial, of probability 1/3, fails. A coin of exp(-a/b)
-with a < b succeeds if its first trial fails.
+The lanes follow the definitions in `samplers`. A number below n is the upper 16 bits of lane·n. A coin of p is a draw
+that succeeds with probability p; the sampler makes it from a sequence of trials. A coin of exp(-1) succeeds if its
+trial of probability 1/2 succeeds and its next trial, of probability 1/3, fails. A coin of exp(-a/b) with a < b succeeds
+if its first trial fails.
 """
 
 import itertools
@@ -155,7 +156,10 @@ def _labels() -> Iterator[str]:
 
 
 def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool) -> Lanes:
-    """Return lanes that force a label of permute-and-flip; if `late`, after every other label that can be rejected."""
+    """Return lanes that force a label of permute-and-flip.
+
+    If `late` is True, the lanes first propose and reject every other label that can be rejected.
+    """
     left, tape = list(range(len(gaps))), Lanes()
     for other in [c for c in left if late and c != label and gaps[c]]:
         place = left.index(other)
@@ -166,7 +170,10 @@ def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool)
 
 
 def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, late: bool) -> Lanes:
-    """Return lanes that force a label of the exponential mechanism; if `late`, after 300 rejected proposals."""
+    """Return lanes that force a label of the exponential mechanism.
+
+    If `late` is True, the lanes first propose and reject 300 labels.
+    """
     losers = [c for c, gap in enumerate(gaps) if gap]
     tape = Lanes()
     for other in (losers * 300)[:300] if late else []:
@@ -175,7 +182,7 @@ def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, 
 
 
 def _splits() -> Iterator[str]:
-    """Check every allowed candidate of every node, even one far behind the best."""
+    """Check every allowed candidate of every node, even a candidate far behind the best one."""
     scores = np.array([[0, -1, -30, -900, -9_000], [5, 5, 5, 5, 5], [-80_000, 0, 800, 0, -1], [10**6, 0, 10**6, 7, 9]])
     allowed = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 0, 1], [1, 1, 1, 1, 1]], bool)
     for width, epsilon in ((1, Fraction(1, 8)), (1_000, Fraction(9)), (2**20 + 1, Fraction(2))):
