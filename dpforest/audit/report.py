@@ -19,7 +19,7 @@ _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
 # Neither the fits nor the attacks of the audit run this code: drawings, evaluations, simulations, theory, risks,
 # explanations, suggestions for a domain, bundled tables, codebooks of uploads, the book of releases, the attack on a
-# single leaf, and the command line.
+# single leaf, the check of a released file, and the command lines.
 _NOT_AUDITED: Final = (
     "plotting/",
     "evaluation/",
@@ -35,6 +35,8 @@ _NOT_AUDITED: Final = (
     "book/",
     "audit/leaf_",
     "audit/__main__",
+    "__main__",
+    "verify",
 )
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 
