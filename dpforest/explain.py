@@ -163,7 +163,7 @@ class AddedScores:
         return moved / moved.sum() if moved.any() else moved
 
     def _spread_codes(self, feature: int) -> np.ndarray:
-        """Return codes of an attribute, spread evenly over its released histogram or, without one, its public scale."""
+        """Return evenly spaced quantiles of an attribute's released histogram or, without one, of its public scale."""
         attribute = self.domain.features[feature]
         if attribute.kind == "categorical":
             return np.arange(attribute.n_codes)[:: -(-attribute.n_codes // _MOST_CODES)]
@@ -298,7 +298,7 @@ class AddedScores:
         return parts, variances
 
     def _add_parts(self, roots: np.ndarray, rows: np.ndarray, parts: np.ndarray, variances: np.ndarray) -> None:
-        """Add the contributions of some trees to `parts` and `variances`, see `_parts`."""
+        """Add the contributions of the trees with these roots to `parts` and `variances` (see `_parts`)."""
         trees, n = self.trees, len(rows)
         nodes, of_row, of_path = np.tile(roots, n), np.repeat(np.arange(n), len(roots)), np.arange(n * len(roots))
         # A path is the way of one row through one tree. shared[path, attribute] is the coefficient of the current

@@ -86,10 +86,11 @@ class Loss(ABC):
         return self.potential(u, 1 - u)
 
     def sensitivity(self, n: ArrayLike, weight: ArrayLike = 1.0) -> Values:
-        """Return the largest change of a split's score, the sum of its children's potentials, by one row.
+        """Return the largest change of a split's score by one row; the score is the sum of its children's potentials.
 
-        A potential is concave, homogeneous and not negative. So an added row never lowers the potential. The potential
-        rises most if the row has full weight and is the first row of its class in a leaf that holds all other rows.
+        A potential is concave, homogeneous and not negative. So an added row never lowers a potential or the score. The
+        score rises most if the row has full weight and is the first row of its class in a child that holds all other
+        rows.
 
         Parameters
         ----------

@@ -126,7 +126,7 @@ def modes_of(name: str) -> tuple[str, ...]:
 # Each forest has one tree with one or two leaves, unless a canary sets other parameters.
 _SMALL: Final[dict[str, dict[str, Any]]] = {
     **{name: {"n_estimators": 1, "max_depth": 1} for name in ALGORITHMS},
-    "RF-L": {"n_estimators": 1, "max_depth": 0},  # if published, a tree divides its budget among its leaves
+    "RF-L": {"n_estimators": 1, "max_depth": 0},  # one leaf, because leaves of the published tree share its budget
     "RF-E": {"n_estimators": 1, "max_depth": 0},
     "multinomial": {"n_estimators": 1, "max_depth": 1, "n_bins": 2},
     "boosted": {"n_estimators": 1, "max_depth": 1, "n_bins": 2, "n_bound": 64},

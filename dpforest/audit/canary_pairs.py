@@ -16,7 +16,7 @@ from dpforest.privacy.ledger import ADD_REMOVE
 OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has published these algorithms
 MANY: Final = 20  # number of trees of a canary that detects the sum of the small losses of all trees
 UNIT: Final = "person"  # name of the column of identifiers
-CLASSES: Final = 50  # the most that a domain allows, because more classes make it likelier that a losing label is drawn
+CLASSES: Final = 50  # the most classes of a domain; with more classes, losing labels are drawn more often
 
 
 @dataclass(frozen=True)

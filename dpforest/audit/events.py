@@ -1,4 +1,4 @@
-"""Search many fits for events that distinguish two tables, and bound ε by the frequencies of these events."""
+"""Search many fits for events that distinguish two tables, and compute a lower bound on ε from their frequencies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -115,8 +115,8 @@ def _spread(values: np.ndarray, n: int) -> np.ndarray:
 def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
     """Yield candidate events: a statistic equals an observed value, or is at most an observed value.
 
-    A constant statistic yields no event, and a statistic with two values yields one event. For other statistics, the
-    function picks at most `MOST_VALUES` values for each of the two relations.
+    A constant statistic yields no event. A statistic with two values yields one event, because the other event is its
+    complement. For other statistics, the function picks at most `MOST_VALUES` values for each of the two relations.
     """
     both = pd.concat([before, after]).fillna(ABSENT)
     for name in both:

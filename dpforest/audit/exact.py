@@ -74,7 +74,7 @@ def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> Log
 def neighboring_leaves(
     n_classes: int, most: int, *, moved: bool = False, symmetric: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return all pairs of leaves that differ in one row, in rising order of their number of rows.
+    """Return all pairs of leaves that differ in one row, sorted by the number of rows before the change.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def worst_change(
 def first_violation(
     pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change | None:
-    """Return the smallest pair of neighboring leaves, in rows, with a loss above ε; None if no pair has such a loss.
+    """Among the neighboring leaves with a loss above ε, return the pair with the fewest rows; None if there is none.
 
     Parameters are as for `worst_change`.
 
@@ -180,7 +180,7 @@ def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: 
     ratio = _ratios(p, q)
     rows = np.zeros(len(before), int) if at_once else before.sum(axis=1)
     falls = _best_of_each(rows, ratio.max(axis=1))  # an added row makes an output less likely
-    rises = _best_of_each(rows, (-ratio).max(axis=1))
+    rises = _best_of_each(rows, (-ratio).max(axis=1))  # an added row makes an output more likely
     if rows_changed(neighbors) == 1:
         for i in {*falls, *rises}:
             yield Change(before[[i]], after[[i]], p[[i]], q[[i]])

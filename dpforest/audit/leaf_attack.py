@@ -92,7 +92,10 @@ class LossEstimate:
 
 
 def rate_of(mechanism: str, epsilon: float, neighbors: str) -> Fraction:
-    """Return the rate at which a rule claims to cost ε in a single tree. A published rule may cost more than ε."""
+    """Return the rate (inverse scale of the noise) at which a rule claims to cost ε in a single tree.
+
+    A published rule may cost more than ε.
+    """
     exact = printed_decimal(epsilon)
     if mechanism in PUBLISHED:
         return exact
@@ -277,10 +280,10 @@ def attack_leaf(
 
 
 def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
-    """Return the event to count, as a bool array (n_codes,).
+    """Return the event to count, as a bool array (n_codes,) with an entry for each combination of outputs.
 
-    The event consists of the outputs whose probability is largest on the first table relative to the second table. The
-    function chooses the number of these outputs that yields the largest bound in the sample `seen`. If the complement
+    The event consists of the combinations that are most probable on the first table relative to the second table. The
+    function chooses the number of combinations that yields the largest bound in the sample `seen`. If the complement
     of the event yields this bound, the function returns the complement.
     """
     share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)

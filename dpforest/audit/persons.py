@@ -1,8 +1,8 @@
 """Check that a person with several rows costs at most the ε (or μ) that a fit charges, in each query of the fit.
 
-The checks cover weights, draws, splits, labels, counts, scales and gradients. Tables are tiny or random. Each loss is
-computed from the exact probabilities of a mechanism's outputs, at the rate that a release uses. A fit keeps up to 256
-rows of a person. These rows may be in any leaves, nodes, children and classes.
+The checks cover weights, draws, splits, labels, counts, scales (noisy histograms of numeric attributes) and gradients.
+Tables are tiny or random. Each loss is computed from the exact probabilities of a mechanism's outputs, at the rate that
+a release uses. A fit keeps up to 256 rows of a person. These rows may be in any leaves, nodes, children and classes.
 """
 
 from collections.abc import Iterator

@@ -46,7 +46,7 @@ class PopulationAccount:
         self.booking: str | None = None
 
     def book(self, ledger: Ledger, delta: float, title: str) -> str:
-        """Enter the budget of a fit into the book. `fit` calls this method (`Account.book`)."""
+        """Enter the budget of a fit into the book. The method `fit` of an estimator calls this method."""
         if ledger.budget is None:
             raise BookError("A fit without a privacy budget has no known loss, so it cannot be booked.")
         cost = Cost(ledger.budget, ledger.neighbors, ledger.unit)

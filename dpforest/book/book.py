@@ -173,7 +173,7 @@ class Book:
             )
 
     def add_note(self, identifier: str, text: str) -> None:
-        """Add a note to a booking, for example that the release was withdrawn. The sum does not change."""
+        """Add a note to a booking, for example that the release was withdrawn. Notes do not change the total loss."""
         with self._store.writing() as db:
             booking_of(db, identifier)
             db.execute("INSERT INTO notes VALUES (?, ?, ?)", (identifier, now(), text))

@@ -164,7 +164,7 @@ class Population:
 
 
 def check_name(name: Any, what: str) -> None:
-    """Raise BookError unless a name is a text of one line."""
+    """Raise BookError unless a name is a printable text of 1 to `MOST_CHARACTERS` characters in one line."""
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_CHARACTERS or not name.isprintable():
         raise BookError(f"{what} has a name of 1 to {MOST_CHARACTERS} characters in one line.")
 

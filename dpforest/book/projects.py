@@ -1,4 +1,4 @@
-"""Revisions of projects, which prevent that a browser tab with an old state of a project overwrites a newer state."""
+"""Revisions of projects, so that a browser tab with an old state of a project cannot overwrite a newer state."""
 
 from __future__ import annotations
 

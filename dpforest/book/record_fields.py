@@ -34,8 +34,8 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
     Raises
     ------
     RecordError
-        If a text is empty or too long, if there is a reason although δ is 0, or if there is no reason although δ is not
-        0.
+        If a text is empty or too long, if there is a reason although δ is 0, or if there is no reason although δ is
+        above 0.
     """
     texts = {"title": title, "purpose": purpose, "owner": owner, "approver": approver, "delta_reason": delta_reason}
     for name, text in texts.items():
@@ -44,7 +44,7 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
 
 
 def check_fields(content: Mapping[str, Any]) -> None:
-    """Raise RecordError unless these JSON values are valid fields of a record. They exclude format and version."""
+    """Raise RecordError unless the JSON values of a record, without format and version, are complete and valid."""
     _check_object("The record", content, FIELDS)
     for name in ("sum_before", "sum_after"):
         _check_object(f"“{name}”", content[name], SUM)

@@ -63,7 +63,7 @@ def record_of(
     Returns
     -------
     ReleaseRecord
-        The record, with the time and the loss of the booking. Its sums exclude later releases.
+        The record, with the time and the loss of the booking. The sums in the record exclude later releases.
 
     Raises
     ------
@@ -112,9 +112,9 @@ def verify(file: bytes, record: ReleaseRecord) -> list[str]:
     """Check whether a file is the file that a record describes.
 
     The function compares the hash of the file with the record. Then it compares what the file and the record state: ε,
-    δ, μ², neighbors, unit, estimator and sources. It does not detect other changes of the record, such as another
-    owner. It also does not detect consistent changes of both the file and the record. To detect these changes, check a
-    signature of the record.
+    δ, μ², neighbors, unit, estimator and sources. The function does not detect other changes of the record, such as
+    another owner, or consistent changes of both the file and the record. To detect such changes, check a signature of
+    the record.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class _Stop(Exception):
 def record(
     fit: Callable[[Any], Any], table: Any, recorded: Tape | None = None, *, forced: Forced | None = None
 ) -> Tape:
-    """Run a fit on a table and record it.
+    """Run a fit on a table, and record its questions, its steps and its result.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ Seen = tuple[list[bytes], str]
 
 
 def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[int] = range(SAMPLE)) -> Iterator[str]:
-    """Yield a message for each fit that depends on anything other than the rows.
+    """Yield a message for each fit whose questions or released file depend on anything other than the rows.
 
     Parameters
     ----------
@@ -129,7 +129,10 @@ def _compared(
 
 
 def _seen(model: Any, input_format: InputFormat, table: Table, jobs: int | None = None) -> Seen:
-    """Return the inputs of all questions, and the released file. Inputs are sorted, because trees grow in any order."""
+    """Return the inputs of all questions, and the released file.
+
+    Inputs are sorted, because the order in which several threads grow trees is random.
+    """
 
     def fit(table: Table) -> Any:
         return input_format(clone(model).set_params(n_jobs=jobs), *table)

@@ -50,7 +50,7 @@ def _walk(thing: Any, path: str, state: State, seen: dict[int, tuple[str, Any]])
     if id(thing) in seen and not isinstance(thing, _PLAIN):
         state[path] = ("as", seen[id(thing)][0])
         return
-    seen[id(thing)] = path, thing  # the reference to the object prevents that a later object gets the same id
+    seen[id(thing)] = path, thing  # the reference keeps the object alive, so that no other object gets the same id
     if kind.__name__ in _LOCKS:
         return
     state[path] = (f"{kind.__module__}.{kind.__qualname__}", _value(thing))

@@ -72,7 +72,7 @@ def wrong_sizes(rng: np.random.Generator, kind: type[ForestClassifier], seed: in
 
 
 def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with up to 50 classes. In half of the cases the row that differs is the only one of its class."""
+    """Return a case with up to 50 classes. In half of the cases, the row that differs is the only row of its class."""
     n_classes = int(rng.choice([50, 49, int(rng.integers(4, 49))]))
     domain = random_domain(rng, n_classes, 3)
     n, depth, trees = 1 + int(rng.integers(1, 30)), int(rng.integers(1, 4)), int(rng.choice([1, 2, 9]))
@@ -99,7 +99,10 @@ def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], 
 
 
 def cell_borders(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case whose fit queries the scale. The values of the row that differs lie on histogram cell borders."""
+    """Return a case whose fit queries the scale (noisy histograms of numeric attributes).
+
+    The values of the row in which the tables differ lie on borders of histogram cells.
+    """
     domain = random_domain(rng, _n_classes(rng), 8)
     share = float(rng.choice([0.05, 0.3, 0.9]))
     n = _log_uniform(rng, 300)

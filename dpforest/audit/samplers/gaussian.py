@@ -88,7 +88,11 @@ def _compared(known: tuple[int, ...], digits: tuple[int, ...], most: int) -> Law
 
 
 def _series(whole: bool) -> Iterator[Case]:
-    """Yield checks that the series returns True with probability exp(-x (2k + x)/(2k + 2)), for some k and x."""
+    """Yield checks that the series returns True with probability exp(-x (2k + x)/(2k + 2)), for some k and x.
+
+    The series draws a run x > y1 > y2 > ... of uniform numbers. In each step, it also draws one of the numbers 0 to
+    2k + 1, which are called faces, like those of a die.
+    """
     for k, steps in ((0, 16), (1, 9), (2, 9), (9, 9)) if whole else ((0, 10), (1, 5), (5, 6)):
         for x in _XS:
             yield f"the series of k = {k} and x = {x}", partial(_by_runs, k, Fraction(x), steps), {}
